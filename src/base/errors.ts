@@ -1,0 +1,106 @@
+/**
+ * Every error that rowsync raises on purpose, and the exit code each one ends a command with.
+ *
+ * Input: whoever attempted something and failed. Output: one `RowsyncError` with what was attempted, on what, what came
+ * back (message), and what the operator does next (hint). Expected results (not modified, a refused row, an empty page)
+ * are values and never pass through here. Messages and hints never contain a secret or a row's value (I16).
+ */
+
+/** What the reader of an error can do about it; decides the exit code. */
+export type ErrorKind =
+  | 'usage' // the command line is wrong
+  | 'config' // the configuration is wrong; every problem is listed
+  | 'auth' // the origin does not accept the credentials or their rights
+  | 'originDown' // no usable answer now; trying later can help
+  | 'originRefused' // a complete answer that says no; trying again gives the same
+  | 'wireFormat' // an answer that is not what the method returns
+  | 'replica' // the SQLite file is damaged, locked, full, or not ours
+  | 'needsPerson' // a guard stopped the work until somebody decides
+  | 'bug'; // a broken assumption of ours
+
+/** Process exit codes, documented in the README. */
+export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75 } as const;
+
+const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
+  usage: EXIT.usage,
+  config: EXIT.usage,
+  auth: EXIT.failed,
+  originDown: EXIT.tryLater,
+  originRefused: EXIT.failed,
+  wireFormat: EXIT.failed,
+  replica: EXIT.failed,
+  needsPerson: EXIT.needsPerson,
+  bug: EXIT.failed,
+};
+
+/** The stable codes, each with the sentence that documents it; the README's table is checked against this record. */
+export const ERROR_CODES = {
+  'usage.invalid': 'The command line has an unknown command, option or argument.',
+  'config.missing': 'The configuration file does not exist or cannot be read.',
+  'config.invalid': 'The configuration has one or more problems; all of them are listed.',
+  'config.secret': 'A secret named by the configuration cannot be read or is empty.',
+  'origin.unreachable': 'No connection to the origin: name not found, refused, reset or no route.',
+  'origin.tls': 'The TLS handshake with the origin failed.',
+  'origin.timeout': 'The origin accepted the connection but did not answer in time.',
+  'origin.busy': 'The origin answered 429 or 5xx until the retries were used up.',
+  'origin.unauthorized': 'The origin answered 401: it saw no credentials.',
+  'origin.forbidden': 'The origin answered 403: the credentials are wrong or lack a right.',
+  'origin.refused': 'The origin answered another 4xx: the request is wrong for this database.',
+  'origin.redirect': 'The origin answered with a redirect, which is never followed.',
+  'origin.notApi': 'The answer is not an answer of the Records API (an HTML page, a proxy, another host).',
+  'origin.truncated': 'The body ended early or is not valid JSON.',
+  'origin.unexpected': 'The body is JSON, but not what the method returns.',
+  'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
+  'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
+  'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
+  'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
+  'replica.path': 'The folder of the replica is missing or cannot be written.',
+  'replica.foreign': 'The SQLite file exists but was not made by rowsync.',
+  'replica.newer': 'The replica was written by a newer version of rowsync.',
+  'replica.otherDatabase': 'The replica belongs to another database.',
+  'replica.inUse': 'Another rowsync process works on this replica.',
+  'replica.busy': 'Another SQL client held the write lock for too long.',
+  'replica.full': 'The disk is full.',
+  'replica.damaged': 'SQLite reports that the file is damaged.',
+  'replica.failed': 'SQLite or the file system failed for another reason.',
+  'replica.schema': 'The tables in the replica cannot be brought to the shape the origin describes.',
+  'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
+  'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
+  'guard.schema': 'Most tables or most columns of a table vanished at once.',
+  'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
+  'bug.assertion': 'A broken assumption inside rowsync.',
+} as const;
+
+/** A stable identifier for one way to fail; scripts may match on it. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** The only error class that rowsync throws. `message` says what was attempted and what came back; `hint` what to do. */
+export class RowsyncError extends Error {
+  readonly kind: ErrorKind;
+  readonly code: ErrorCode;
+  readonly hint: string;
+
+  constructor(kind: ErrorKind, code: ErrorCode, text: { message: string; hint: string; cause?: unknown }) {
+    super(text.message, text.cause === undefined ? undefined : { cause: text.cause });
+    this.name = 'RowsyncError';
+    this.kind = kind;
+    this.code = code;
+    this.hint = text.hint;
+  }
+
+  /** The process exit code for this error (0 is never returned). */
+  get exitCode(): number {
+    return this.code === 'replica.inUse' || this.code === 'replica.busy' ? EXIT.tryLater : EXIT_BY_KIND[this.kind];
+  }
+}
+
+/** Wraps anything thrown into a `RowsyncError`; what is not one already is a bug of ours. */
+export function asRowsyncError(thrown: unknown): RowsyncError {
+  if (thrown instanceof RowsyncError) return thrown;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new RowsyncError('bug', 'bug.assertion', {
+    message: `Unexpected failure inside rowsync: ${reason}`,
+    hint: 'Please report this with the output of the same command and --verbose.',
+    cause: thrown,
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * What a pull tells its caller: while it runs (progress) and when it ends (report). Types only; the command line prints
+ * them, the replica's `sync_runs` stores their sums.
+ */
+import type { RowsyncError } from '../base/errors.ts';
+
+/** One step of a running pull, for a progress bar or plain lines. */
+export type PullProgress =
+  | { readonly kind: 'start'; readonly tableCount: number; readonly expectedRowCount: number }
+  | { readonly kind: 'tableStart'; readonly table: string; readonly expectedRowCount: number }
+  | { readonly kind: 'page'; readonly table: string; readonly rowCount: number; readonly notModified: boolean }
+  | { readonly kind: 'tableEnd'; readonly table: string; readonly report: TablePullReport };
+
+/** What one pull did to one table. Counts are rows unless the name says otherwise. */
+export interface TablePullReport {
+  /** The name of the table in the replica. */
+  readonly table: string;
+  /** Rows that stand in the replica now. */
+  readonly rowCount: number;
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+  readonly deletedCount: number;
+  /** Pages answered 200. */
+  readonly pagesReadCount: number;
+  /** Pages answered 304, skipped by ETag. */
+  readonly pagesNotModifiedCount: number;
+  /** Rows left as they were because a value of theirs could not be read; listed in `sync_failures`. */
+  readonly unreadableCount: number;
+  /** Why deletes (or the whole table) wait for a person; null when nothing does. */
+  readonly held: RowsyncError | null;
+  /** Why the table could not be finished; null when it was. */
+  readonly error: RowsyncError | null;
+  readonly durationMs: number;
+}
+
+/** What one pull did. Tables are in the order they were pulled; a failing table does not stop the others. */
+export interface PullReport {
+  readonly tables: readonly TablePullReport[];
+  readonly requestCount: number;
+  readonly notModifiedCount: number;
+  /** Bytes of answers as they came over the wire (compressed). */
+  readonly receivedBytes: number;
+  readonly durationMs: number;
+  /** Failures outside of any one table (describe, credentials); the pull ended there. */
+  readonly error: RowsyncError | null;
+}

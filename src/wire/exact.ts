@@ -1,0 +1,44 @@
+/**
+ * JSON text to JavaScript values without losing a digit. `JSON.parse` rounds every number to a double; here a number
+ * that a double may not hold arrives as an `ExactNumber` with its source text. Pure.
+ */
+
+/** A JSON number whose digits a double may not hold. */
+export class ExactNumber {
+  /** The number as it stood in the JSON text. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Lets `JSON.stringify` print the number with every digit. */
+  toJSON(): unknown {
+    return rawJson(this.text);
+  }
+}
+
+/** `JSON.rawJSON` (in every Node we support), which the compiler's library does not know yet. */
+const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON;
+
+/**
+ * A number token with 16 or more digits, or with an exponent. Every decimal of up to 15 significant digits survives a
+ * double (IEEE 754, DBL_DIG), so a body without such a token needs no second look at its numbers. The token may also
+ * be found inside a string: the slow path is then taken needlessly, never wrongly.
+ */
+const LONG_NUMBER = /[:[,]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+
+/** Parses JSON. @throws SyntaxError where the text is not JSON. */
+export function parseExactJson(text: string): unknown {
+  if (!LONG_NUMBER.test(text) && !/^\s*-?\d/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, exactReviver as (key: string, value: unknown) => unknown);
+}
+
+function exactReviver(_key: string, value: unknown, context: { source?: string }): unknown {
+  if (typeof value !== 'number' || context.source === undefined) return value;
+  return needsText(context.source) ? new ExactNumber(context.source) : value;
+}
+
+function needsText(source: string): boolean {
+  return source.length > 15 || /[eE]/.test(source);
+}

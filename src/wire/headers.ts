@@ -1,0 +1,47 @@
+/**
+ * HTTP headers that both sides read or write: ETag and If-None-Match (RFC 9110, 8.8.3 and 13.1.2), Retry-After (10.2.3),
+ * the cache policy of the specification (4.10). Pure.
+ */
+
+/** What a cacheable answer carries, to the letter (specification 4.10; clients compare the tokens). */
+export const CACHEABLE = 'private, must-revalidate, max-age=0';
+
+/**
+ * An ETag as it may be sent back, or null where there is none that can be trusted. A weak tag is as good as a strong one
+ * here: both promise the same content for If-None-Match.
+ */
+export function readEtag(header: string | undefined): string | null {
+  const tag = header?.trim() ?? '';
+  return /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : null;
+}
+
+/** Whether an If-None-Match header names the tag; weak comparison, `*` matches anything. */
+export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
+  const bare = (tag: string): string => tag.trim().replace(/^W\//, '');
+  if (ifNoneMatch.trim() === '*') return true;
+  return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => bare(tag) === bare(etag));
+}
+
+/** Milliseconds to wait by a Retry-After header: seconds or an HTTP date; null where it is missing or makes no sense. */
+export function readRetryAfterMs(header: string | undefined, nowMs: number): number | null {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  if (!/^[A-Z][a-z]{2},? /.test(text)) return null;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
+
+/** The media type of a Content-Type header, lower case, without parameters; empty where the header is missing. */
+export function mediaType(header: string | undefined): string {
+  return (header?.split(';')[0] ?? '').trim().toLowerCase();
+}
+
+/** The value of an Authorization header for an API token (specification, section 5). */
+export function bearerHeader(token: string): string {
+  return `Bearer ${token}`;
+}
+
+/** The value of an Authorization header for HTTP Basic (RFC 7617, UTF-8). */
+export function basicHeader(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`;
+}

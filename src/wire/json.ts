@@ -1,0 +1,344 @@
+/**
+ * Whole JSON documents of the Records API: descriptors, row pages and errors, read and written (specification,
+ * sections 2.2 to 2.9). Readers take parsed JSON (exact.ts) and name what they read in every complaint; they never
+ * quote a value. Fields that are not named here go to `other` and come back out. Pure.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { ExactNumber, parseExactJson } from './exact.ts';
+import type {
+  ColumnDescriptor,
+  ColumnShape,
+  DatabaseDescriptor,
+  JsonObject,
+  Row,
+  RowPage,
+  TableDescriptor,
+  TableSummary,
+  UnreadableRow,
+  UserDescriptor,
+  Value,
+  ViewDescriptor,
+} from './schema.ts';
+import { readOutput, writeOutput, type ValueReader } from './values.ts';
+
+/** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
+export interface ErrorDescriptor {
+  readonly error: number;
+  readonly code: number | null;
+  readonly message: string;
+  readonly source: string | null;
+}
+
+/** Parses a body. @throws RowsyncError `origin.truncated` when it is not complete JSON. */
+export function parseBody(text: string, what: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (cause) {
+    throw new RowsyncError('wireFormat', 'origin.truncated', {
+      message: `${what}: the answer (${text.length} characters) is not complete JSON`,
+      hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',
+      cause,
+    });
+  }
+}
+
+function unexpected(what: string, complaint: string): RowsyncError {
+  return new RowsyncError('wireFormat', 'origin.unexpected', {
+    message: `${what}: ${complaint}`,
+    hint: 'Check that origin.url and origin.database name a Records API; if they do, please report this answer.',
+  });
+}
+
+function isObject(json: unknown): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) && !(json instanceof ExactNumber);
+}
+
+function readObject(json: unknown, what: string): JsonObject {
+  if (isObject(json)) return json;
+  throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
+}
+
+function describeKind(json: unknown): string {
+  return json === null ? 'null' : Array.isArray(json) ? 'an array' : `a ${typeof json}`;
+}
+
+/** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */
+class Fields {
+  readonly #json: JsonObject;
+  readonly #what: string;
+  readonly #read = new Set<string>();
+
+  constructor(json: unknown, what: string) {
+    this.#json = readObject(json, what);
+    this.#what = what;
+  }
+
+  #get(field: string): unknown {
+    this.#read.add(field);
+    return Object.hasOwn(this.#json, field) ? this.#json[field] : undefined;
+  }
+
+  #missing(field: string, expected: string): RowsyncError {
+    return unexpected(this.#what, `the field "${field}" is not ${expected}`);
+  }
+
+  integer(field: string): number {
+    const value = this.#get(field);
+    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+    if (typeof number === 'number' && Number.isSafeInteger(number)) return number;
+    throw this.#missing(field, 'an integer');
+  }
+
+  text(field: string): string {
+    const value = this.#get(field);
+    if (typeof value === 'string') return value;
+    if (typeof value === 'number') return String(value);
+    throw this.#missing(field, 'a text');
+  }
+
+  /** A text that some databases leave out or set to null. */
+  optionalText(field: string): string {
+    const value = this.#get(field);
+    return typeof value === 'string' ? value : '';
+  }
+
+  nullableText(field: string): string | null {
+    const value = this.#get(field);
+    return typeof value === 'string' ? value : null;
+  }
+
+  nullableInteger(field: string): number | null {
+    const value = this.#get(field);
+    return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+  }
+
+  nullableBoolean(field: string): boolean | null {
+    const value = this.#get(field);
+    return typeof value === 'boolean' ? value : null;
+  }
+
+  /** Comma-separated names. */
+  names(field: string): readonly string[] {
+    return this.optionalText(field)
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '');
+  }
+
+  array(field: string): readonly unknown[] {
+    const value = this.#get(field);
+    if (Array.isArray(value)) return value;
+    throw this.#missing(field, 'an array');
+  }
+
+  /** Everything that no other method read. */
+  rest(): JsonObject {
+    return Object.fromEntries(Object.entries(this.#json).filter(([field]) => !this.#read.has(field)));
+  }
+}
+
+function readTableFields(fields: Fields): Omit<TableSummary, 'other'> {
+  return {
+    id: fields.integer('id'),
+    recordName: fields.text('recordName'),
+    recordsName: fields.optionalText('recordsName'),
+    alias: fields.optionalText('alias'),
+    showTab: fields.nullableBoolean('showTab') ?? false,
+    color: fields.optionalText('color'),
+  };
+}
+
+/** Reads Describe (Database). @throws RowsyncError `origin.unexpected`. */
+export function readDatabase(json: unknown, what = 'describe database'): DatabaseDescriptor {
+  const fields = new Fields(json, what);
+  return {
+    id: fields.text('id'),
+    name: fields.optionalText('name'),
+    description: fields.optionalText('description'),
+    culture: fields.optionalText('culture'),
+    timeZone: fields.optionalText('timeZone'),
+    tables: fields.array('tables').map((table, index) => {
+      const summary = new Fields(table, `${what}, table ${index + 1}`);
+      return { ...readTableFields(summary), other: summary.rest() };
+    }),
+    other: fields.rest(),
+  };
+}
+
+/** Reads Describe (Table). @throws RowsyncError `origin.unexpected`. */
+export function readTable(json: unknown, what = 'describe table'): TableDescriptor {
+  const fields = new Fields(json, what);
+  return {
+    ...readTableFields(fields),
+    allowAdd: fields.nullableBoolean('allowAdd') ?? false,
+    key: fields.optionalText('key'),
+    columns: fields.array('columns').map((column, index) => readColumn(column, `${what}, column ${index + 1}`)),
+    views: fields.array('views').map((view, index) => readView(view, `${what}, view ${index + 1}`)),
+    other: fields.rest(),
+  };
+}
+
+function readColumn(json: unknown, what: string): ColumnDescriptor {
+  const fields = new Fields(json, what);
+  return {
+    id: fields.integer('id'),
+    name: fields.text('name'),
+    alias: fields.optionalText('alias'),
+    type: fields.text('type'),
+    dataOptions: fields.names('dataOptions'),
+    displayOptions: fields.names('displayOptions'),
+    width: fields.nullableInteger('width'),
+    kind: fields.nullableText('kind'),
+    readOnly: fields.nullableBoolean('readOnly'),
+    other: fields.rest(),
+  };
+}
+
+function readView(json: unknown, what: string): ViewDescriptor {
+  const fields = new Fields(json, what);
+  return {
+    id: fields.integer('id'),
+    type: fields.optionalText('type'),
+    name: fields.text('name'),
+    alias: fields.optionalText('alias'),
+    showInMenu: fields.nullableBoolean('showInMenu') ?? false,
+    actions: fields.names('actions'),
+    other: fields.rest(),
+  };
+}
+
+/** Reads User. @throws RowsyncError `origin.unexpected`. */
+export function readUser(json: unknown, what = 'user'): UserDescriptor {
+  const fields = new Fields(json, what);
+  return {
+    id: fields.integer('id'),
+    email: fields.optionalText('email'),
+    firstName: fields.optionalText('firstName'),
+    lastName: fields.optionalText('lastName'),
+    role: fields.optionalText('role'),
+    culture: fields.optionalText('culture'),
+    timezone: fields.optionalText('timezone'),
+    admin: fields.names('admin'),
+    other: fields.rest(),
+  };
+}
+
+/** Reads an error descriptor; undefined when the body is something else. Some clients call the field `status`. */
+export function readError(json: unknown): ErrorDescriptor | undefined {
+  if (!isObject(json) || typeof json['message'] !== 'string') return undefined;
+  const error = json['error'] ?? json['status'];
+  return {
+    error: typeof error === 'number' ? error : 0,
+    code: typeof json['code'] === 'number' ? json['code'] : null,
+    message: json['message'],
+    source: typeof json['source'] === 'string' ? json['source'] : null,
+  };
+}
+
+interface ColumnReader {
+  readonly name: string;
+  /** True for names such as `__proto__` that every object seems to have. */
+  readonly inherited: boolean;
+  readonly read: ValueReader;
+}
+
+/**
+ * Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. Rows with `@row.type` (totals of
+ * views, origin facts 1.1) are left out. A row whose id cannot be read, or that lacks one of the columns, spoils the page.
+ * @throws RowsyncError `origin.unexpected`.
+ */
+export function readRows(json: unknown, columns: readonly ColumnShape[], what: string): RowPage {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
+  const readers = columns.map(({ name, type }) => ({ name, inherited: name in {}, read: readOutput(type) }));
+  const rows: Row[] = [];
+  const unreadable: UnreadableRow[] = [];
+  const ids: number[] = [];
+  for (const [index, item] of (json as unknown[]).entries()) {
+    const object = readObject(item, `${what}, row ${index + 1}`);
+    if (object['@row.type'] !== undefined) continue;
+    const id = object['@row.id'];
+    if (typeof id !== 'number' || !Number.isSafeInteger(id)) {
+      throw unexpected(what, `row ${index + 1} has no integer "@row.id"`);
+    }
+    ids.push(id);
+    const allow = object['@row.allow'];
+    const values = readValues(object, readers, { what, id, unreadable });
+    if (values !== undefined) rows.push({ id, allow: typeof allow === 'string' ? allow : null, values });
+  }
+  return { rows, unreadable, ids };
+}
+
+function readValues(
+  object: JsonObject,
+  readers: readonly ColumnReader[],
+  page: { what: string; id: number; unreadable: UnreadableRow[] },
+): Value[] | undefined {
+  const values: Value[] = [];
+  for (const reader of readers) {
+    const raw = reader.inherited && !Object.hasOwn(object, reader.name) ? undefined : object[reader.name];
+    if (raw === undefined) throw unexpected(page.what, `rows lack the column "${reader.name}" that describe lists`);
+    const value = reader.read(raw);
+    if (value === undefined) {
+      const reason = `${describeKind(raw)} that does not fit the type of the column`;
+      page.unreadable.push({ id: page.id, column: reader.name, reason });
+      return undefined;
+    }
+    values.push(value);
+  }
+  return values;
+}
+
+/** Writes rows as Select and Retrieve send them, for a user in `zone`. */
+export function rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string {
+  const cells = columns.map(({ name, type }) => ({
+    prefix: `,${JSON.stringify(name)}:`,
+    write: writeOutput(type, zone),
+  }));
+  return (rows) => {
+    const texts = rows.map((row) => {
+      let text = `{"@row.id":${row.id}`;
+      if (row.allow !== null) text += `,"@row.allow":${JSON.stringify(row.allow)}`;
+      for (const [index, cell] of cells.entries()) text += cell.prefix + cell.write(row.values[index] ?? null);
+      return `${text}}`;
+    });
+    return `[${texts.join(',')}]`;
+  };
+}
+
+function tableFields(table: TableSummary): JsonObject {
+  const { id, recordName, recordsName, alias, showTab, color } = table;
+  return { id, recordName, recordsName, alias, showTab, color };
+}
+
+/** Writes Describe (Database). */
+export function writeDatabase(database: DatabaseDescriptor): string {
+  const { id, name, description, culture, timeZone, tables, other } = database;
+  const summaries = tables.map((table) => ({ ...tableFields(table), ...table.other }));
+  return JSON.stringify({ id, name, description, culture, timeZone, tables: summaries, ...other });
+}
+
+/** Writes Describe (Table); lists of options are comma-separated texts, present even when empty (origin facts 7.5). */
+export function writeTable(table: TableDescriptor): string {
+  const columns = table.columns.map(({ dataOptions, displayOptions, width, kind, readOnly, other, ...column }) => ({
+    ...column,
+    dataOptions: dataOptions.join(', '),
+    displayOptions: displayOptions.join(', '),
+    ...(width === null ? {} : { width }),
+    ...(kind === null ? {} : { kind }),
+    ...(readOnly === null ? {} : { readOnly }),
+    ...other,
+  }));
+  const views = table.views.map(({ actions, other, ...view }) => ({ ...view, actions: actions.join(', '), ...other }));
+  const { allowAdd, key, other } = table;
+  return JSON.stringify({ ...tableFields(table), allowAdd, key, columns, views, ...other });
+}
+
+/** Writes User. */
+export function writeUser({ admin, other, ...user }: UserDescriptor): string {
+  return JSON.stringify({ ...user, admin: admin.join(', '), ...other });
+}
+
+/** Writes an error descriptor; `error`, `code` and `message` are always there, because clients read them unguarded. */
+export function writeError({ error, code, message, source }: ErrorDescriptor): string {
+  return JSON.stringify({ error, code: code ?? 0, message, ...(source === null ? {} : { source }) });
+}

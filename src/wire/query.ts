@@ -1,0 +1,99 @@
+/**
+ * Paths and query strings of the Records API (specification, sections 2.1 and 4; origin facts 7.2 and 7.3): built by the
+ * client, read by the sandbox. A token in a path is never part of what is built here. Pure.
+ */
+
+/** Rows that one Select returns at most, and by default (specification, section 8). */
+export const TOP_MAX = 500;
+/** Keys or ids in one Retrieve or Delete at most (specification, section 8). */
+export const KEYS_MAX = 500;
+/** Bytes of query string that the origin takes (origin facts 4.1: 414 above 16K). */
+export const QUERY_BYTES_MAX = 16_384;
+
+/** The sort order of one column. */
+export interface SortKey {
+  readonly column: string;
+  readonly descending?: boolean | undefined;
+}
+
+/** What Select takes (specification 4.4). */
+export interface SelectParameters {
+  readonly columns: readonly string[];
+  readonly sort: readonly SortKey[];
+  readonly filter?: string | undefined;
+  readonly top?: number | undefined;
+  readonly skip?: number | undefined;
+}
+
+/**
+ * One path segment for a table, column or view name. The four characters that servers treat specially are escaped first
+ * and then everything is percent-encoded, as the vendor's own clients do: `/` arrives as `%252F`.
+ */
+export function pathSegment(name: string): string {
+  const escaped = name.replaceAll('%', '%25').replaceAll('/', '%2F').replaceAll('\\', '%5C').replaceAll('?', '%3F');
+  return encodeURIComponent(escaped);
+}
+
+/**
+ * The names that a path segment may stand for, likeliest first: decoded once, then with the vendor clients' inner
+ * escapes undone. Undefined when the percent-encoding is broken.
+ */
+export function namesFromSegment(segment: string): readonly string[] | undefined {
+  let once: string;
+  try {
+    once = decodeURIComponent(segment);
+  } catch {
+    return undefined; // a URIError says that the bytes are no UTF-8 or the escape is cut
+  }
+  const twice = once.replaceAll(/%(25|2F|5C|3F)/gi, (escape) => decodeURIComponent(escape));
+  return once === twice ? [once] : [once, twice];
+}
+
+/** A query string from pairs, in order, without the question mark. Spaces are `%20`. */
+export function queryFromPairs(pairs: readonly (readonly [string, string])[]): string {
+  return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
+}
+
+/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */
+export function selectQuery(parameters: SelectParameters): string {
+  const { columns, sort, filter, top, skip } = parameters;
+  return queryFromPairs([
+    ...columns.map((column) => ['column', column] as const),
+    ...(filter === undefined ? [] : [['filter', filter] as const]),
+    ...sort.map(({ column, descending }) => ['sort', descending === true ? `${column}//DESC` : column] as const),
+    ...(top === undefined || top === TOP_MAX ? [] : [['top', String(top)] as const]),
+    ...(skip === undefined || skip === 0 ? [] : [['skip', String(skip)] as const]),
+  ]);
+}
+
+/** The query string of Retrieve by internal id. */
+export function retrieveQuery(columns: readonly string[], ids: readonly number[]): string {
+  return queryFromPairs([
+    ...columns.map((column) => ['column', column] as const),
+    ...ids.map((id) => ['id', String(id)] as const),
+  ]);
+}
+
+/** Reads a query string: `+` and `%20` are spaces, empty values count as absent. Undefined where the encoding is broken. */
+export function pairsFromQuery(query: string): readonly (readonly [string, string])[] | undefined {
+  const pairs: [string, string][] = [];
+  for (const piece of query.split('&')) {
+    const at = piece.indexOf('=');
+    if (at <= 0) continue;
+    try {
+      const name = decodeURIComponent(piece.slice(0, at).replaceAll('+', ' '));
+      const value = decodeURIComponent(piece.slice(at + 1).replaceAll('+', ' '));
+      if (value !== '') pairs.push([name, value]);
+    } catch {
+      return undefined; // a URIError: the answer is 400
+    }
+  }
+  return pairs;
+}
+
+/** Reads one `sort` value: `Name`, `Name//ASC` or `Name//DESC`. */
+export function sortKeyFromText(text: string): SortKey {
+  const match = /^(.*)\/\/(ASC|DESC)$/is.exec(text);
+  if (!match) return { column: text, descending: false };
+  return { column: match[1] ?? '', descending: match[2]?.toUpperCase() === 'DESC' };
+}

@@ -1,0 +1,175 @@
+/**
+ * Databases, tables, columns, views and users as the origin describes them (specification, sections 2.2, 2.3 and 2.9;
+ * extra fields from the vendor's own clients). Types and pure questions about them; reading and writing them is json.ts.
+ *
+ * The origin may add fields at any time: what is not named here is kept in `other` and written back by the sandbox.
+ */
+
+/** Any JSON value; numbers that a double cannot hold exactly arrive as `ExactNumber` (json.ts). */
+export type JsonObject = { readonly [field: string]: unknown };
+
+/** One table in the database descriptor (2.2). */
+export interface TableSummary {
+  readonly id: number;
+  /** Singular name; addresses the table. */
+  readonly recordName: string;
+  readonly recordsName: string;
+  readonly alias: string;
+  readonly showTab: boolean;
+  /** `#RRGGBB`. */
+  readonly color: string;
+  readonly other: JsonObject;
+}
+
+/** The database descriptor (2.2). */
+export interface DatabaseDescriptor {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly culture: string;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly tables: readonly TableSummary[];
+  readonly other: JsonObject;
+}
+
+/** A column as described (2.3). */
+export interface ColumnDescriptor {
+  readonly id: number;
+  readonly name: string;
+  readonly alias: string;
+  /** As sent; `columnType` maps it to the types we know. */
+  readonly type: string;
+  /** For example Required, Unique, AllowFind. */
+  readonly dataOptions: readonly string[];
+  /** For example ShowInViews. */
+  readonly displayOptions: readonly string[];
+  /** Longest text in characters; null where the origin sends none. */
+  readonly width: number | null;
+  /** Updatable, Key, RecordOwner, Lookup, Summary, …; null where the origin sends none. */
+  readonly kind: string | null;
+  /** True when the caller's role may not write it; null where the origin sends none. */
+  readonly readOnly: boolean | null;
+  readonly other: JsonObject;
+}
+
+/** A view as described (2.3). */
+export interface ViewDescriptor {
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly alias: string;
+  readonly showInMenu: boolean;
+  /** For example Add, Edit, View, Delete. */
+  readonly actions: readonly string[];
+  readonly other: JsonObject;
+}
+
+/** The table descriptor (2.3). */
+export interface TableDescriptor extends TableSummary {
+  readonly allowAdd: boolean;
+  /** Name of the key column. */
+  readonly key: string;
+  readonly columns: readonly ColumnDescriptor[];
+  readonly views: readonly ViewDescriptor[];
+}
+
+/** The calling user (2.9). */
+export interface UserDescriptor {
+  readonly id: number;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly role: string;
+  readonly culture: string;
+  /** IANA name; timestamps are sent in this zone. */
+  readonly timezone: string;
+  /** Administrative permissions, for example CustomizeApplication, ManageUsers, ManageData. */
+  readonly admin: readonly string[];
+  readonly other: JsonObject;
+}
+
+/** The column types whose values have a form of their own; everything else travels as text. */
+export const COLUMN_TYPES = [
+  'Text',
+  'Phone',
+  'EMail',
+  'URL',
+  'User',
+  'Autonumber',
+  'Multiline',
+  'Checkbox',
+  'Numeric',
+  'Date',
+  'Time',
+  'Timestamp',
+  'Duration',
+  'Attachment',
+  'Unknown',
+] as const;
+
+/** How a column's values are read and written. */
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+const TYPE_BY_LOWER_NAME: ReadonlyMap<string, ColumnType> = new Map(
+  COLUMN_TYPES.filter((type) => type !== 'Unknown').map((type) => [type.toLowerCase(), type]),
+);
+
+/** The type that a descriptor's `type` names, whatever its case; `Unknown` (text as sent) for names we never saw. */
+export function columnType(type: string): ColumnType {
+  return TYPE_BY_LOWER_NAME.get(type.toLowerCase()) ?? 'Unknown';
+}
+
+/** Kinds that `column=*` covers and that a caller may write. */
+const WRITABLE_KINDS: ReadonlySet<string> = new Set(['Updatable', 'Key', 'RecordOwner']);
+
+/**
+ * Whether the caller may write the column. Without the vendor's `kind` and `readOnly` fields a column counts as
+ * writable only where the specification leaves no doubt, which is nowhere: the answer is then false.
+ */
+export function isWritable(column: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
+  return column.kind !== null && WRITABLE_KINDS.has(column.kind) && column.readOnly !== true;
+}
+
+/** Whether a descriptor names the option, whatever its case. */
+export function hasOption(options: readonly string[], option: string): boolean {
+  return options.some((name) => name.toLowerCase() === option.toLowerCase());
+}
+
+/** What reading and writing a value needs to know of its column. */
+export interface ColumnShape {
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+/**
+ * One value, read from or ready for the wire. By column type:
+ * text-like, Attachment, Unknown: string · Multiline: string with `\n` · Checkbox: boolean ·
+ * Numeric, Duration (seconds): number where a double holds the decimal exactly, bigint for longer integers, otherwise the exact
+ * plain decimal as a string · Date `YYYY-MM-DD` · Time `hh:mm:ss` · Timestamp UTC `YYYY-MM-DDThh:mm:ss[.fff]Z`.
+ */
+export type Value = null | string | boolean | number | bigint;
+
+/** One row of Select or Retrieve; `values` are in the order of the columns it was read with. */
+export interface Row {
+  /** `@row.id`. */
+  readonly id: number;
+  /** `@row.allow`, for example `Edit,Delete`; null where the origin sends none. */
+  readonly allow: string | null;
+  readonly values: readonly Value[];
+}
+
+/** A row whose id is known but one of whose values has no meaning for its column's type; never contains the value. */
+export interface UnreadableRow {
+  readonly id: number;
+  readonly column: string;
+  readonly reason: string;
+}
+
+/** The rows of one answer of Select or Retrieve, in the origin's order. */
+export interface RowPage {
+  readonly rows: readonly Row[];
+  readonly unreadable: readonly UnreadableRow[];
+  /** Ids of all rows, readable or not, in the origin's order. */
+  readonly ids: readonly number[];
+}

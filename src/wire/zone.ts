@@ -1,0 +1,182 @@
+/**
+ * Instants and local times of IANA zones (specification 2.4: timestamps travel in the calling user's zone). Instants are
+ * epoch milliseconds inside this file and UTC text `YYYY-MM-DDThh:mm:ss[.fff…]Z` outside of it. Built on Intl alone, so
+ * that it runs wherever Node does. Pure but for caches of zone offsets.
+ */
+
+const DAY_MS = 86_400_000;
+/** Offsets are constant within a bucket unless a transition falls into it; those buckets are never cached. */
+const BUCKET_MS = 15 * 60_000;
+/** Buckets kept per zone; one entry is a few bytes, and a table rarely spans more than a few thousand quarter hours. */
+const BUCKETS_MAX = 50_000;
+
+const LOCAL = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/;
+
+/** A parsed date and time: its fields read as if they were UTC, the fraction's digits, and the offset if one was given. */
+interface ParsedTime {
+  readonly localMs: number;
+  /** Digits behind the point, without trailing zeros; empty where there are none. */
+  readonly fraction: string;
+  readonly offsetMinutes: number | null;
+}
+
+/** Days since 1970-01-01 of a proleptic Gregorian date (Howard Hinnant, "chrono-compatible low-level date algorithms"). */
+function daysFromDate(year: number, month: number, day: number): number {
+  const y = month <= 2 ? year - 1 : year;
+  const era = Math.floor(y / 400);
+  const yearOfEra = y - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+
+/** Whether a `YYYY-MM-DD` text names a day that exists. */
+export function isDate(text: string): boolean {
+  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+  return match !== null && dateExists(Number(match[1]), Number(match[2]), Number(match[3]));
+}
+
+/** Whether an `hh:mm:ss` text names a time of day. */
+export function isTimeOfDay(text: string): boolean {
+  return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text);
+}
+
+function dateExists(year: number, month: number, day: number): boolean {
+  const last = MONTH_DAYS[month - 1];
+  if (last === undefined || day < 1 || day > last) return false;
+  return month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0));
+}
+
+function parseTime(text: string): ParsedTime | undefined {
+  const match = LOCAL.exec(text);
+  if (!match) return undefined;
+  const [, year, month, day, hour, minute, second = '0', fraction = '', zone] = match;
+  const h = Number(hour);
+  const m = Number(minute);
+  const s = Number(second);
+  if (!dateExists(Number(year), Number(month), Number(day)) || h > 23 || m > 59 || s > 59) return undefined;
+  const localMs = daysFromDate(Number(year), Number(month), Number(day)) * DAY_MS + ((h * 60 + m) * 60 + s) * 1000;
+  return { localMs, fraction: fraction.replace(/0+$/, ''), offsetMinutes: zone ? parseOffset(zone) : null };
+}
+
+function parseOffset(zone: string): number {
+  if (zone === 'Z') return 0;
+  const sign = zone.startsWith('-') ? -1 : 1;
+  return sign * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2)));
+}
+
+/** `YYYY-MM-DDThh:mm:ss` of epoch milliseconds; undefined outside of the years 0 to 9999. */
+function textFromMs(ms: number): string | undefined {
+  if (!(ms >= -62_167_219_200_000 && ms <= 253_402_300_799_999)) return undefined;
+  return new Date(ms).toISOString().slice(0, 19);
+}
+
+/**
+ * UTC text of a timestamp that carries an offset or `Z`; undefined when it has none, or names no instant. A fraction is
+ * kept to its last digit, without trailing zeros.
+ */
+export function utcFromOffsetText(text: string): string | undefined {
+  // The common case first: most origins are configured in UTC, and then only the ending changes.
+  const parsed = parseTime(text);
+  if (parsed === undefined || parsed.offsetMinutes === null) return undefined;
+  if (parsed.offsetMinutes === 0 && text[10] === 'T' && text.length >= 19) {
+    return `${text.slice(0, 19)}${fractionText(parsed)}Z`;
+  }
+  const utc = textFromMs(parsed.localMs - parsed.offsetMinutes * 60_000);
+  return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
+}
+
+function fractionText({ fraction }: ParsedTime): string {
+  return fraction === '' ? '' : `.${fraction}`;
+}
+
+/** UTC text of a timestamp as callers write it: with an offset, or local to `zone` (the earlier instant if two fit). */
+export function utcFromInputText(text: string, zone: string): string | undefined {
+  const parsed = parseTime(text);
+  if (parsed === undefined) return undefined;
+  if (parsed.offsetMinutes !== null) return utcFromOffsetText(text);
+  const instant = instantsOfLocal(parsed.localMs, zone)[0] ?? parsed.localMs - offsetMsAt(parsed.localMs, zone);
+  const utc = textFromMs(instant);
+  return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
+}
+
+/** A UTC text as `YYYY-MM-DDThh:mm:ss[.fff]±hh:mm` in `zone` (the output form of Timestamp). */
+export function offsetTextFromUtc(utc: string, zone: string): string {
+  const { ms, rest } = splitUtc(utc);
+  const offsetMs = offsetMsAt(ms, zone);
+  return `${textFromMs(ms + offsetMs) ?? utc.slice(0, 19)}${rest}${offsetText(offsetMs)}`;
+}
+
+/**
+ * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset
+ * where the same local time happens twice.
+ */
+export function inputTextFromUtc(utc: string, zone: string): string {
+  const { ms, rest } = splitUtc(utc);
+  const offsetMs = offsetMsAt(ms, zone);
+  const local = `${textFromMs(ms + offsetMs) ?? utc.slice(0, 19)}${rest}`;
+  return instantsOfLocal(ms + offsetMs, zone).length === 1 ? local : `${local}${offsetText(offsetMs)}`;
+}
+
+function splitUtc(utc: string): { ms: number; rest: string } {
+  const parsed = parseTime(utc);
+  return { ms: parsed?.localMs ?? Number.NaN, rest: parsed === undefined ? '' : fractionText(parsed) };
+}
+
+function offsetText(offsetMs: number): string {
+  const minutes = Math.trunc(offsetMs / 60_000);
+  const size = Math.abs(minutes);
+  const pad = (part: number): string => String(part).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
+}
+
+/** The instants that a local time stands for in a zone: none in a spring gap, two in an autumn fold, else one. */
+function instantsOfLocal(localMs: number, zone: string): readonly number[] {
+  const before = localMs - offsetMsAt(localMs - DAY_MS, zone);
+  const after = localMs - offsetMsAt(localMs + DAY_MS, zone);
+  const candidates = before === after ? [before] : [before, after];
+  return candidates.filter((ms) => ms + offsetMsAt(ms, zone) === localMs).toSorted((a, b) => a - b);
+}
+
+const formatByZone = new Map<string, Intl.DateTimeFormat>();
+const offsetsByZone = new Map<string, Map<number, number>>();
+
+/** Whether Intl knows the zone. */
+export function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false; // a RangeError is Intl's way to say no
+  }
+}
+
+function offsetMsAt(ms: number, zone: string): number {
+  if (zone === 'UTC' || Number.isNaN(ms)) return 0;
+  let offsets = offsetsByZone.get(zone);
+  if (offsets === undefined) offsetsByZone.set(zone, (offsets = new Map()));
+  const bucket = Math.floor(ms / BUCKET_MS);
+  const known = offsets.get(bucket);
+  if (known !== undefined) return known;
+  const first = intlOffsetMs(bucket * BUCKET_MS, zone);
+  const last = intlOffsetMs((bucket + 1) * BUCKET_MS - 1, zone);
+  if (first !== last) return intlOffsetMs(ms, zone);
+  if (offsets.size >= BUCKETS_MAX) offsets.clear();
+  offsets.set(bucket, first);
+  return first;
+}
+
+function intlOffsetMs(ms: number, zone: string): number {
+  let format = formatByZone.get(zone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+    formatByZone.set(zone, format);
+  }
+  // `GMT`, `GMT+02:00`, or with seconds for local mean times before zones existed: `GMT-00:25:21`.
+  const name = format.formatToParts(ms).find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
+  const match = /^GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(name);
+  if (!match) return 0;
+  const size = (Number(match[2]) * 60 + Number(match[3])) * 60 + Number(match[4] ?? '0');
+  return (match[1] === '-' ? -size : size) * 1000;
+}
