@@ -3,10 +3,12 @@
  * epoch milliseconds inside this file and UTC text `YYYY-MM-DDThh:mm:ss[.fff…]Z` outside of it. Built on Intl alone, so
  * that it runs wherever Node does. Pure but for caches of zone offsets.
  */
+import { must } from '../base/assert.ts';
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Offsets are constant within a bucket unless a transition falls into it; those buckets are never cached. */
-const BUCKET_MS = 15 * 60_000;
+const BUCKET_MS = 15 * MINUTE_MS;
 /** Buckets kept per zone; one entry is a few bytes, and a table rarely spans more than a few thousand quarter hours. */
 const BUCKETS_MAX = 50_000;
 
@@ -57,14 +59,19 @@ function parseTime(text: string): ParsedTime | undefined {
   const m = Number(minute);
   const s = Number(second);
   if (!dateExists(Number(year), Number(month), Number(day)) || h > 23 || m > 59 || s > 59) return undefined;
+  const offsetMinutes = zone === undefined ? null : parseOffset(zone);
+  if (offsetMinutes === undefined) return undefined;
   const localMs = daysFromDate(Number(year), Number(month), Number(day)) * DAY_MS + ((h * 60 + m) * 60 + s) * 1000;
-  return { localMs, fraction: fraction.replace(/0+$/, ''), offsetMinutes: zone ? parseOffset(zone) : null };
+  return { localMs, fraction: fraction.replace(/0+$/, ''), offsetMinutes };
 }
 
-function parseOffset(zone: string): number {
+/** Minutes east of UTC; undefined where the digits are no hours and minutes. */
+function parseOffset(zone: string): number | undefined {
   if (zone === 'Z') return 0;
-  const sign = zone.startsWith('-') ? -1 : 1;
-  return sign * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2)));
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(-2));
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
 /** `YYYY-MM-DDThh:mm:ss` of epoch milliseconds; undefined outside of the years 0 to 9999. */
@@ -78,13 +85,13 @@ function textFromMs(ms: number): string | undefined {
  * kept to its last digit, without trailing zeros.
  */
 export function utcFromOffsetText(text: string): string | undefined {
-  // The common case first: most origins are configured in UTC, and then only the ending changes.
   const parsed = parseTime(text);
   if (parsed === undefined || parsed.offsetMinutes === null) return undefined;
-  if (parsed.offsetMinutes === 0 && text[10] === 'T' && text.length >= 19) {
+  // Most origins are configured in UTC, and then only the ending changes (where the text has the usual shape).
+  if (parsed.offsetMinutes === 0 && text[10] === 'T' && text[16] === ':') {
     return `${text.slice(0, 19)}${fractionText(parsed)}Z`;
   }
-  const utc = textFromMs(parsed.localMs - parsed.offsetMinutes * 60_000);
+  const utc = textFromMs(parsed.localMs - parsed.offsetMinutes * MINUTE_MS);
   return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
 }
 
@@ -92,12 +99,16 @@ function fractionText({ fraction }: ParsedTime): string {
   return fraction === '' ? '' : `.${fraction}`;
 }
 
-/** UTC text of a timestamp as callers write it: with an offset, or local to `zone` (the earlier instant if two fit). */
+/**
+ * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. The earlier instant where two fit; a
+ * local time that the zone skips is moved forward by the length of the gap (RFC 5545, 3.3.5: the offset before the gap).
+ */
 export function utcFromInputText(text: string, zone: string): string | undefined {
   const parsed = parseTime(text);
   if (parsed === undefined) return undefined;
   if (parsed.offsetMinutes !== null) return utcFromOffsetText(text);
-  const instant = instantsOfLocal(parsed.localMs, zone)[0] ?? parsed.localMs - offsetMsAt(parsed.localMs, zone);
+  const instant =
+    instantsOfLocal(parsed.localMs, zone)[0] ?? parsed.localMs - offsetMsAt(parsed.localMs - DAY_MS, zone);
   const utc = textFromMs(instant);
   return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
 }
@@ -105,28 +116,41 @@ export function utcFromInputText(text: string, zone: string): string | undefined
 /** A UTC text as `YYYY-MM-DDThh:mm:ss[.fff]±hh:mm` in `zone` (the output form of Timestamp). */
 export function offsetTextFromUtc(utc: string, zone: string): string {
   const { ms, rest } = splitUtc(utc);
-  const offsetMs = offsetMsAt(ms, zone);
-  return `${textFromMs(ms + offsetMs) ?? utc.slice(0, 19)}${rest}${offsetText(offsetMs)}`;
+  return localWithOffset(ms, rest, offsetMsAt(ms, zone));
 }
 
 /**
  * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset
- * where the same local time happens twice.
+ * where the local time alone does not name the instant.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {
   const { ms, rest } = splitUtc(utc);
   const offsetMs = offsetMsAt(ms, zone);
-  const local = `${textFromMs(ms + offsetMs) ?? utc.slice(0, 19)}${rest}`;
-  return instantsOfLocal(ms + offsetMs, zone).length === 1 ? local : `${local}${offsetText(offsetMs)}`;
+  const local = textFromMs(ms + offsetMs);
+  const isPlain =
+    local !== undefined && offsetMs % MINUTE_MS === 0 && instantsOfLocal(ms + offsetMs, zone).length === 1;
+  return isPlain ? `${local}${rest}` : localWithOffset(ms, rest, offsetMs);
 }
 
+/**
+ * Local time and offset that name the instant exactly. Offsets on the wire have whole minutes, but local mean times of
+ * before 1972 had seconds: the local time then gives way, not the instant. So does a local year outside of four digits.
+ */
+function localWithOffset(ms: number, rest: string, offsetMs: number): string {
+  const wholeMs = Math.trunc(offsetMs / MINUTE_MS) * MINUTE_MS;
+  const local = textFromMs(ms + wholeMs);
+  if (local !== undefined) return `${local}${rest}${offsetText(wholeMs)}`;
+  return `${must(textFromMs(ms), 'a UTC text of the replica names an instant')}${rest}+00:00`;
+}
+
+/** `utc` is a value that a reader of this file gave out, or that the replica's own checks let through. */
 function splitUtc(utc: string): { ms: number; rest: string } {
-  const parsed = parseTime(utc);
-  return { ms: parsed?.localMs ?? Number.NaN, rest: parsed === undefined ? '' : fractionText(parsed) };
+  const parsed = must(parseTime(utc), 'a Timestamp value is UTC text');
+  return { ms: parsed.localMs, rest: fractionText(parsed) };
 }
 
 function offsetText(offsetMs: number): string {
-  const minutes = Math.trunc(offsetMs / 60_000);
+  const minutes = offsetMs / MINUTE_MS;
   const size = Math.abs(minutes);
   const pad = (part: number): string => String(part).padStart(2, '0');
   return `${minutes < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
@@ -153,7 +177,7 @@ export function isZone(zone: string): boolean {
 }
 
 function offsetMsAt(ms: number, zone: string): number {
-  if (zone === 'UTC' || Number.isNaN(ms)) return 0;
+  if (zone === 'UTC') return 0;
   let offsets = offsetsByZone.get(zone);
   if (offsets === undefined) offsetsByZone.set(zone, (offsets = new Map()));
   const bucket = Math.floor(ms / BUCKET_MS);
