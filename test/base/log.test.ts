@@ -58,7 +58,7 @@ describe('createLogger', () => {
     ['an error', new Error('hunter2')],
     ['an object', { token: 'hunter2' }],
     ['an array', ['hunter2']],
-    ['an object that pretends to be a text', { toJSON: () => 'hunter2', toString: () => 'hunter2' }],
+    ['an object that pretends to be a text', { toJSON: (): string => 'hunter2', toString: (): string => 'hunter2' }],
   ])('leaves out %s under an allowed name', (_what, value) => {
     const { logger, lines } = recorded();
 
@@ -132,10 +132,11 @@ describe('secrets', () => {
 
     const line = lines[0] ?? '';
     expect(line).toContain(SCRUBBED);
-    for (const [name, form] of Object.entries(plantedForms(secret))) {
-      // What is left of a form that contains more than the secret may stay; the secret itself may not.
-      if (!/Basic|URL path|Bearer|form field/.test(name)) expect(line.toLowerCase()).not.toContain(form.toLowerCase());
-    }
+    // What is left of a form that contains more than the secret may stay; the secret itself may not.
+    const bareForms = Object.entries(plantedForms(secret)).filter(
+      ([name]) => !/Basic|URL path|Bearer|field/.test(name),
+    );
+    for (const [, form] of bareForms) expect(line.toLowerCase()).not.toContain(form.toLowerCase());
     expect(JSON.parse(line)).toMatchObject({ level: 'error' });
   });
 
