@@ -35,10 +35,12 @@ export function parseExactJson(text: string): unknown {
 }
 
 function exactReviver(_key: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== 'number' || context.source === undefined) return value;
-  return needsText(context.source) ? new ExactNumber(context.source) : value;
+  const { source } = context;
+  if (typeof value !== 'number' || source === undefined) return value;
+  return isExact(value, source) ? value : new ExactNumber(source);
 }
 
-function needsText(source: string): boolean {
-  return source.length > 15 || /[eE]/.test(source);
+/** A number is exact where it prints as it was written, or where it was written with few enough digits. */
+function isExact(value: number, source: string): boolean {
+  return (source.length <= 15 && !/[eE]/.test(source)) || String(value) === source;
 }

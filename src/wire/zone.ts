@@ -74,6 +74,13 @@ function parseOffset(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
+/** The day and the time of day that a full date and time names in its own zone, whatever that is; undefined if none. */
+export function dateAndTimeOf(text: string): { readonly date: string; readonly time: string } | undefined {
+  const parsed = parseTime(text);
+  const local = parsed && textFromMs(parsed.localMs);
+  return local === undefined ? undefined : { date: local.slice(0, 10), time: local.slice(11) };
+}
+
 /** `YYYY-MM-DDThh:mm:ss` of epoch milliseconds; undefined outside of the years 0 to 9999. */
 function textFromMs(ms: number): string | undefined {
   if (!(ms >= -62_167_219_200_000 && ms <= 253_402_300_799_999)) return undefined;

@@ -2,7 +2,7 @@
  * Instants and local times of zones. Expected values come from the zone database's published rules (the transition is
  * named beside each case) and from the timestamp forms of the specification, 2.4.
  */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   inputTextFromUtc,
