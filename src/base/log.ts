@@ -86,12 +86,12 @@ export function createLogger(options: {
     },
     { write: (line: string) => void options.destination.write(scrub(line)) },
   );
-  return {
-    debug: (event, facts) => logger.debug(loggable(facts), event),
-    info: (event, facts) => logger.info(loggable(facts), event),
-    warn: (event, facts) => logger.warn(loggable(facts), event),
-    error: (event, facts) => logger.error(loggable(facts), event),
-  };
+  const writer =
+    (level: Exclude<LogLevel, 'silent'>): Logger['info'] =>
+    (event, facts) => {
+      if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
+    };
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
 }
 
 /**

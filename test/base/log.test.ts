@@ -148,7 +148,10 @@ describe('secrets', () => {
 
       const scrubbed = secretScrubber([password])(header);
 
-      const left = scrubbed.split(SCRUBBED).map((part) => Buffer.from(part, 'base64').toString('latin1'));
+      // What is left may begin anywhere within a group of four characters.
+      const left = scrubbed
+        .split(SCRUBBED)
+        .flatMap((part) => ['', 'A', 'AA', 'AAA'].map((pad) => Buffer.from(pad + part, 'base64').toString('latin1')));
       for (let at = 0; at + 8 <= password.length; at += 1) {
         expect(left.join('|')).not.toContain(password.slice(at, at + 8));
       }
