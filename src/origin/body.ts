@@ -1,7 +1,7 @@
 /**
  * A complete body as it came over the wire, turned into text within a bound. Knows one compression, gzip, once: a second layer
- * or another encoding is refused, and so is a body that unpacks to more than the bound, before memory is spent on it
- * where the body says so itself. Pure.
+ * or another encoding is refused, and so is a body that unpacks to more than the bound; at most that much memory is spent
+ * on finding out. Pure.
  */
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
@@ -16,11 +16,12 @@ export type BodyText =
   | { readonly kind: 'damaged' }
   | { readonly kind: 'notUtf8' };
 
-/** gzip ends with the unpacked size modulo 2^32 (RFC 1952, 2.3.1); the shortest possible file has 18 bytes. */
+/** The shortest possible gzip file (RFC 1952): header, empty block, checksum and size. */
 const GZIP_BYTES_MIN = 18;
 
-/** Size of the output buffer where gzip announces less; zlib refuses tiny ones. */
+/** Bounds of the output buffer: zlib refuses tiny ones; rows shrink to a tenth, so a body that claims far more is lying or cut. */
 const CHUNK_BYTES_MIN = 4_096;
+const CHUNK_RATIO_MAX = 32;
 
 /** Decodes a body. `encoding` is its Content-Encoding header; several headers count as several encodings. */
 export function textFromBody(
@@ -44,15 +45,14 @@ export function textFromBody(
 
 function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
   if (body.length < GZIP_BYTES_MIN) return { kind: 'damaged' };
+  // gzip ends with the unpacked size modulo 2^32, unless it is cut; so this is a guess at the size, never a reason.
   const announcedBytes = body.readUInt32LE(body.length - 4);
-  if (announcedBytes > decodedBytesMax) return { kind: 'tooLarge' };
   try {
-    // One output buffer of the announced size saves the copy that joining several takes. Synchronous on purpose: a page
+    // One output buffer of the right size saves the copy that joining several takes. Synchronous on purpose: a page
     // takes a quarter of a millisecond here, a trip through the thread pool adds half a millisecond to its latency.
-    const chunkSize = Math.max(CHUNK_BYTES_MIN, announcedBytes);
+    const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(announcedBytes, body.length * CHUNK_RATIO_MAX));
     return textFromBytes(gunzipSync(body, { maxOutputLength: decodedBytesMax, chunkSize }));
   } catch (error) {
-    // A body that announces little and unpacks to much ends here too.
     const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     return { kind: isTooLarge ? 'tooLarge' : 'damaged' };
   }
