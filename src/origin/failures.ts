@@ -181,7 +181,7 @@ export function descriptorText(scrub: (text: string) => string, descriptor: Erro
 function words(scrub: (text: string) => string, text: string): string {
   // Scrubbed first: a secret cut in two would not be recognized.
   const line = scrub(text)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim();
   return line.length > WORDS_CHARS_MAX ? `${line.slice(0, WORDS_CHARS_MAX)}…` : line;
 }
@@ -209,11 +209,13 @@ function causeFailure(attempted: Attempted, fault: WireFault): Failure {
     return say('origin.timeout', true, { came, hint: HINT_LATER });
   }
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return stoppedFailure(attempted);
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+  // Neither keeps its cause: the parser's error carries the bytes that it choked on (I16).
+  if (fault.isAnswered || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return damagedFailure(attempted, `the answer broke off after ${fault.receivedBytes} bytes (${code})`);
+  }
+  if (code === PARSER_ERROR || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return notApiFailure(attempted, `with something that is not HTTP (${code})`);
   }
-  if (fault.isAnswered)
-    return damagedFailure(attempted, `the answer ended after ${fault.receivedBytes} bytes (${code})`);
   if (code === 'ENOTFOUND') {
     return say('origin.unreachable', false, {
       came: `no address is known for the host ${host}`,
@@ -261,11 +263,15 @@ function tlsHint(code: string, host: string): string {
   }
 }
 
+/** undici's name for bytes that are no HTTP; it gives them no code. */
+const PARSER_ERROR = 'HTTPParserError';
+
 /** The first code on an error or behind it; with several addresses, Node wraps one error for each. */
 function causeCode(cause: unknown): string {
   let at = cause;
   // Two levels are all that Node and undici build.
   for (let depth = 0; depth < 3 && at instanceof Error; depth += 1) {
+    if (at.name === PARSER_ERROR) return PARSER_ERROR;
     if ('code' in at && typeof at.code === 'string') return at.code;
     at = at instanceof AggregateError ? (at.errors as unknown[])[0] : at.cause;
   }

@@ -23,7 +23,7 @@ export type FaultAnswer =
   /** Bytes, and the connection stays open. */
   | Uint8Array
   /** Bytes, and then: `end` closes in order, `reset` without it, `hang` says nothing more. */
-  | { readonly bytes: Uint8Array; readonly then: 'end' | 'reset' | 'hang' }
+  | { readonly bytes: Uint8Array; readonly ending: 'end' | 'reset' | 'hang' }
   | 'reset'
   | 'hang'
   /** Anything else, by hand. */
@@ -41,11 +41,22 @@ export interface FaultServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts a server; `script` gives the answer to the nth request (from 1). With `tls` it speaks TLS. */
+/** How a server differs from plain HTTP on a free port. */
+export interface FaultServerOptions {
+  /** Speak TLS with these PEM texts. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Listen there, where a server has just stopped. */
+  readonly port?: number;
+  /** Answer the first bytes, whatever they are, as if they were a request. */
+  readonly answersAnything?: boolean;
+}
+
+/** Starts a server; `script` gives the answer to the nth request (from 1). */
 export async function startFaultServer(
   script: (nth: number, request: FaultRequest) => FaultAnswer,
-  tls?: { key: string; cert: string },
+  options: FaultServerOptions = {},
 ): Promise<FaultServer> {
+  const { tls, port: wantedPort = 0, answersAnything = false } = options;
   const requests: FaultRequest[] = [];
   const sockets = new Set<Socket>();
   let connectionCount = 0;
@@ -56,7 +67,7 @@ export async function startFaultServer(
     socket.on('error', () => undefined); // the other side may reset as it likes
     let received = '';
     socket.on('data', (chunk: Buffer) => {
-      received += chunk.toString('latin1');
+      received += answersAnything ? 'GET / HTTP/1.1\r\n\r\n' : chunk.toString('latin1');
       for (let end = received.indexOf('\r\n\r\n'); end >= 0; end = received.indexOf('\r\n\r\n')) {
         const request = requestFromHead(received.slice(0, end));
         received = received.slice(end + 4);
@@ -67,7 +78,7 @@ export async function startFaultServer(
   };
   const server: Server = tls === undefined ? createServer(onConnection) : createTlsServer(tls, onConnection);
   server.on('tlsClientError', () => undefined); // the client refuses our certificate: that is the test
-  server.listen(0, '127.0.0.1');
+  server.listen(wantedPort, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const stop = async (): Promise<void> => {
@@ -125,6 +136,6 @@ function perform(socket: Socket, answer: FaultAnswer): void {
   if (answer === 'reset') socket.resetAndDestroy();
   else if (typeof answer === 'function') answer(socket);
   else if (answer instanceof Uint8Array) socket.write(answer);
-  else if (answer.then === 'end') socket.end(answer.bytes);
-  else socket.write(answer.bytes, () => (answer.then === 'reset' ? socket.resetAndDestroy() : undefined));
+  else if (answer.ending === 'end') socket.end(answer.bytes);
+  else socket.write(answer.bytes, () => (answer.ending === 'reset' ? socket.resetAndDestroy() : undefined));
 }
