@@ -11,6 +11,7 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument, type Document } from 'yaml';
 
 import { RowsyncError } from '../base/errors.ts';
+import type { Credentials } from '../origin/client.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
 import {
@@ -18,7 +19,6 @@ import {
   processEnvironment,
   readCredentials,
   systemCode,
-  type Credentials,
   type CredentialsResult,
   type Environment,
 } from './secrets.ts';

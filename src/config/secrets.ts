@@ -8,6 +8,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 
+import type { Credentials } from '../origin/client.ts';
 import { SECRET_REFERENCE } from './options.ts';
 import type { OptionPath, Problem } from './problems.ts';
 
@@ -18,11 +19,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function processEnvironment(): Environment {
   return process.env;
 }
-
-/** How to log in at the origin. */
-export type Credentials =
-  | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'user'; readonly user: string; readonly password: string };
 
 /** Bytes of a secret file; a token has 32 characters, and reading a huge or endless file by mistake must not hang. */
 const SECRET_BYTES_MAX = 16 * 1024;
@@ -105,7 +101,7 @@ export function readCredentials(
     const second = given[1];
     if (second !== undefined) return complain(second, `stands beside ${first}: keep one way to log in`);
     const token = read(first);
-    return { credentials: token === null ? null : { kind: 'token', token }, problems, warnings };
+    return { credentials: token === null ? null : { kind: 'bearer', token }, problems, warnings };
   }
   if (first !== 'user') return complain(first, 'needs user beside it');
   const [, passwordKey, third] = given;
@@ -114,7 +110,7 @@ export function readCredentials(
   const password = read(passwordKey);
   const user = section['user'];
   const credentials: Credentials | null =
-    password === null || typeof user !== 'string' ? null : { kind: 'user', user, password };
+    password === null || typeof user !== 'string' ? null : { kind: 'basic', user, password };
   return { credentials, problems, warnings };
 }
 

@@ -92,6 +92,19 @@ export class ReplicaReader {
     return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
   }
 
+  /** What `schema prune` would drop: tables and columns that the origin no longer describes, as `table` or `table.column`. */
+  prunable(): readonly string[] {
+    return this.#db
+      .prepare(
+        sql`SELECT local_name FROM _rowsync_tables WHERE state = 'gone'
+            UNION ALL
+            SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+            WHERE c.state <> 'live' AND t.state <> 'gone'`,
+      )
+      .pluck()
+      .all() as string[]; // names are text (bookkeeping.ts)
+  }
+
   /**
    * Runs one statement that only reads.
    * @throws RowsyncError `replica.query` with SQLite's words when it is wrong, or would write, or is more than one.

@@ -61,7 +61,7 @@ test('fills in every default and makes paths absolute, relative to the file', ()
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
     file,
-    origin: { url: 'https://example.net', database: '21995', credentials: { kind: 'token', token: TOKEN } },
+    origin: { url: 'https://example.net', database: '21995', credentials: { kind: 'bearer', token: TOKEN } },
     replica: { path: join(folder, 'data/replica.db') },
     limits: { concurrency: 4, requestsPerSecond: 0, pageRows: 500 },
     safety: { maxDeletePercent: 50 },
@@ -188,14 +188,14 @@ test('warns about credentials that travel unencrypted, unless they stay on this 
 });
 
 test.each([
-  { login: 'tokenFile: token', credentials: { kind: 'token', token: TOKEN } },
-  { login: 'token: "${TOKEN}"', credentials: { kind: 'token', token: 'abc' } },
+  { login: 'tokenFile: token', credentials: { kind: 'bearer', token: TOKEN } },
+  { login: 'token: "${TOKEN}"', credentials: { kind: 'bearer', token: 'abc' } },
   {
     login: 'user: a@example.net, passwordFile: password',
-    credentials: { kind: 'user', user: 'a@example.net', password: ' pass word: ü ' },
+    credentials: { kind: 'basic', user: 'a@example.net', password: ' pass word: ü ' },
   },
-  { login: 'user: "${USER}", password: "${TOKEN}"', credentials: { kind: 'user', user: 'somebody', password: 'abc' } },
-  { login: 'tokenFile: "${CREDENTIALS_DIRECTORY}/t"', credentials: { kind: 'token', token: 'from-systemd' } },
+  { login: 'user: "${USER}", password: "${TOKEN}"', credentials: { kind: 'basic', user: 'somebody', password: 'abc' } },
+  { login: 'tokenFile: "${CREDENTIALS_DIRECTORY}/t"', credentials: { kind: 'bearer', token: 'from-systemd' } },
 ])('logs in with $login', ({ login, credentials }) => {
   secretFile('password', '\uFEFF pass word: ü \r\n');
   secretFile('run/t', 'from-systemd', 0o440);
