@@ -66,10 +66,10 @@ export async function startTestSandbox(options: Partial<SandboxOptions> = {}): P
     clock: systemClock,
     ...options,
     intercept: async (request, response) => {
-      for (const hook of hooks.filter((candidate) => matches(candidate.match, request))) {
-        hook.left -= 1;
-        if (hook.left === 0 && (await hook.run(response))) return true;
-      }
+      const concerned = hooks.filter((hook) => matches(hook.match, request));
+      // Every hook counts every request that matches it, also one that another hook answers.
+      for (const hook of concerned) hook.left -= 1;
+      for (const hook of concerned.filter(({ left }) => left === 0)) if (await hook.run(response)) return true;
       return (await options.intercept?.(request, response)) ?? false;
     },
   });
