@@ -9,6 +9,7 @@ export class PageCursor {
   readonly #known: number[];
   readonly #pageRows: number;
   readonly #ahead: number;
+  readonly #lastKnown: number;
   /** The next page behind all known ones. */
   #fresh: number;
   /** The highest page seen full, -1 before the first. */
@@ -28,6 +29,7 @@ export class PageCursor {
   }) {
     this.#known = [...options.known];
     this.#fresh = options.firstFresh;
+    this.#lastKnown = Math.max(0, options.firstFresh - 1);
     this.#pageRows = options.pageRows;
     this.#ahead = options.ahead;
   }
@@ -42,9 +44,10 @@ export class PageCursor {
     return this.#fresh - 1;
   }
 
-  /** The very first page always; behind it only once a full page was seen, and not too far behind the last one. */
+  /** The very first page always; behind the known ones once the last of them is full, and not too far behind a full one. */
   #mayAskFresh(): boolean {
-    return this.#fresh === 0 || (this.#highestFull >= 0 && this.#fresh <= this.#highestFull + this.#ahead);
+    if (this.#fresh === 0) return true;
+    return this.#highestFull >= this.#lastKnown && this.#fresh <= this.#highestFull + this.#ahead;
   }
 
   /** Takes note of an answer. */

@@ -176,9 +176,9 @@ export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null)
 /** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it go on. */
 export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET held_code = ?1, held_message = ?2, held_hint = ?3,
-          held_at = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(held_at, ?4) END WHERE id = ?5`,
-  ).run(hold?.code ?? null, hold?.message ?? null, hold?.hint ?? null, at, tableId);
+    sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
+          held_at = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(held_at, @at) END WHERE id = @tableId`,
+  ).run({ tableId, code: hold?.code ?? null, message: hold?.message ?? null, hint: hold?.hint ?? null, at });
 }
 
 /** Notes that deletes of the table no longer wait for the last change of identity. */

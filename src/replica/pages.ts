@@ -50,9 +50,10 @@ export function applyPage(tx: Tx, target: RowTarget, answer: AnsweredPage): RowC
   const ids = JSON.stringify(content.ids);
   tx.prepare(
     sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
-        SELECT ?1, old.value FROM _rowsync_page_rows p, json_each(p.row_ids) old
-        WHERE p.table_id = ?1 AND p.page = ?2 AND p.row_ids <> ?3 AND old.value NOT IN (SELECT value FROM json_each(?3))`,
-  ).run(target.id, page, ids);
+        SELECT @tableId, old.value FROM _rowsync_page_rows p, json_each(p.row_ids) old
+        WHERE p.table_id = @tableId AND p.page = @page AND p.row_ids <> @ids
+          AND old.value NOT IN (SELECT value FROM json_each(@ids))`,
+  ).run({ tableId: target.id, page, ids });
   tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
     target.id,
     ids,
@@ -128,9 +129,9 @@ export function clearSeenSuspects(tx: Tx, tableId: number): number {
   const before = tx.prepare(count).pluck().get(tableId) as number; // count(*) is an integer
   if (before === 0) return 0;
   tx.prepare(
-    sql`DELETE FROM _rowsync_suspects WHERE table_id = ?1 AND row_id IN (
-          SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = ?1)`,
-  ).run(tableId);
+    sql`DELETE FROM _rowsync_suspects WHERE table_id = @tableId AND row_id IN (
+          SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @tableId)`,
+  ).run({ tableId });
   return tx.prepare(count).pluck().get(tableId) as number; // count(*) is an integer
 }
 

@@ -143,25 +143,25 @@ export function describeColumn(
 ): void {
   const { id, name, alias, type, kind, width, dataOptions } = column.descriptor;
   tx.prepare(
-    sql`UPDATE _rowsync_columns SET name = ?1, alias = ?2, type = ?3, value_form = ?4, kind = ?5, writable = ?6, width = ?7,
-          options = ?8, position = ?9
-        WHERE table_id = ?10 AND id = ?11 AND state = 'live' AND local_name = ?12
+    sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @type, value_form = @form, kind = @kind,
+          writable = @writable, width = @width, options = @options, position = @position
+        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName
           AND (name, alias, type, value_form, kind, writable, width, options, position)
-            IS NOT (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-  ).run(
+            IS NOT (@name, @alias, @type, @form, @kind, @writable, @width, @options, @position)`,
+  ).run({
+    tableId,
+    id,
+    localName: column.localName,
     name,
     alias,
     type,
-    columnType(type),
+    form: columnType(type),
     kind,
-    isWritable(column.descriptor) ? 1 : 0,
+    writable: isWritable(column.descriptor) ? 1 : 0,
     width,
-    dataOptions.join(', '),
-    column.position,
-    tableId,
-    id,
-    column.localName,
-  );
+    options: dataOptions.join(', '),
+    position: column.position,
+  });
 }
 
 /** Changes the state of a column, for example to removed. */
