@@ -34,7 +34,7 @@ export class PageCursor {
     this.#ahead = options.ahead;
   }
 
-  /** The next page to ask for now, or null: then answers must come in first, or all was asked for. */
+  /** The page to ask for next, or null: then answers must come in first, or all was asked for. */
   next(): number | null {
     const known = this.#known.shift();
     if (known !== undefined && known <= this.#end) return known;
