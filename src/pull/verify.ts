@@ -6,6 +6,7 @@
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
+import { readPages } from '../replica/pages.ts';
 import { readIds, readRowsById } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -99,7 +100,8 @@ async function compareAll(
   table: PreparedTable,
 ): Promise<{ comparedCount: number; differing: readonly number[] }> {
   const { pageRows, concurrency } = context.settings;
-  const cursor = new PageCursor({ known: [], firstFresh: 0, pageRows, ahead: concurrency });
+  const known = readPages(context.replica, table.target.id).map(({ page }) => page);
+  const cursor = new PageCursor({ known, firstFresh: known.length, pageRows, ahead: concurrency });
   const returned = new Set<number>();
   const differing = new Set<number>();
   context.onProgress?.({ kind: 'tableStart', table: table.target.localName, expectedRowCount: 0 });

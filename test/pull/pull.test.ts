@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
 
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
 /** A small table of numbered notes. */
-function notes(
-  count: number,
-  name = 'Note',
-): { name: string; columns: { name: string; type: string }[]; rows: { Title: string }[] } {
+function notes(count: number, name = 'Note'): TableSpec {
   const rows = Array.from({ length: count }, (_, index) => ({ Title: `note ${index + 1}` }));
   return { name, columns: [{ name: 'Title', type: 'Text' }], rows, createdFromMs: Date.UTC(2026, 0, 1) };
 }
