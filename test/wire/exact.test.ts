@@ -12,6 +12,8 @@ test.each([
   '9223372036854775807',
   '-9223372036854775808',
   '9007199254740993',
+  // The double beside it, 9007199254740000768, prints as exactly these digits.
+  '9007199254740001000',
   '1234567890.123456789',
   '0.1234567890123456789',
   '1e400',
@@ -21,6 +23,28 @@ test.each([
   expect(parseExactJson(`{"a":${number}}`)).toEqual({ a: new ExactNumber(number) });
   expect(parseExactJson(`[1,\n ${number}]`)).toEqual([1, new ExactNumber(number)]);
   expect(parseExactJson(number)).toEqual(new ExactNumber(number));
+});
+
+test('finds every number that a double does not hold, wherever white space and signs stand', () => {
+  const digits = fc.stringMatching(/^[1-9]\d{15,25}$/);
+  const fraction = fc.stringMatching(/^0\.\d{16,25}[1-9]$/);
+  const exponent = fc.stringMatching(/^-?[1-9](?:\.\d{1,3})?[eE][+-]?[1-9]\d{2}$/);
+  const space = fc.constantFrom('', ' ', '\n', '\t ', '\r\n');
+  fc.assert(
+    fc.property(fc.oneof(digits, fraction, exponent), space, space, (number, before, after) => {
+      const texts = [
+        `${before}${number}${after}`,
+        `[0,${before}${number}${after}]`,
+        `{"a":${before}${number}${after}}`,
+      ];
+
+      for (const text of texts) {
+        const parsed = parseExactJson(text);
+        const value = Array.isArray(parsed) ? (parsed as unknown[])[1] : ((parsed as { a?: unknown }).a ?? parsed);
+        expect(plainDecimal(numberText(value))).toBe(plainDecimal(number));
+      }
+    }),
+  );
 });
 
 test('leaves long numbers that a double holds as numbers', () => {
