@@ -22,17 +22,16 @@ export class ExactNumber {
 const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON;
 
 /**
- * A number token with 16 or more digits, and one with an exponent. Every decimal of up to 15 significant digits survives a
+ * A number token with 16 or more digits, or with an exponent. Every decimal of up to 15 significant digits survives a
  * double (IEEE 754, DBL_DIG), so a body without such a token needs no second look at its numbers. The token may also
- * be found inside a string: the slow path is then taken needlessly, never wrongly. Both start at what is rare and
- * look back to where the token begins, which takes a twentieth of the time of looking at every token from its beginning.
+ * be found inside a string: the slow path is then taken needlessly, never wrongly. Starting at the punctuation is what
+ * makes the search cheaper than the parsing: starting at any digit takes three times as long.
  */
-const LONG_NUMBER = /\d[\d.]{15}(?<=(?:^|[:[,])\s*-?[\d.]*)/;
-const EXPONENT = /\d[eE][+-]?\d(?<=(?:^|[:[,])\s*-?[\d.]+[eE][+-]?\d)/;
+const LONG_NUMBER = /[:[,]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
 /** Parses JSON. @throws SyntaxError where the text is not JSON. */
 export function parseExactJson(text: string): unknown {
-  if (!LONG_NUMBER.test(text) && !EXPONENT.test(text)) return JSON.parse(text);
+  if (!LONG_NUMBER.test(text) && !/^\s*-?\d/.test(text)) return JSON.parse(text);
   return JSON.parse(text, exactReviver as (key: string, value: unknown) => unknown);
 }
 

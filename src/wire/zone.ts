@@ -14,6 +14,9 @@ const BUCKETS_MAX = 50_000;
 
 const LOCAL = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/;
 
+/** The shape that most timestamps of a database in UTC have, with a day that every month has: nothing to work out. */
+const PLAIN_UTC = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\+00:00|Z)$/;
+
 /** A parsed date and time: its fields read as if they were UTC, the fraction's digits, and the offset if one was given. */
 interface ParsedTime {
   readonly localMs: number;
@@ -92,6 +95,7 @@ function textFromMs(ms: number): string | undefined {
  * kept to its last digit, without trailing zeros.
  */
 export function utcFromOffsetText(text: string): string | undefined {
+  if (PLAIN_UTC.test(text)) return `${text.slice(0, 19)}Z`;
   const parsed = parseTime(text);
   if (parsed === undefined || parsed.offsetMinutes === null) return undefined;
   // Most origins are configured in UTC, and then only the ending changes (where the text has the usual shape).
