@@ -14,9 +14,6 @@ const BUCKETS_MAX = 50_000;
 
 const LOCAL = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/;
 
-/** The shape that most timestamps of a database in UTC have, with a day that every month has: nothing to work out. */
-const PLAIN_UTC = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\+00:00|Z)$/;
-
 /** A parsed date and time: its fields read as if they were UTC, the fraction's digits, and the offset if one was given. */
 interface ParsedTime {
   readonly localMs: number;
@@ -95,15 +92,47 @@ function textFromMs(ms: number): string | undefined {
  * kept to its last digit, without trailing zeros.
  */
 export function utcFromOffsetText(text: string): string | undefined {
-  if (PLAIN_UTC.test(text)) return `${text.slice(0, 19)}Z`;
+  const usual = utcFromUsualText(text);
+  if (usual !== undefined) return usual;
   const parsed = parseTime(text);
   if (parsed === undefined || parsed.offsetMinutes === null) return undefined;
-  // Most origins are configured in UTC, and then only the ending changes (where the text has the usual shape).
-  if (parsed.offsetMinutes === 0 && text[10] === 'T' && text[16] === ':') {
-    return `${text.slice(0, 19)}${fractionText(parsed)}Z`;
-  }
   const utc = textFromMs(parsed.localMs - parsed.offsetMinutes * MINUTE_MS);
   return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
+}
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const COLON = 0x3a;
+const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+
+/**
+ * The same for `YYYY-MM-DDThh:mm:ss±hh:mm` where the UTC time is on the same day: every row has two such values or more,
+ * and this is ten times as fast as taking them apart. Undefined where the text has another shape, or is no time.
+ */
+function utcFromUsualText(text: string): string | undefined {
+  const sign = text.charCodeAt(19);
+  if (text.length !== 25 || (sign !== PLUS && sign !== MINUS)) return undefined;
+  if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS || text[10] !== 'T') return undefined;
+  if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON || text.charCodeAt(22) !== COLON) return undefined;
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const day = twoDigits(text, 8);
+  if (!(year >= 0 && day >= 1 && dateExists(year, twoDigits(text, 5), day))) return undefined;
+  const hour = twoDigits(text, 11);
+  const minute = twoDigits(text, 14);
+  const offsetHours = twoDigits(text, 20);
+  const offsetMinutes = twoDigits(text, 23);
+  const isTime = hour <= 23 && minute <= 59 && twoDigits(text, 17) <= 59 && offsetHours <= 23 && offsetMinutes <= 59;
+  const shift = offsetHours * 60 + offsetMinutes;
+  const ofDay = hour * 60 + minute + (sign === PLUS ? -shift : shift);
+  if (!isTime || ofDay < 0 || ofDay >= 1440) return undefined;
+  return `${text.slice(0, 11)}${TWO_DIGITS[Math.floor(ofDay / 60)]}:${TWO_DIGITS[ofDay % 60]}${text.slice(16, 19)}Z`;
+}
+
+/** The number that two digits name; NaN, which no comparison lets through, where they are none. */
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 48;
+  const ones = text.charCodeAt(at + 1) - 48;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }
 
 function fractionText({ fraction }: ParsedTime): string {

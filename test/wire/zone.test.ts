@@ -166,6 +166,29 @@ test('knows zones by their names', () => {
   expect(['', 'Europe/Atlantis', 'Romance Standard Time', "UTC'"].filter(isZone)).toEqual([]);
 });
 
+test('reads the usual form as it reads the same time with a fraction, whatever character is wrong', () => {
+  const usual = fc.tuple(
+    fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+    fc.constantFrom('+00:00', '-00:00', '+02:00', '-05:30', '+14:00', '-23:59', '+24:00', '+01:60'),
+  );
+  const spoiled = fc.tuple(
+    usual,
+    fc.nat({ max: 24 }),
+    fc.constantFrom('0', '1', '3', '9', ':', '-', '+', '.', ' ', 'T', 'Z', '/', '\n', '٣'),
+  );
+  fc.assert(
+    fc.property(spoiled, fc.boolean(), ([[date, offset], at, character], isSpoiled) => {
+      const good = `${date.toISOString().slice(0, 19)}${offset}`;
+      const text = isSpoiled ? good.slice(0, at) + character + good.slice(at + 1) : good;
+
+      const withFraction = `${text.slice(0, 19)}.0${text.slice(19)}`;
+
+      expect(utcFromOffsetText(text)).toBe(utcFromOffsetText(withFraction));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
 const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'UTC');
 const instants = fc
   .integer({ min: Date.UTC(1900, 0, 1) / 1000, max: Date.UTC(2100, 11, 31) / 1000 })
