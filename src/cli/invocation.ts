@@ -8,6 +8,7 @@ import { createLogger, type Logger } from '../base/log.ts';
 import { must } from '../base/assert.ts';
 import { findConfig, loadConfig, type Config } from '../config/load.ts';
 import { openOrigin, secretsOf, type Origin } from '../origin/client.ts';
+import type { OriginLimits } from '../origin/limits.ts';
 import type { PullContext } from '../pull/context.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { openReader } from '../replica/reader.ts';
@@ -45,11 +46,12 @@ export async function loadNamedConfig(
   return config;
 }
 
-/** Opens the origin of a configuration for the time of `work`. */
+/** Opens the origin of a configuration for the time of `work`; `limits` are those that differ from the usual. */
 export async function withOrigin<T>(
   invocation: Invocation,
   config: Config,
   work: (parts: { readonly origin: Origin; readonly log: Logger }) => Promise<T>,
+  limits: Partial<OriginLimits> = {},
 ): Promise<T> {
   const { clock, stderr } = invocation.session;
   const credentials = must(config.origin.credentials, 'commands that reach the origin load its credentials');
@@ -60,7 +62,7 @@ export async function withOrigin<T>(
   });
   const { concurrency, requestsPerSecond } = config.limits;
   const { url, database } = config.origin;
-  const origin = openOrigin({ url, database, credentials, concurrency, requestsPerSecond }, { clock, log });
+  const origin = openOrigin({ url, database, credentials, concurrency, requestsPerSecond, limits }, { clock, log });
   try {
     return await work({ origin, log });
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The progress of a pull or verify for whoever waits: a bar on a terminal, otherwise a line per table and, for a long
- * table, one every ten seconds. Nothing where a program reads the output.
+ * The progress of a pull or verify for whoever waits: a bar on a terminal, otherwise a line per table in which something
+ * happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
  *
  * Input: the events of pull/report.ts. How many rows there will be is known only from the sweep before; during a first
  * pull the bar counts tables instead.
@@ -74,13 +74,19 @@ function lineProgress(output: Output, clock: Clock): Progress {
       counter.count(event);
       if (event.kind === 'tableEnd') {
         const failure = event.report.error?.message;
-        if (failure === undefined || !failures.has(failure)) say(tableLine(event.report));
+        if (failure === undefined ? isWorthALine(event.report) : !failures.has(failure)) say(tableLine(event.report));
         if (failure !== undefined) failures.add(failure);
       }
       if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
     },
     stop: ignore,
   };
+}
+
+/** A table in which nothing changed and that took no time says nothing: a scheduler mails what is printed. */
+function isWorthALine(report: TablePullReport): boolean {
+  const changeCount = report.insertedCount + report.updatedCount + report.deletedCount;
+  return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
 }
 
 /** Sums the events. */

@@ -105,15 +105,18 @@ export interface Problem {
 
 /** Problems with what to do about each; what several tables have in common is said once. */
 export function problemsText(problems: readonly Problem[]): string {
-  const groups = Map.groupBy(problems, ({ what, error }) => `${what}: ${error.message}`);
-  return [...groups]
-    .map(([title, [first, ...others]]) => {
+  // What was under way when rowsync was asked to stop is of no interest.
+  const subject = ({ code, message }: RowsyncError): string => (code === 'origin.stopped' ? code : message);
+  const groups = Map.groupBy(problems, ({ what, error }) => `${what}: ${subject(error)}`);
+  return [...groups.values()]
+    .map(([first, ...others]) => {
       if (first === undefined) return ''; // groups are never empty
       const tables = [first, ...others].flatMap(({ table }) => table ?? []);
       const names = tables.length > TABLES_NAMED_MAX ? [...tables.slice(0, TABLES_NAMED_MAX), '...'] : tables;
       const where = names.length === 0 ? '' : `${names.join(', ')}: `;
-      const { hint, code } = first.error;
-      return printableLines(`\n${where}${title}\n  what to do: ${hint}\n  code: ${code}\n`);
+      const { message, hint, code } = first.error;
+      const said = code === 'origin.stopped' ? 'not finished, because rowsync was asked to stop' : message;
+      return printableLines(`\n${where}${first.what}: ${said}\n  what to do: ${hint}\n  code: ${code}\n`);
     })
     .join('');
 }

@@ -5,6 +5,8 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { checkOrigin, checkReplica, type CheckResult } from '../checks.ts';
+import type { Origin } from '../../origin/client.ts';
+import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { loadNamedConfig, printJson, withOrigin, type Invocation, type Runner } from '../invocation.ts';
 import { plural, printable } from '../text.ts';
 
@@ -35,15 +37,19 @@ async function checkAndPrint(invocation: Invocation): Promise<number> {
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
   for (const result of checkReplica(config)) await add(result);
-  await withOrigin(invocation, config, async ({ origin }) => {
+  const checkAll = async ({ origin }: { readonly origin: Origin }): Promise<void> => {
     for await (const result of checkOrigin(origin, config, session)) await add(result);
-  });
+  };
+  await withOrigin(invocation, config, checkAll, { retry: NO_RETRY });
   const count = (outcome: CheckResult['outcome']): number => results.filter((it) => it.outcome === outcome).length;
   const exitCode = count('fail') === 0 ? EXIT.done : EXIT.failed;
   const verdict = `${plural(count('ok'), 'check')} ok, ${plural(count('warn'), 'warning')}, ${count('fail')} failed\n`;
   await (isJson ? printJson(invocation, { exitCode, checks: results }) : session.stdout.write(verdict));
   return exitCode;
 }
+
+/** Somebody waits for the diagnosis, and a fault that comes and goes is worth seeing. */
+const NO_RETRY = { ...ORIGIN_LIMITS.retry, attemptsMax: 1 };
 
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 

@@ -28,7 +28,14 @@ const SEED = 7;
 /** What the reader has to type in front of a command; in a checkout there is no `rowsync` on the path. */
 const ROWSYNC = import.meta.url.endsWith('.ts') ? 'npm run -s rowsync --' : 'rowsync';
 
-const QUERY = `SELECT 1`;
+/** A question that the Records API cannot answer: it joins and sums. */
+const QUERY = `SELECT c."Segment", count(DISTINCT o."Order No.") AS "Orders",
+       round(sum(l."Quantity" * l."Unit Price")) AS "Revenue"
+FROM "Order" o
+JOIN "Customer" c ON c."Id" = o."Customer"
+JOIN "Order Line" l ON l."Order" = o."Order No."
+WHERE o."Ordered At" >= '2025-01-01'
+GROUP BY c."Segment" ORDER BY "Revenue" DESC`;
 
 const DESCRIPTION = `
 Everything happens on this machine: a sandbox stands in for the hosted service. It takes a few seconds, needs no terminal
