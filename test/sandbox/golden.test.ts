@@ -76,7 +76,7 @@ test('describes a table with its key, system columns and view', async () => {
         name: 'Test',
         columns: [
           { name: 'Name', type: 'Text', width: 40, options: ['Required', 'AllowFind'], displayOptions: [] },
-          { name: 'Count', type: 'Numeric', computed: { how: 'join', columns: ['Name'] } },
+          { name: 'Label', type: 'Text', computed: { how: 'join', columns: ['Name'] } },
         ],
       },
     ],
@@ -106,9 +106,9 @@ test('describes a table with its key, system columns and view', async () => {
         ),
         column(
           2445932,
-          'Count',
-          'Numeric',
-          '"dataOptions":"","displayOptions":"ShowInViews","kind":"Formula","readOnly":true',
+          'Label',
+          'Text',
+          '"dataOptions":"","displayOptions":"ShowInViews","width":255,"kind":"Formula","readOnly":true',
         ),
         column(
           2445933,

@@ -3,8 +3,8 @@
  * and the catalog of the moment. Output: bookkeeping rows and the SQLite tables beside them; the caller runs it in one
  * transaction and reads a new catalog afterwards.
  *
- * A table or column stands in SQLite under its own name. Where SQLite cannot hold that name (reserved prefix, empty, NUL,
- * or equal to another one but for case) it stands under its alias, `t_N` or `f_N`.
+ * A table or column stands in SQLite under its own name. Where SQLite cannot hold that name (reserved, empty, NUL, or
+ * equal to another one but for case) it stands under its alias, `t_N` or `f_N`.
  */
 import { assert, must } from '../../base/assert.ts';
 import { numericFromText } from '../../wire/decimal.ts';
@@ -102,6 +102,7 @@ export function createColumn(
   const sqlName = stored ? sqlNameFor(spec.name, alias, sqlColumnNames(connection, place.sqlTable)) : null;
   const kind = spec.kind ?? (spec.computed === undefined ? 'Updatable' : KIND_BY_HOW[spec.computed.how]);
   const valueType = columnType(spec.type);
+  assert(spec.computed?.how !== 'join' || sqlType(valueType) === 'TEXT', 'joined texts make a text column');
   if (sqlName !== null) {
     connection.exec(`ALTER TABLE ${ident(place.sqlTable)} ADD COLUMN ${ident(sqlName)} ${sqlType(valueType)}`);
     const first = sqlFromValue({ name: spec.name, valueType }, spec.defaultValue ?? null);
@@ -224,7 +225,9 @@ export function renameTableTo(connection: Connection, table: Table, name: string
   const others = sqlTableNames(connection).filter((taken) => taken !== table.sqlName);
   const sqlName = sqlNameFor(name, table.alias, others);
   if (sqlName !== table.sqlName) {
-    connection.exec(`ALTER TABLE ${ident(table.sqlName)} RENAME TO ${ident(sqlName)}`);
+    // By way of a third name, since SQLite takes a change of case for a name that is taken.
+    connection.exec(`ALTER TABLE ${ident(table.sqlName)} RENAME TO _sandbox_renamed`);
+    connection.exec(`ALTER TABLE _sandbox_renamed RENAME TO ${ident(sqlName)}`);
   }
   connection.prepare('UPDATE _sandbox_tables SET name = ?, sql_name = ? WHERE id = ?').run(name, sqlName, table.id);
 }
@@ -331,7 +334,7 @@ function sqlColumnNames(connection: Connection, sqlTable: string): readonly stri
 
 /** SQLite folds only ASCII letters when it compares names; folding more than that is harmless here. */
 function sqlNameFor(name: string, alias: string, taken: readonly string[]): string {
-  const usable = name !== '' && !name.includes('\0') && !/^(?:sqlite_|_sandbox_)/i.test(name);
+  const usable = name !== '' && !name.includes('\0') && !/^(?:sqlite_|_sandbox_|rowid$|_rowid_$|oid$)/i.test(name);
   const isTaken = taken.some((other) => other.toLowerCase() === name.toLowerCase());
   return usable && !isTaken ? name : alias;
 }
