@@ -36,11 +36,7 @@ export function bareSetup(origin: BenchOrigin, replicaPath: string, compress: bo
 }
 
 /** The request paths of every page. */
-export function pagePaths({
-  origin,
-  columns,
-  sort,
-}: Pick<BareSetup, 'origin' | 'columns' | 'sort'>): readonly string[] {
+function pagePaths({ origin, columns, sort }: Pick<BareSetup, 'origin' | 'columns' | 'sort'>): readonly string[] {
   const pages = Array.from({ length: Math.ceil(origin.rowCount / PAGE_ROWS) }, (_, page) => page);
   return pages.map((page) => {
     const query = selectQuery({ columns, sort: sort.map((column) => ({ column })), skip: page * PAGE_ROWS });
