@@ -230,6 +230,7 @@ describe('documents', () => {
 
     const users = readmes.filter(({ path }) => path === 'README.md');
 
+    expect(commands).toContain('pull');
     expect(users.flatMap((readme) => documentedProblems(Object.keys(ERROR_CODES), readme))).toEqual([]);
     expect(users.flatMap((readme) => documentedProblems(commands, readme))).toEqual([]);
   });
