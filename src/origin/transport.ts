@@ -118,7 +118,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: WireHeaders): void {
-    if (status < 200) return; // an interim answer (100, 103): the real one follows
+    // An interim answer (100, 103) comes here too; the real one takes its place.
     this.#status = status;
     this.#headers = headers;
     const announced = Number(headers['content-length']);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
@@ -287,18 +287,21 @@ describe('concurrency and rate', () => {
     expect(server.connectionCount).toBe(concurrency);
   });
 
-  test('starts no more requests than the rate allows', async () => {
-    const arrivals: number[] = [];
-    await using server = await startFaultServer(() => {
-      arrivals.push(performance.now());
-      return json([]);
-    });
-    await using origin = open(server.url, { requestsPerSecond: 50, concurrency: 10 });
+  test('starts one request in each interval that the rate gives', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await using server = await startFaultServer(() => json([]));
+    await using origin = open(server.url, { requestsPerSecond: 4, concurrency: 10 });
 
-    await Promise.all(Array.from({ length: 6 }, () => origin.select(PAGE)));
+    const calls = Array.from({ length: 4 }, () => origin.select(PAGE));
+    const startedCounts: number[] = [];
+    for (const ms of [0, 249, 1, 249, 1, 250]) {
+      await vi.advanceTimersByTimeAsync(ms);
+      startedCounts.push(origin.counters().requestCount);
+    }
+    await Promise.all(calls);
 
-    // Five intervals of 20 ms; the 10 ms are for timers that fire early.
-    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThanOrEqual(90);
+    expect(startedCounts).toEqual([1, 1, 2, 2, 3, 4]);
   });
 });
 
@@ -353,6 +356,34 @@ describe('stopping', () => {
     expect(server.requests.length).toBeLessThanOrEqual(1);
   });
 
+  test('an abort ends what waits behind the request of somebody who goes on', async () => {
+    await using server = await startFaultServer(() => 'hang');
+    await using origin = open(server.url, { concurrency: 1 });
+    const stopping = new AbortController();
+
+    const other = origin.select(PAGE).catch(() => 'closed');
+    const waiting = origin.select(PAGE, { signal: stopping.signal });
+    stopping.abort();
+
+    await expect(waiting).rejects.toMatchObject({ code: 'origin.stopped' });
+    await origin.close();
+    expect(await other).toBe('closed');
+  });
+
+  test('an abort while the connection is being made keeps the request from being sent', async () => {
+    await using server = await startFaultServer(() => json([]));
+    await using origin = open(server.url, { concurrency: 1 });
+    const stopping = new AbortController();
+
+    const stopped = origin.select(PAGE, { signal: stopping.signal });
+    await Promise.resolve();
+    stopping.abort();
+    await expect(stopped).rejects.toMatchObject({ code: 'origin.stopped' });
+    await origin.user().catch(() => 'not a user');
+
+    expect(server.requests.map((request) => request.path)).toEqual(['/secure/api/v2/21995/user.json']);
+  });
+
   test('an abort ends the wait for the next attempt', async () => {
     const clock = testClock({ sleepsAdvance: false });
     await using server = await startFaultServer(() => http(503, {}));
@@ -400,6 +431,36 @@ describe('stopping', () => {
       expect(result).toMatchObject({ status: 'rejected', reason: { code: 'origin.stopped' } });
     }
     expect(server.requests).toHaveLength(2);
+    // Only the first call waited for another attempt; the others were not taken for failures of the origin.
+    expect(origin.counters()).toMatchObject({ requestCount: 2, retryCount: 1 });
+  });
+
+  test('close ends what the rate holds back', async () => {
+    await using server = await startFaultServer(() => json([]));
+    await using origin = open(server.url, { requestsPerSecond: 0.01 });
+
+    await origin.select(PAGE);
+    const heldBack = Promise.allSettled([origin.select(PAGE)]);
+    await Promise.resolve();
+    await origin.close();
+
+    expect(await heldBack).toMatchObject([{ status: 'rejected', reason: { code: 'origin.stopped' } }]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('leaves no timer behind that would keep the process alive', async () => {
+    await using server = await startFaultServer(() => json([]));
+    const timerCount = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const origin = open(server.url);
+    await origin.select(PAGE);
+    await origin.close();
+    const before = timerCount();
+
+    const another = open(server.url);
+    for (let at = 0; at < 5; at += 1) await another.select(PAGE);
+    await another.close();
+
+    expect(timerCount()).toBeLessThanOrEqual(before);
   });
 
   test('leaves no listener behind on the caller’s signal', async () => {
