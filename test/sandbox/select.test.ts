@@ -24,7 +24,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 async function rows(sandbox: TestSandbox, path: string): Promise<readonly Json[]> {
   const answer = await call(sandbox, path);
-  expect(answer, answer.text).toMatchObject({ status: 200 });
+  expect(answer).toMatchObject({ status: 200 });
   return JSON.parse(answer.text) as readonly Json[];
 }
 
@@ -226,8 +226,9 @@ test('retrieves by id and by key, each row once', async () => {
   const byId = await rows(sandbox, 'Person/retrieve.json?column=Name&id=3&id=1&id=3&id=99');
   const byKey = await rows(sandbox, 'Person/retrieve.json?column=Age&key=Dot&key=ann&key=nobody');
 
-  expect(byId.map((row) => row['@row.id']).toSorted()).toEqual([1, 3]);
-  expect(byKey.map((row) => row['Age']).toSorted()).toEqual([200, 4]);
+  expect(new Set(byId.map((row) => row['@row.id']))).toEqual(new Set([1, 3]));
+  expect(byId).toHaveLength(2);
+  expect(new Set(byKey.map((row) => row['Age']))).toEqual(new Set([4, 200]));
 });
 
 test('retrieves exactly 500, and no more', async () => {

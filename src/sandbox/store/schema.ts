@@ -136,9 +136,11 @@ export function createColumn(
   return id;
 }
 
-/** JSON cannot carry a bigint; the exact text means the same to a Numeric column. */
+/** JSON cannot carry a bigint; a number, or else the exact text, means the same to a Numeric column. */
 function defaultToKeep(value: Value): Value {
-  return typeof value === 'bigint' ? value.toString() : value;
+  if (typeof value !== 'bigint') return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value.toString();
 }
 
 function createIndex(
