@@ -71,7 +71,8 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
       'A proxy may stand between.',
     );
   }
-  yield checkUser(user);
+  yield ok('credentials', `${user.email}, role ${user.role}`);
+  yield checkRights(user);
   yield checkZone(user);
   yield* checkTables(origin, config, signal);
 }
@@ -97,15 +98,10 @@ function checkClock(skewMs: number | null): CheckResult {
       );
 }
 
-function checkUser({ email, role, admin }: UserDescriptor): CheckResult {
-  const who = `${email}, role ${role}`;
+function checkRights({ admin }: UserDescriptor): CheckResult {
   return admin.length > 0
-    ? ok('credentials', `${who}, administrative rights ${admin.join(', ')}`)
-    : warn(
-        'credentials',
-        `${who}, no administrative rights`,
-        'Rows and columns that this role hides will be missing here.',
-      );
+    ? ok('rights', admin.join(', '))
+    : warn('rights', 'no administrative rights', 'Rows and columns that this role hides will be missing here.');
 }
 
 function checkZone({ timezone }: UserDescriptor): CheckResult {

@@ -12,7 +12,7 @@ import type { OriginLimits } from '../origin/limits.ts';
 import type { PullContext } from '../pull/context.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { openReader } from '../replica/reader.ts';
-import { noProgress, startProgress, type Progress } from './progress.ts';
+import { noProgress, startProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { printable, printableJson } from './text.ts';
 
@@ -80,7 +80,8 @@ export async function withPullContext<T>(
   const signal = invocation.session.stopSignal();
   return withOrigin(invocation, config, async ({ origin, log }) => {
     const replica = openReplica(config.replica.path, { clock });
-    const progress: Progress = invocation.isJson ? noProgress : startProgress(stderr, clock);
+    // The log of --verbose goes to the same stream.
+    const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
       const settings = {
         pageRows: config.limits.pageRows,

@@ -38,9 +38,9 @@ const LINE_EVERY_MS = 10_000;
 /** A silent one, for output that a program reads. */
 export const noProgress: Progress = { onProgress: ignore, stop: ignore };
 
-/** Progress on an output: a bar if it is a terminal, else lines. */
-export function startProgress(output: Output, clock: Clock): Progress {
-  return output.isTerminal ? barProgress(output, clock) : lineProgress(output, clock);
+/** Progress on an output: a bar if it is a terminal that nothing else writes to, else lines. */
+export function startProgress(output: Output, clock: Clock, { isShared }: { readonly isShared: boolean }): Progress {
+  return output.isTerminal && !isShared ? barProgress(output, clock) : lineProgress(output, clock);
 }
 
 function barProgress(output: Output, clock: Clock): Progress {
@@ -137,9 +137,10 @@ class Counter {
 
 /** The bar in one line of at most `width` columns. */
 export function barText(state: ProgressState, width: number): string {
+  if (state.tableCount === 0) return truncate('asking the origin which tables there are', width);
   const total = Math.max(state.expectedRowCount, state.rowCount);
   const isRowsKnown = state.expectedRowCount > 0;
-  const share = isRowsKnown ? state.rowCount / total : state.tableCount === 0 ? 0 : state.tablesDone / state.tableCount;
+  const share = isRowsKnown ? state.rowCount / total : state.tablesDone / state.tableCount;
   const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
   const position = isRowsKnown

@@ -264,6 +264,7 @@ test('check finds everything in order', async () => {
     'tls',
     'clock',
     'credentials',
+    'rights',
     'time zone',
     'database',
     'tables',

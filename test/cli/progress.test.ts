@@ -74,7 +74,7 @@ test('a bar starts without numbers that mean nothing yet', () => {
     80,
   );
 
-  expect(text).toBe('░░░░░░░░░░░░░░░░░░░░ 0 of 0 tables  0 rows');
+  expect(text).toBe('asking the origin which tables there are');
 });
 
 test('a bar keeps a hostile table name from the terminal', () => {
@@ -90,7 +90,7 @@ test('a line per table says what happened to it', () => {
 test('without a terminal, a long table says every ten seconds that it goes on', () => {
   const output = collectingOutput();
   const time = { ms: 0 };
-  const progress = startProgress(output, clockAt(time));
+  const progress = startProgress(output, clockAt(time), { isShared: false });
   const page = { kind: 'page', table: 'Order', rowCount: 500, notModified: false } as const;
 
   progress.onProgress({ kind: 'start', tableCount: 1, expectedRowCount: 3_000 });
@@ -112,7 +112,7 @@ test('without a terminal, a long table says every ten seconds that it goes on', 
 
 test('without a terminal, a failure that all tables share is said once', () => {
   const output = collectingOutput();
-  const progress = startProgress(output, clockAt({ ms: 0 }));
+  const progress = startProgress(output, clockAt({ ms: 0 }), { isShared: false });
 
   for (const table of ['A', 'B', 'C']) {
     progress.onProgress({ kind: 'tableEnd', table, report: { ...report, table, error: timeout } });
@@ -121,9 +121,19 @@ test('without a terminal, a failure that all tables share is said once', () => {
   expect(output.text()).toBe('A: failed: no answer\n');
 });
 
+test('a terminal that the log writes to as well gets lines', () => {
+  const output = collectingOutput(80);
+  const progress = startProgress(output, clockAt({ ms: 0 }), { isShared: true });
+
+  progress.onProgress({ kind: 'tableEnd', table: 'Order', report });
+  progress.stop();
+
+  expect(output.text()).toBe(`${tableLine(report)}\n`);
+});
+
 test('on a terminal, the bar leaves an empty line and a visible cursor behind', () => {
   const output = collectingOutput(80);
-  const progress = startProgress(output, clockAt({ ms: 0 }));
+  const progress = startProgress(output, clockAt({ ms: 0 }), { isShared: false });
 
   progress.onProgress({ kind: 'start', tableCount: 2, expectedRowCount: 0 });
   progress.stop();

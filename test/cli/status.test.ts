@@ -61,15 +61,17 @@ test('answers in one screen: how fresh, what is wrong, what to do', () => {
   expect(statusText(status(tables), { nowMs: NOW, width: 80 })).toBe(
     [
       'replica   /data/replica.db (5.0 MiB)',
-      'origin    https://example.net, database 21995, as ana@example.net (Administrator, Europe/Paris)',
-      'last run  pull, 5 min ago: done; 12 requests, 9 not modified, 1 new, 2 changed, 0 deleted',
+      'origin    https://example.net, database 21995',
+      'user      ana@example.net, Administrator, Europe/Paris',
+      'last run  pull, 5 min ago: done',
+      '          12 requests, 9 not modified; 1 new, 2 changed, 0 deleted',
       '',
-      '┌──────────┬───────┬───────────┬────────┬───────────┐',
-      '│ table    │  rows │     as of │ state  │           │',
-      '├──────────┼───────┼───────────┼────────┼───────────┤',
-      '│ Customer │ 1,234 │ 6 min ago │ held   │ see below │',
-      '│ Order    │ 1,234 │ 6 min ago │ steady │ see below │',
-      '└──────────┴───────┴───────────┴────────┴───────────┘',
+      '┌──────────┬───────┬───────────┬───────────────────┐',
+      '│ table    │  rows │     as of │ state             │',
+      '├──────────┼───────┼───────────┼───────────────────┤',
+      '│ Customer │ 1,234 │ 6 min ago │ held, see below   │',
+      '│ Order    │ 1,234 │ 6 min ago │ steady, see below │',
+      '└──────────┴───────┴───────────┴───────────────────┘',
       '2 tables, 2,468 rows; 1 steady, 1 not',
       '',
       'needs attention:',
@@ -94,8 +96,8 @@ test('keeps a large database to one screen of a terminal, the troubled and the o
   const lines = statusText(status(tables), { nowMs: NOW, width: 80 }).split('\n');
 
   expect(lines.length).toBeLessThan(45);
-  expect(lines[7]).toContain('Bad');
-  expect(lines[8]).toContain('Old');
+  expect(lines[9]).toContain('Bad');
+  expect(lines[10]).toContain('Old');
   expect(lines).toContain('and 37 more tables, all fresher (--json lists them)');
   expect(statusText(status(tables), { nowMs: NOW, width: null })).toContain('T59');
 });
@@ -113,10 +115,8 @@ test('shows a run that failed, with its error, and one that is under way', () =>
   const failed = base.runs.map((run) => ({ ...run, outcome: 'failed', errorMessage: 'no answer' }));
   const running = base.runs.map((run) => ({ ...run, finishedAt: null, outcome: 'running' }));
 
-  expect(statusText({ ...base, runs: failed }, { nowMs: NOW, width: null })).toContain(
-    '5 min ago: failed; 12 requests',
-  );
-  expect(statusText({ ...base, runs: failed }, { nowMs: NOW, width: null })).toContain(': no answer');
+  expect(statusText({ ...base, runs: failed }, { nowMs: NOW, width: null })).toContain('5 min ago: failed\n');
+  expect(statusText({ ...base, runs: failed }, { nowMs: NOW, width: null })).toContain('\n          no answer\n');
   expect(statusText({ ...base, runs: running }, { nowMs: NOW, width: null })).toContain('began 5 min ago: running');
 });
 

@@ -75,8 +75,8 @@ export function statusText(
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
-    `origin    ${identity === null ? 'not asked yet: run rowsync pull' : identityText(identity)}`,
-    `last run  ${last === undefined ? 'none' : runText(last, nowMs)}`,
+    ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
+    ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
   ];
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(
@@ -89,34 +89,32 @@ export function statusText(
   return `${head.join('\n')}\n${box}${sumText(tables)}${troubleText(troubledOf(tables))}`;
 }
 
-function identityText({ url, database, userEmail, role, timeZone }: ReplicaIdentity): string {
-  return printable(`${url}, database ${database}, as ${userEmail} (${role}, ${timeZone})`);
+function identityLines({ url, database, userEmail, role, timeZone }: ReplicaIdentity): readonly string[] {
+  return [`origin    ${url}, database ${database}`, `user      ${userEmail}, ${role}, ${timeZone}`].map(printable);
 }
 
-function runText(run: RunRecord, nowMs: number): string {
-  const counts =
-    `${plural(run.requestCount, 'request')}, ${countText(run.notModifiedCount)} not modified, ` +
-    `${countText(run.insertedCount)} new, ${countText(run.updatedCount)} changed, ${countText(run.deletedCount)} deleted`;
-  const error = run.errorMessage === null ? '' : `: ${run.errorMessage}`;
+function runLines(run: RunRecord, nowMs: number): readonly string[] {
   const when = run.finishedAt === null ? `began ${ageText(run.startedAt, nowMs)}` : ageText(run.finishedAt, nowMs);
-  return printable(`${run.kind}, ${when}: ${run.outcome}; ${counts}${error}`);
+  const counts =
+    `${plural(run.requestCount, 'request')}, ${countText(run.notModifiedCount)} not modified; ` +
+    `${countText(run.insertedCount)} new, ${countText(run.updatedCount)} changed, ${countText(run.deletedCount)} deleted`;
+  const lines = [`last run  ${run.kind}, ${when}: ${run.outcome}`, `          ${counts}`];
+  return [...lines, ...(run.errorMessage === null ? [] : [`          ${run.errorMessage}`])].map(printable);
 }
 
 function tableBox(tables: readonly TableStatus[], nowMs: number, width: number | null): string {
-  const cells = tables.map((table) => [
-    printable(table.table),
-    countText(table.rowCount),
-    ageText(table.freshSince, nowMs),
-    table.state,
-    isTroubled(table) ? 'see below' : '',
-  ]);
   const columns = [
     { title: 'table' },
     { title: 'rows', align: 'right' as const },
     { title: 'as of', align: 'right' as const },
     { title: 'state' },
-    { title: '' },
   ];
+  const cells = tables.map((table) => [
+    printable(table.table),
+    countText(table.rowCount),
+    ageText(table.freshSince, nowMs),
+    isTroubled(table) ? `${table.state}, see below` : table.state,
+  ]);
   return boxTable(columns, cells, width);
 }
 
