@@ -11,7 +11,7 @@ export interface SeenRequest {
   readonly verb: string;
   /** `select`, `retrieve`, `describe`, `user`, …; `other` for paths that are no method. */
   readonly method: string;
-  /** The table segment as sent, decoded; null where the path has none. */
+  /** The name or alias in the table segment, decoded; null where there is none. */
   readonly table: string | null;
   /** Path and query as sent, without a token. */
   readonly path: string;

@@ -11,7 +11,7 @@ import { constants, gzip } from 'node:zlib';
 
 import type { Clock } from '../base/clock.ts';
 import { CACHEABLE, matchesEtag } from '../wire/headers.ts';
-import { QUERY_BYTES_MAX } from '../wire/query.ts';
+import { namesFromSegment, QUERY_BYTES_MAX } from '../wire/query.ts';
 import { authorize } from './authorize.ts';
 import { answer, roleOf } from './methods.ts';
 import { etagOf, PageCache, type RenderedPage } from './page-cache.ts';
@@ -138,17 +138,9 @@ function describeRequest(
     number,
     verb,
     method: methodName(segments),
-    table: segments.length > 1 ? decoded(segments[0] ?? '') : null,
+    table: segments.length > 1 ? (namesFromSegment(segments[0] ?? '')?.at(-1) ?? null) : null,
     path: (apiPath?.safePath ?? path) + (query === '' ? '' : `?${query}`),
   };
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment; // a URIError; the request itself is refused elsewhere
-  }
 }
 
 function internalError(thrown: unknown): Refusal {

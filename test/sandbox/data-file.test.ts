@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { StoredRow } from '../../src/sandbox/store/store.ts';
 import { temporaryFolder } from '../support/replica.ts';
@@ -224,6 +224,29 @@ test('never writes to the file', async () => {
   sandbox.store.delete('t', 2);
 
   expect(readFileSync(sandbox.dataPath).equals(sandbox.bytes)).toBe(true);
+});
+
+test('leaves nothing beside a file in WAL mode, and none of its own copies', async () => {
+  using folder = temporaryFolder();
+  vi.stubEnv('TMPDIR', folder.path);
+  await using sandbox = await serve("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES ('x')");
+
+  vi.unstubAllEnvs();
+  expect(values(sandbox, 't', 'a')).toEqual(['x']);
+  expect(readdirSync(dirname(sandbox.dataPath))).toEqual(['data.sqlite']);
+  expect(readdirSync(folder.path).filter((name) => name.startsWith('rowsync-data-'))).toEqual([]);
+});
+
+test('serves rows that still stand in the -wal file of a program that is running', async () => {
+  using folder = temporaryFolder();
+  const dataPath = join(folder.path, 'data.sqlite');
+  const writer = new Database(dataPath);
+  writer.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES ('x')");
+
+  await using sandbox = await startTestSandbox({ dataPath });
+
+  expect(values(sandbox, 't', 'a')).toEqual(['x']);
+  writer.close();
 });
 
 type FileValue = null | string | number | bigint | Buffer;

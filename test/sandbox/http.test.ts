@@ -295,12 +295,12 @@ test('counts requests by method, table and status', async () => {
 
   await call(sandbox, 'Note/select.json', { headers: { 'If-None-Match': etag } });
   await call(sandbox, 'Note/select.json?top=0');
-  await call(sandbox, 'Nope/describe.json');
+  await call(sandbox, 'No%252Fpe/describe.json');
 
   expect(sandbox.requests.count()).toBe(4);
   expect(sandbox.requests.count({ method: 'select' })).toBe(3);
   expect(sandbox.requests.count({ method: 'select', status: 304 })).toBe(1);
-  expect(sandbox.requests.count({ table: 'Nope', status: 403 })).toBe(1);
+  expect(sandbox.requests.count({ table: 'No/pe', status: 403 })).toBe(1);
   expect(sandbox.requests.all.at(-1)).toMatchObject({ number: 4, verb: 'GET', method: 'describe', status: 403 });
 });
 

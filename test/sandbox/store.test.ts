@@ -158,6 +158,18 @@ test('never gives a row id or an autonumber twice', async () => {
   expect(store.rows(thing.name).map(({ values }) => values['Id'])).toEqual(['1', '3', '41', '42']);
 });
 
+test('goes on counting when the schema changes in the middle of a transaction', async () => {
+  await using sandbox = await startTestSandbox({ tables: [thing] });
+
+  sandbox.store.change(() => {
+    sandbox.store.insert(thing.name, {});
+    sandbox.store.addColumn(thing.name, { name: 'New', type: 'Text' });
+    sandbox.store.insert(thing.name, { New: 'x' });
+  });
+
+  expect(sandbox.store.rows(thing.name).map(({ values }) => values['Id'])).toEqual(['1', '2', '3']);
+});
+
 test('numbers by a template', async () => {
   const format = 'PO# {0000}';
   await using sandbox = await startTestSandbox({

@@ -7,6 +7,10 @@
  * single text one a unique Text key; every other table gets an Autonumber `Id`. Rows are created one second apart from
  * 2020-01-01 on, in the order of the primary key.
  */
+import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import Database from 'better-sqlite3';
 
 import { RowsyncError } from '../../base/errors.ts';
@@ -38,11 +42,52 @@ interface Source {
  * @throws RowsyncError `sandbox.data`, from the first step on.
  */
 export function* tablesFromFile(path: string): Generator<TableSpec> {
-  const file = attempt(path, () => new Database(path, { readonly: true, fileMustExist: true }));
+  const { file, close } = attempt(path, () => openReadOnly(path));
   try {
     for (const name of attempt(path, () => tableNames(file))) yield attempt(path, () => tableSpec(path, file, name));
   } finally {
-    file.close();
+    close();
+  }
+}
+
+/**
+ * Opens the file so that nothing is left beside it. SQLite puts `-wal` and `-shm` files next to a database in WAL mode even
+ * to read it, and cannot where the folder is read-only; such a file is read from a copy, unless another program has it
+ * open, whose `-wal` then holds rows that the file alone lacks.
+ */
+function openReadOnly(path: string): { readonly file: Database.Database; readonly close: () => void } {
+  const options = { readonly: true, fileMustExist: true } as const;
+  if (!isWal(path) || existsSync(`${path}-wal`)) {
+    const file = new Database(path, options);
+    return { file, close: () => void file.close() };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-data-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, 'data.sqlite');
+    copyFileSync(path, copy);
+    const file = new Database(copy, options);
+    const close = (): void => {
+      file.close();
+      remove();
+    };
+    return { file, close };
+  } catch (thrown) {
+    remove();
+    throw thrown;
+  }
+}
+
+/** Whether the header says WAL: byte 18, the write version (SQLite file format, 1.3.2). */
+function isWal(path: string): boolean {
+  if (!existsSync(path)) return false; // SQLite says so in its own words
+  const descriptor = openSync(path, 'r');
+  try {
+    const header = Buffer.alloc(20);
+    readSync(descriptor, header, 0, header.length, 0);
+    return header[18] === 2;
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -4,7 +4,6 @@
  * never used twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
  */
 import { assert, must } from '../../base/assert.ts';
-import { stampFromMs } from '../../base/clock.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { columnSql, findByName, type Catalog, type Column, type Table } from './catalog.ts';
 import {
@@ -26,6 +25,8 @@ export interface Author {
   /** `Name <email>`. */
   readonly user: string;
   readonly nowMs: number;
+  /** `nowMs` as the value of a Timestamp. */
+  readonly stamp: string;
 }
 
 /** A sort key whose column was found. */
@@ -43,6 +44,7 @@ export class Rows {
   readonly #connection: Connection;
   readonly #catalog: Catalog;
   readonly #versions: Versions;
+  readonly #numbering: Numbering;
   readonly #inserts = new Map<number, (cells: Cells, author: Author) => number>();
   readonly #orders = new Map<string, { version: string; ids: readonly number[] }>();
 
@@ -50,6 +52,12 @@ export class Rows {
     this.#connection = connection;
     this.#catalog = catalog;
     this.#versions = versions;
+    this.#numbering = new Numbering(connection);
+  }
+
+  /** Writes down what was counted in memory; called at the end of every transaction. */
+  flush(): void {
+    this.#numbering.flush();
   }
 
   /** Inserts one row and returns its id. */
@@ -205,16 +213,13 @@ export class Rows {
       `INSERT INTO ${ident(table.sqlName)} (_sandbox_created_ms, _sandbox_modified_ms${names.map((name) => `, ${name}`).join('')})
        VALUES (?, ?${', ?'.repeat(names.length)})`,
     );
-    const numbering = stored.some((column) => column.valueType === 'Autonumber')
-      ? new Numbering(this.#connection, stored)
-      : null;
+    const known = new Set(stored.map((column) => column.name));
     return (cells, author) => {
-      for (const name of Object.keys(cells))
-        if (!stored.some((column) => column.name === name)) storedColumn(table, name);
+      for (const name of Object.keys(cells)) if (!known.has(name)) storedColumn(table, name);
       const files: { column: Column; file: FileSpec }[] = [];
       const values = stored.map((column) => {
         const cell = Object.hasOwn(cells, column.name) ? cells[column.name] : undefined;
-        if (column.valueType === 'Autonumber' && numbering !== null) return numbering.take(column, cell);
+        if (column.valueType === 'Autonumber') return this.#numbering.take(column, cell);
         if (cell === undefined) return sqlFromValue(column, valueWithout(column, author));
         if (!isFile(cell)) return sqlFromValue(column, cell);
         files.push({ column, file: cell });
@@ -301,27 +306,25 @@ function valueWithout(column: Column, author: Author): Value {
       return author.user;
     case 'DateCreated':
     case 'DateModified':
-      return stampFromMs(author.nowMs);
+      return author.stamp;
     default:
       return column.defaultValue;
   }
 }
 
-/** The counters of a table's Autonumber columns, kept in memory and written behind each number that was taken. */
+/** The counters of the Autonumber columns, kept in memory and written down once per transaction. */
 class Numbering {
+  readonly #connection: Connection;
   readonly #nextById = new Map<number, number>();
-  readonly #save: (columnId: number, next: number) => void;
+  readonly #moved = new Set<number>();
 
-  constructor(connection: Connection, columns: readonly Column[]) {
-    const read = connection.prepare<[number], number>('SELECT next_number FROM _sandbox_columns WHERE id = ?').pluck();
-    for (const { id } of columns) this.#nextById.set(id, must(read.get(id), 'a column has a counter'));
-    const write = connection.prepare('UPDATE _sandbox_columns SET next_number = ? WHERE id = ?');
-    this.#save = (columnId, next) => void write.run(next, columnId);
+  constructor(connection: Connection) {
+    this.#connection = connection;
   }
 
   /** The next number in the column's format; a given value is kept, and counted past if it is a number. */
   take(column: Column, given: Cells[string] | undefined): SqlValue {
-    const next = this.#nextById.get(column.id) ?? 1;
+    const next = this.#nextById.get(column.id) ?? this.#load(column.id);
     if (given === undefined) {
       this.#advance(column.id, next + 1);
       return autonumber(column.format, next);
@@ -334,8 +337,24 @@ class Numbering {
     return text;
   }
 
+  /** Writes the counters that moved. */
+  flush(): void {
+    if (this.#moved.size === 0) return;
+    const write = this.#connection.prepare('UPDATE _sandbox_columns SET next_number = ? WHERE id = ?');
+    for (const id of this.#moved) write.run(this.#nextById.get(id), id);
+    this.#moved.clear();
+  }
+
+  #load(columnId: number): number {
+    const next = this.#connection
+      .prepare<[number], number>('SELECT next_number FROM _sandbox_columns WHERE id = ?')
+      .pluck()
+      .get(columnId);
+    return must(next, 'a column has a counter');
+  }
+
   #advance(columnId: number, next: number): void {
     this.#nextById.set(columnId, next);
-    this.#save(columnId, next);
+    this.#moved.add(columnId);
   }
 }

@@ -6,7 +6,7 @@
 import type { Statement } from 'better-sqlite3';
 
 import { assert, must } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
+import { stampFromMs, type Clock } from '../../base/clock.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import {
   findByName,
@@ -168,7 +168,8 @@ export class Store {
       let count = 0;
       for (const cells of rows) {
         const nowMs = createdFromMs === undefined ? author.nowMs : createdFromMs + count * 1000;
-        this.#rows.insert(target, cells, { ...author, nowMs });
+        const stamp = createdFromMs === undefined ? author.stamp : stampFromMs(nowMs);
+        this.#rows.insert(target, cells, { ...author, nowMs, stamp });
         count += 1;
       }
       return count;
@@ -357,15 +358,21 @@ export class Store {
   }
 
   #author(as: UserSpec | undefined): Author {
-    return { user: userText(as ?? this.user), nowMs: this.#clock.nowMs() };
+    const nowMs = this.#clock.nowMs();
+    return { user: userText(as ?? this.user), nowMs, stamp: stampFromMs(nowMs) };
   }
 
   /** Runs writes in a transaction; a nested one joins the outer. */
   #write<T>(work: () => T): T {
     this.#followFile();
     if (this.#connection.inTransaction) return work();
+    const transaction = this.#connection.transaction(() => {
+      const result = work();
+      this.#rows.flush();
+      return result;
+    });
     try {
-      return this.#connection.transaction(work).immediate();
+      return transaction.immediate();
     } catch (thrown) {
       this.#reload(); // what was rolled back may already stand in memory
       throw thrown;
@@ -374,6 +381,7 @@ export class Store {
 
   #changeSchema(work: () => unknown): void {
     this.#write(() => {
+      this.#rows.flush();
       work();
       this.#reload();
     });
