@@ -72,19 +72,24 @@ function lineProgress(output: Output, clock: Clock): Progress {
   return {
     onProgress: (event) => {
       counter.count(event);
-      if (event.kind === 'tableEnd') {
-        const failure = event.report.error?.message;
-        if (failure === undefined ? isWorthALine(event.report) : !failures.has(failure)) say(tableLine(event.report));
-        if (failure !== undefined) failures.add(failure);
-      }
+      if (event.kind === 'tableEnd' && isWorthALine(event.report, failures)) say(tableLine(event.report));
       if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
     },
     stop: ignore,
   };
 }
 
-/** A table in which nothing changed and that took no time says nothing: a scheduler mails what is printed. */
-function isWorthALine(report: TablePullReport): boolean {
+/**
+ * A table in which nothing changed and that took no time says nothing: a scheduler mails what is printed. Nor does a
+ * failure that another table had in the same words, or being stopped.
+ */
+function isWorthALine(report: TablePullReport, failures: Set<string>): boolean {
+  if (report.error !== null) {
+    const { code, message } = report.error;
+    if (code === 'origin.stopped' || failures.has(message)) return false;
+    failures.add(message);
+    return true;
+  }
   const changeCount = report.insertedCount + report.updatedCount + report.deletedCount;
   return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
 }

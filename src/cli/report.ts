@@ -48,6 +48,7 @@ const PULL_COLUMNS: readonly TableColumn[] = [
 /** A pull for people: the tables in which something happened, the sums, then what went wrong and what to do. */
 export function pullText(report: PullReport, width: number | null): string {
   const changed = report.tables.filter((table) => changeCount(table) > 0);
+  if (report.tables.length === 0 && report.error !== null) return pullProblemsText(report).trimStart();
   const box = changed.length === 0 ? '' : boxTable(PULL_COLUMNS, changed.map(pullCells), width);
   const quietCount = report.tables.filter((table) => table.error === null && changeCount(table) === 0).length;
   const quiet = quietCount === 0 ? '' : `${plural(quietCount, 'table')} without changes\n`;
@@ -115,8 +116,9 @@ export function problemsText(problems: readonly Problem[]): string {
       const names = tables.length > TABLES_NAMED_MAX ? [...tables.slice(0, TABLES_NAMED_MAX), '...'] : tables;
       const where = names.length === 0 ? '' : `${names.join(', ')}: `;
       const { message, hint, code } = first.error;
-      const said = code === 'origin.stopped' ? 'not finished, because rowsync was asked to stop' : message;
-      return printableLines(`\n${where}${first.what}: ${said}\n  what to do: ${hint}\n  code: ${code}\n`);
+      const said =
+        code === 'origin.stopped' ? 'not finished, because rowsync was asked to stop' : `${first.what}: ${message}`;
+      return printableLines(`\n${where}${said}\n  what to do: ${hint}\n  code: ${code}\n`);
     })
     .join('');
 }

@@ -73,7 +73,7 @@ function describe(problem: Problem, values: unknown): string {
 }
 
 /** `tables.Order Details.sort[0]`; a key that would be misread is quoted. */
-export function textFromPath(path: OptionPath): string {
+function textFromPath(path: OptionPath): string {
   if (path.length === 0) return 'the file';
   return path
     .map((key) =>

@@ -228,6 +228,17 @@ test('the origin being down means: try later', async () => {
   expect(stdout).toContain('code: origin.unreachable');
 });
 
+test('a table that nobody knows is a mistake on the command line', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {}, Empty: false }');
+
+  const { exitCode, stdout } = await runCli(['pull', 'Note', 'Emtpy'], workspace);
+
+  expect(exitCode).toBe(2);
+  expect(stdout).toContain('No table is called "Emtpy"');
+  expect(stdout).toContain('The configuration matches: Note, Order Line.');
+});
+
 test('a wrong token is a plain failure that says what to do, without the token', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   const token = '0123456789abcdef0123456789abcdef';

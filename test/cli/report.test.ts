@@ -48,6 +48,8 @@ test.each([
   { failures: [guard, down], exitCode: 3 },
   { failures: [refused, guard], exitCode: 3 },
   { failures: [error('replica', 'replica.inUse')], exitCode: 75 },
+  { failures: [error('usage', 'usage.invalid')], exitCode: 2 },
+  { failures: [error('config', 'config.invalid'), refused], exitCode: 1 },
   { failures: [error('auth', 'origin.forbidden')], exitCode: 1 },
 ])('several failures end in one exit code ($exitCode)', ({ failures, exitCode }) => {
   expect(exitCodeOf(failures)).toBe(exitCode);
@@ -100,6 +102,27 @@ test('what many tables have in common is said once', () => {
 
   expect(text.match(/what to do/g)).toHaveLength(1);
   expect(text).toContain('T0, T1, T2, T3, T4, T5, T6, T7, ...: failed');
+});
+
+test('tables that were not finished because of a stop are named once, and not called failed', () => {
+  const stopped = (name: string): TablePullReport =>
+    table(name, {
+      error: new RowsyncError('originDown', 'origin.stopped', {
+        message: `select of ${name}: abandoned`,
+        hint: 'again',
+      }),
+    });
+
+  const text = pullText(report([stopped('A'), stopped('B')]), null);
+
+  expect(text).toContain('\nA, B: not finished, because rowsync was asked to stop\n  what to do: again\n');
+  expect(text).not.toContain('failed');
+});
+
+test('a pull that never got to a table says only why', () => {
+  expect(pullText(report([], down), null)).toBe(
+    'failed: origin.timeout happened\n  what to do: do this\n  code: origin.timeout\n',
+  );
 });
 
 test('names and messages from the origin cannot act on the terminal', () => {

@@ -119,13 +119,11 @@ function tableBox(tables: readonly TableStatus[], nowMs: number, width: number |
 }
 
 function sumText(tables: readonly TableStatus[]): string {
+  if (tables.length === 0) return 'no tables yet\n';
   const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
-  const steadyCount = tables.filter((table) => table.state === 'steady').length;
-  const others = tables.length - steadyCount;
-  const states = others === 0 ? 'all steady' : `${countText(steadyCount)} steady, ${countText(others)} not`;
-  return tables.length === 0
-    ? 'no tables yet\n'
-    : `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${states}\n`;
+  const states = [...Map.groupBy(tables, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);
+  const text = states.length === 1 ? `all ${tables[0]?.state ?? ''}` : states.join(', ');
+  return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${text}\n`;
 }
 
 function isTroubled(table: TableStatus): boolean {
