@@ -194,8 +194,10 @@ describe('texts', () => {
 describe('documents', () => {
   const readmes = paths.filter((path) => path === 'README.md' || path === 'src/README.md').map(readTop);
 
-  test('for users and for developers come together', () => {
-    expect([0, 2]).toContain(readmes.length);
+  test('are three: for users, for developers, and of changes', () => {
+    const found = paths.filter((path) => /(?:^|\/)(?:README|CHANGELOG)\.md$/.test(path));
+
+    expect(found.toSorted()).toEqual(['CHANGELOG.md', 'README.md', 'src/README.md']);
   });
 
   test('name no path that does not exist', () => {
