@@ -1,7 +1,7 @@
 /**
  * Which page a sweep asks for next. Pages that the page map knows are asked for straight away, several at a time; behind
- * them the end is unknown, so pages are asked for ahead only once a full one was seen, and never behind a page that was
- * not full. Pure but for its own state.
+ * them the end is unknown, so pages are asked for ahead only once a full one was seen, and never new ones behind a page
+ * that was not full. Pure but for its own state.
  */
 
 /** Pages of one table, handed out one by one. */
@@ -9,6 +9,7 @@ export class PageCursor {
   readonly #known: number[];
   readonly #pageRows: number;
   readonly #ahead: number;
+  readonly #asksBehindEnd: boolean;
   readonly #lastKnown: number;
   /** The next page behind all known ones. */
   #fresh: number;
@@ -19,25 +20,28 @@ export class PageCursor {
 
   /**
    * `known` are the pages to read, in order; `firstFresh` is the page behind all that the page map has; `ahead` bounds how
-   * far behind the last full page is asked.
+   * far behind the last full page is asked. With `asksBehindEnd`, known pages are asked for even behind one that was not
+   * full: their rows may stand in the page map although they have moved away.
    */
   constructor(options: {
     readonly known: readonly number[];
     readonly firstFresh: number;
     readonly pageRows: number;
     readonly ahead: number;
+    readonly asksBehindEnd?: boolean;
   }) {
     this.#known = [...options.known];
     this.#fresh = options.firstFresh;
     this.#lastKnown = Math.max(0, options.firstFresh - 1);
     this.#pageRows = options.pageRows;
     this.#ahead = options.ahead;
+    this.#asksBehindEnd = options.asksBehindEnd ?? false;
   }
 
   /** The page to ask for next, or null: then answers must come in first, or all was asked for. */
   next(): number | null {
     const known = this.#known.shift();
-    if (known !== undefined && known <= this.#end) return known;
+    if (known !== undefined && (known <= this.#end || this.#asksBehindEnd)) return known;
     this.#known.length = 0; // the rest lies behind the end as well
     if (this.#fresh > this.#end || !this.#mayAskFresh()) return null;
     this.#fresh += 1;

@@ -28,8 +28,8 @@ import type { PreparedTable, PullContext } from './context.ts';
 import { runAll } from './pool.ts';
 import { prepareTable } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
-import { settleSuspects } from './suspects.ts';
-import { finishSweep, sweepPages, type SweepCounts } from './sweep.ts';
+import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
+import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sweep.ts';
 
 /** What the caller asks of one pull. */
 export interface PullOptions {
@@ -221,7 +221,7 @@ async function pullTable(
   const { clock, replica, settings } = context;
   const startedMs = clock.monotonicMs();
   const counts: SweepCounts = { insertedCount: 0, updatedCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
-  let suspects: { deletedCount: number; held: RowsyncError | null } = { deletedCount: 0, held: null };
+  let suspects: SuspectsOutcome = { deletedCount: 0, held: null };
   let error = options.stop;
   const before = readTables(replica).find(({ id }) => id === summary.id);
   let table = before?.localName ?? summary.recordName;
@@ -232,9 +232,7 @@ async function pullTable(
       const tableOptions = settings.tableOptions(summary.recordName) ?? { sort: null };
       const prepared = await prepareTable(context, descriptor, { ...tableOptions, confirmed: options.confirm });
       table = prepared.target.localName;
-      await sweepPages(context, prepared, counts);
-      suspects = await settleSuspects(context, prepared, options.confirm);
-      await finishSweep(context, prepared);
+      suspects = await sweepTable(context, prepared, counts, options.confirm);
     }
   } catch (thrown) {
     error = asRowsyncError(thrown);
@@ -254,6 +252,36 @@ async function pullTable(
   };
   context.onProgress?.({ kind: 'tableEnd', table, report });
   return report;
+}
+
+/**
+ * Brings the rows of a table up to date. A sweep that an earlier pull left unfinished is finished first; what was proven
+ * back then may have changed since, so a sweep from the start follows. It costs little: what is unchanged answers 304.
+ */
+async function sweepTable(
+  context: PullContext,
+  table: PreparedTable,
+  counts: SweepCounts,
+  confirmed: boolean,
+): Promise<SuspectsOutcome> {
+  const tally = { counts, reportedPages: new Set<number>() };
+  const isResumed = readTable(context.replica, table.target.id).sweepOpen;
+  const first = await sweepOnce(context, table, tally, confirmed);
+  if (!isResumed) return first;
+  const second = await sweepOnce(context, table, tally, confirmed);
+  return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
+}
+
+async function sweepOnce(
+  context: PullContext,
+  table: PreparedTable,
+  tally: SweepTally,
+  confirmed: boolean,
+): Promise<SuspectsOutcome> {
+  await sweepPages(context, table, tally);
+  const suspects = await settleSuspects(context, table, confirmed);
+  await finishSweep(context, table);
+  return suspects;
 }
 
 /** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */

@@ -1,13 +1,14 @@
 /**
  * What becomes of rows that left their page and were seen on no other one. Absence is never taken for a delete (I5): the
- * origin is asked for each of them by id, and only what it does not return is deleted, with the last values kept. How
- * many may be deleted without a person is decided in reconcile/guards.ts.
+ * origin is asked for each of them by id, and only what it does not return is deleted, with the last values kept. A row
+ * that it does return stays a suspect until it is seen on a page: if it went before that, no page would miss it. How many
+ * rows may be deleted without a person is decided in reconcile/guards.ts.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
-import { clearSeenSuspects, clearSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
+import { clearSeenSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import { deleteRows, upsertRows } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
@@ -77,7 +78,6 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
         const at = stampFromMs(context.clock.nowMs());
         upsertRows(tx, target, value.rows);
         storeUnreadable(tx, target.id, value, at);
-        clearSuspects(tx, target.id, value.ids);
         return deleteRows(tx, target, missing, { reason: 'the origin does not return the row', at });
       });
     }

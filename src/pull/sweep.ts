@@ -25,16 +25,23 @@ export interface SweepCounts {
   pagesNotModifiedCount: number;
 }
 
+/** What the sweeps of one table within one pull add to. */
+export interface SweepTally {
+  readonly counts: SweepCounts;
+  /** Pages reported as progress; a page that is read again counts once. */
+  readonly reportedPages: Set<number>;
+}
+
 /**
  * Reads every page of a prepared table and proves that the pages fit together. Afterwards all rows that the origin
  * returned stand in the replica; rows that it did not return are suspects.
  * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, or of the replica; what was applied stays.
  */
-export async function sweepPages(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<void> {
+export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
   const sweep = await context.replica.write(`Starting a sweep of ${table.target.localName}`, (tx) =>
     openSweep(tx, table.target.id, now(context)),
   );
-  const pass: Pass = { context, table, sweep, counts, sent: new Set() };
+  const pass: Pass = { context, table, sweep, tally };
   await readPass(pass, 0, true);
   let shortPage: string | null = null;
   for (let round = 1; ; round += 1) {
@@ -45,7 +52,9 @@ export async function sweepPages(context: PullContext, table: PreparedTable, cou
     if (behind !== null && behind.edge === shortPage) throw shortPageError(table, behind, context.settings.pageRows);
     if (round > REPAIR_ROUNDS_MAX) throw movingError(table);
     shortPage = behind?.edge ?? null;
-    const from = behind?.page ?? (verdict.kind === 'whole' ? 0 : verdict.from);
+    // Pages in front of a tear that were read before the rows shifted make the next tear: then all are asked again.
+    const isRepeated = verdict.kind === 'torn' && round > 1;
+    const from = behind?.page ?? (verdict.kind === 'whole' || isRepeated ? 0 : verdict.from);
     context.log.info('sweep.torn', { table: table.target.localName, page: from, round });
     await readPass(pass, from, false);
   }
@@ -62,9 +71,7 @@ interface Pass {
   readonly context: PullContext;
   readonly table: PreparedTable;
   readonly sweep: number;
-  readonly counts: SweepCounts;
-  /** Pages counted for progress; a page that is read again counts once. */
-  readonly sent: Set<number>;
+  readonly tally: SweepTally;
 }
 
 function now(context: PullContext): string {
@@ -78,7 +85,10 @@ function pageQuery(pass: Pass, page: number): SelectParameters {
   return { columns: selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
 }
 
-/** Reads the pages from `from` on; with `resume`, those that this sweep has proven already are left out. */
+/**
+ * Reads the pages from `from` on. With `resume`, those that this sweep has proven already are left out, and those behind the
+ * end are not asked for; without it, this pass repairs a page map that contradicts itself, and asks for all it knows.
+ */
 async function readPass(pass: Pass, from: number, resume: boolean): Promise<void> {
   const { context, table } = pass;
   const { pageRows, concurrency } = context.settings;
@@ -95,6 +105,7 @@ async function readPass(pass: Pass, from: number, resume: boolean): Promise<void
     firstFresh: lastKnown + 1,
     pageRows,
     ahead: concurrency,
+    asksBehindEnd: !resume,
   });
   for (const page of settled) cursor.answered(page.page, page.rowCount);
   await runPool(
@@ -110,7 +121,8 @@ function isSameUrl(pass: Pass, page: KnownPage): boolean {
 
 /** Asks for one page and applies the answer; returns how many rows it has. */
 async function readPage(pass: Pass, page: number, known: KnownPage | undefined): Promise<number> {
-  const { context, table, sweep, counts } = pass;
+  const { context, table, sweep } = pass;
+  const { counts } = pass.tally;
   const query = pageQuery(pass, page);
   const url = context.origin.selectUrl(table.address, query);
   const etag = known?.url === url ? known.etag : null;
@@ -143,8 +155,9 @@ async function readPage(pass: Pass, page: number, known: KnownPage | undefined):
 
 /** Reports a page once; the row that it shares with the page before is not counted again. */
 function progress(pass: Pass, page: number, rowCount: number, notModified: boolean): void {
-  if (pass.sent.has(page)) return;
-  pass.sent.add(page);
+  const { reportedPages } = pass.tally;
+  if (reportedPages.has(page)) return;
+  reportedPages.add(page);
   const ownRowCount = page === 0 ? rowCount : Math.max(0, rowCount - 1);
   pass.context.onProgress?.({ kind: 'page', table: pass.table.target.localName, rowCount: ownRowCount, notModified });
 }

@@ -143,14 +143,6 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
     .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
 }
 
-/** Notes that the origin returned these suspects: they stay. */
-export function clearSuspects(tx: Tx, tableId: number, ids: readonly number[]): void {
-  tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
-    tableId,
-    JSON.stringify(ids),
-  );
-}
-
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */
 export function forgetEtags(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(tableId);

@@ -56,3 +56,13 @@ test('leaves out the known pages behind a new end', () => {
   expect(first).toEqual([0, 1]);
   expect(drain(cursor)).toEqual([]);
 });
+
+test('asks for known pages behind the end where the page map is to be repaired', () => {
+  const cursor = new PageCursor({ known: [1, 2, 3], firstFresh: 4, pageRows: 5, ahead: 3, asksBehindEnd: true });
+  const first = cursor.next();
+  cursor.answered(1, 2);
+
+  const rest = drain(cursor);
+
+  expect([first, rest]).toEqual([1, [2, 3]]);
+});

@@ -41,8 +41,8 @@ describe.each(['chinook.sqlite', 'northwind.sqlite'] as const)('%s', (file) => {
       }
       for (const { title, query } of QUERIES[file]) {
         const [there, here] = [original, fixture.path].map((path) => withDatabase(path, (db) => readCells(db, query)));
-        expect(there?.length, title).toBeGreaterThan(1);
         expect({ title, rows: here?.map(plain) }).toEqual({ title, rows: there?.map(plain) });
+        expect({ title, isTelling: (here?.length ?? 0) > 1 }).toEqual({ title, isTelling: true });
       }
     },
     RUN_MS_MAX,
@@ -91,7 +91,7 @@ function tablesOf(db: Database.Database): readonly OriginalTable[] {
   }));
 }
 
-/** The rows as the documented mapping brings them into a replica: in the order of the key, with an `Id` where it has several columns. */
+/** The rows as the documented mapping brings them here: in the order of the key, with an `Id` where it has several columns. */
 function rowsOf(db: Database.Database, { name, columns }: OriginalTable): readonly Readonly<Record<string, Cell>>[] {
   const keys = columns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk);
   const order = keys.map((key) => quoted(key.name)).join(', ');
