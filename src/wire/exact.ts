@@ -21,18 +21,39 @@ export class ExactNumber {
 /** `JSON.rawJSON` (in every Node we support), which the compiler's library does not know yet. */
 const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON;
 
-/**
- * A number token with 16 or more digits, or with an exponent. Every decimal of up to 15 significant digits survives a
- * double (IEEE 754, DBL_DIG), so a body without such a token needs no second look at its numbers. The token may also
- * be found inside a string: the slow path is then taken needlessly, never wrongly. Starting at the punctuation is what
- * makes the search cheaper than the parsing: starting at any digit takes three times as long.
- */
-const LONG_NUMBER = /[:[,]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+/** Decimals of up to 15 significant digits survive a double (IEEE 754, DBL_DIG); this many characters may hold more. */
+const LONG_LENGTH = 16;
+/** Exponents of three digits may leave the range of a double; a hint that is cheap to look for, also inside of words. */
+const EXTREME_EXPONENT_HINT = /\d[eE][+-]?\d{3}/;
+/** A number token that is long or has an exponent; slower to look for, and only needed where the hints say so. */
+const INEXACT_NUMBER = /(?:^|[:[,])\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
 /** Parses JSON. @throws SyntaxError where the text is not JSON. */
 export function parseExactJson(text: string): unknown {
-  if (!LONG_NUMBER.test(text) && !/^\s*-?\d/.test(text)) return JSON.parse(text);
+  const isHinted = hasLongRun(text) || EXTREME_EXPONENT_HINT.test(text);
+  if (!isHinted || !INEXACT_NUMBER.test(text)) return JSON.parse(text);
   return JSON.parse(text, exactReviver as (key: string, value: unknown) => unknown);
+}
+
+/**
+ * Whether digits and points stand in a row of 16 or more. Such a row covers a position that 16 divides, so only those are
+ * looked at: a body is searched in a twentieth of the time that parsing takes, where a regular expression takes as long.
+ */
+function hasLongRun(text: string): boolean {
+  for (let at = 0; at < text.length; at += LONG_LENGTH) {
+    if (!isDigitOrPoint(text.charCodeAt(at))) continue;
+    let from = at;
+    let to = at + 1;
+    while (isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;
+    while (isDigitOrPoint(text.charCodeAt(to))) to += 1;
+    if (to - from >= LONG_LENGTH) return true;
+  }
+  return false;
+}
+
+/** False for the NaN that stands for the place before the first and behind the last character. */
+function isDigitOrPoint(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e;
 }
 
 function exactReviver(_key: string, value: unknown, context: { source?: string }): unknown {

@@ -18,7 +18,6 @@ test.each([
   '0.1234567890123456789',
   '1e400',
   '-1.5E-400',
-  '1e5',
 ])('keeps the digits of %s wherever it stands', (number) => {
   expect(parseExactJson(`{"a":${number}}`)).toEqual({ a: new ExactNumber(number) });
   expect(parseExactJson(`[1,\n ${number}]`)).toEqual([1, new ExactNumber(number)]);
@@ -51,6 +50,18 @@ test('leaves long numbers that a double holds as numbers', () => {
   expect(parseExactJson('[9007199254740991,-0.1234567890123456,1e-7]')).toEqual([
     9_007_199_254_740_991, -0.1234567890123456, 1e-7,
   ]);
+});
+
+test('finds a long number at every place of a text', () => {
+  for (let offset = 0; offset < 40; offset += 1) {
+    const text = `{"${'x'.repeat(offset)}":1234567890.123456,"b":1}`;
+
+    expect(numberText(Object.values(parseExactJson(text) as object)[0])).toBe('1234567890.123456');
+  }
+});
+
+test('leaves numbers with a small exponent as numbers, since a double holds them', () => {
+  expect(parseExactJson('{"a":1e5,"b":-2.5E-7}')).toEqual({ a: 100_000, b: -2.5e-7 });
 });
 
 test('leaves numbers that a double holds as numbers', () => {
