@@ -103,8 +103,11 @@ async function pullTables(
     tableCount: wanted.length,
     expectedRowCount: expected.reduce((total, { rowCount }) => total + rowCount, 0),
   });
+  // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
+  const loaded = new Set(expected.flatMap(({ id, sweptAt }) => (sweptAt === null ? [] : [id])));
+  const inOrder = wanted.toSorted((a, b) => Number(loaded.has(a.id)) - Number(loaded.has(b.id)));
   let stop: RowsyncError | null = null;
-  await runAll(wanted, context.settings.concurrency, async (table) => {
+  await runAll(inOrder, context.settings.concurrency, async (table) => {
     const report = await pullTable(context, table, { confirm: options.confirm, stop });
     if (report.error !== null && endsThePull(report.error)) stop ??= report.error;
     reports.push(report);

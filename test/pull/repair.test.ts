@@ -10,9 +10,9 @@ import { startFixture } from '../support/replica.ts';
 /** Pages of five rows that share one, read one after the other. */
 const SETTINGS = { pageRows: 5, concurrency: 1 };
 
-function notes(rowCount: number): TableSpec {
+function notes(rowCount: number, name = 'Note'): TableSpec {
   const rows = Array.from({ length: rowCount }, (_, index) => ({ Title: `note ${String(index).padStart(3, '0')}` }));
-  return { name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows, createdFromMs: Date.UTC(2026, 0, 1) };
+  return { name, columns: [{ name: 'Title', type: 'Text' }], rows, createdFromMs: Date.UTC(2026, 0, 1) };
 }
 
 test('finds where the rows began to shift, however far back that is', async () => {
@@ -96,4 +96,20 @@ test('comes to an end when a table shrinks to less than an interrupted pull has 
 
   expect(report.tables).toMatchObject([{ error: null, rowCount: 2 }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('reads the tables first that were never read whole', async () => {
+  await using fixture = await startFixture({ tables: [notes(43), notes(9, 'Last')] }, { settings: SETTINGS });
+  const stop = new AbortController();
+  fixture.sandbox.before(14, () => stop.abort(), { method: 'select' });
+  const cut = await fixture.pull({ signal: stop.signal });
+  fixture.sandbox.requests.clear();
+
+  const report = await fixture.pull();
+
+  expect(cut.tables.map(({ table, error }) => ({ table, code: error?.code }))).toEqual([
+    { table: 'Note', code: undefined },
+    { table: 'Last', code: 'origin.stopped' },
+  ]);
+  expect(report.tables.map(({ table }) => table)).toEqual(['Last', 'Note']);
 });
