@@ -22,6 +22,7 @@ import {
   storeIdentity,
   storeProblem,
 } from '../replica/ledger.ts';
+import type { Tx } from '../replica/database.ts';
 import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -64,16 +65,21 @@ export async function pull(context: PullContext, options: PullOptions): Promise<
     durationMs: clock.monotonicMs() - startedMs,
     error,
   };
-  await recordRun(context, runId, report);
-  return report;
+  const unrecorded = await recordRun(context, runId, report);
+  return { ...report, error: report.error ?? unrecorded };
 }
 
-async function recordRun({ replica, clock }: PullContext, runId: number, report: PullReport): Promise<void> {
+/** Stores what a run did. What keeps it from being stored (a full disk) is returned: the report must not be lost for it. */
+async function recordRun(
+  { replica, clock }: PullContext,
+  runId: number,
+  report: PullReport,
+): Promise<RowsyncError | null> {
   const sum = (count: (table: TablePullReport) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
   const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
   const isHeld = report.tables.some(({ held }) => held !== null);
-  await replica.write('Recording a run', (tx) => {
+  const record = (tx: Tx): void =>
     closeRun(tx, runId, stampFromMs(clock.nowMs()), {
       outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
       tableCount: report.tables.length,
@@ -85,7 +91,12 @@ async function recordRun({ replica, clock }: PullContext, runId: number, report:
       deletedCount: sum(({ deletedCount }) => deletedCount),
       error,
     });
-  });
+  try {
+    await replica.write('Recording a run', record);
+    return null;
+  } catch (thrown) {
+    return asRowsyncError(thrown);
+  }
 }
 
 /** Pulls every wanted table into `reports`; returns the error of a guard over the whole schema, if one holds. */

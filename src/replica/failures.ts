@@ -11,7 +11,8 @@ interface Explanation {
 /** First match wins; SQLite's extended codes start with the basic one. */
 const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   [
-    /^(SQLITE_FULL|ENOSPC)/,
+    // The -shm file is the first to find no space.
+    /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)/,
     { code: 'replica.full', hint: 'Free some space; what was stored is whole, and the next run goes on from there.' },
   ],
   [

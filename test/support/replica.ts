@@ -56,11 +56,16 @@ export interface Fixture {
 /** Starts a fixture; sandbox options as for `startTestSandbox`. */
 export async function startFixture(
   options: Partial<SandboxOptions> = {},
-  extra: { readonly settings?: Partial<PullSettings>; readonly clock?: Clock } = {},
+  extra: {
+    readonly settings?: Partial<PullSettings>;
+    readonly clock?: Clock;
+    /** Where the replica goes instead of a folder of its own. */
+    readonly folder?: string;
+  } = {},
 ): Promise<Fixture> {
   const folder = temporaryFolder();
   const sandbox = await startTestSandbox(options);
-  const path = join(folder.path, 'replica.db');
+  const path = join(extra.folder ?? folder.path, 'replica.db');
   const clock = extra.clock ?? systemClock;
   const progress: PullProgress[] = [];
   const openClient = (): Origin =>
@@ -76,7 +81,7 @@ export async function startFixture(
     );
   const fixture: Fixture = {
     sandbox,
-    folder: folder.path,
+    folder: extra.folder ?? folder.path,
     path,
     origin: openClient(),
     replica: openReplica(path, { clock }),

@@ -1,0 +1,117 @@
+/**
+ * A disk that fills up in the middle of a pull, wherever that is: a page, the bookkeeping, the very first write. Nothing
+ * that was applied may be lost, and with some space the next pull ends.
+ */
+import { statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { asRowsyncError, RowsyncError } from '../../src/base/errors.ts';
+import { pull } from '../../src/pull/pull.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { brokenPages, integrity, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
+import { canMount, mountTmpfs } from '../support/tmpfs.ts';
+
+const RUN_MS_MAX = 60_000;
+const why = canMount ? '' : ' (skipped: this user may not mount a tmpfs)';
+
+/** About 2 MB of rows; a page of 200 of them has 200 KB. */
+const LETTERS: TableSpec = {
+  name: 'Letter',
+  columns: [{ name: 'Text', type: 'Multiline' }],
+  rows: Array.from({ length: 2_000 }, (_, index) => ({ Text: `${index} ${'lorem ipsum '.repeat(80)}` })),
+  createdFromMs: Date.UTC(2026, 0, 1),
+};
+
+test.skipIf(!canMount)(
+  `keeps what was applied when the disk fills up in the middle of a page, and ends once there is space${why}`,
+  async () => {
+    using disk = mountTmpfs(1_600);
+    await using fixture = await startFixture(
+      { tables: [LETTERS] },
+      { folder: disk.path, settings: { pageRows: 200, concurrency: 2 } },
+    );
+
+    const full = await fixture.pull();
+    const applied = fixture.rows('SELECT page FROM sync_freshness').length;
+    const rowCount = fixture.rows('SELECT * FROM "Letter"').length;
+    const broken = [...brokenPages(fixture.path), ...wrongCounts(fixture.path)];
+    const structure = integrity(fixture.path);
+    const again = await fixture.pull();
+    disk.remount('size=20m');
+    fixture.sandbox.requests.clear();
+    const whole = await fixture.pull();
+
+    expect(full.tables).toMatchObject([{ table: 'Letter', error: { code: 'replica.full', exitCode: 1 } }]);
+    expect(full.tables[0]?.error?.hint).toContain('space');
+    expect(full.tables[0]?.error?.message).toContain('Letter');
+    expect({ structure, broken }).toEqual({ structure: 'ok', broken: [] });
+    expect(applied).toBeGreaterThan(0);
+    expect(applied).toBeLessThan(10);
+    expect(rowCount).toBeGreaterThan(applied * 199);
+    expect(again.error?.code ?? again.tables[0]?.error?.code).toBe('replica.full');
+    expect(whole).toMatchObject({ error: null, tables: [{ error: null, rowCount: 2_000 }] });
+    expect(whole.tables[0]?.insertedCount).toBe(2_000 - rowCount);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+    expect(fixture.rows('SELECT state, problem FROM sync_status')).toEqual([{ state: 'steady', problem: null }]);
+  },
+  RUN_MS_MAX,
+);
+
+test.skipIf(!canMount).each([0, 4, 16, 48, 64, 96, 128, 256, 300])(
+  `says so, and leaves nothing that stands in the way later, with %i KiB left on the disk${why}`,
+  async (leftKiB) => {
+    using disk = mountTmpfs(2_048);
+    fill(disk.path, leftKiB);
+    const rows = [...(LETTERS.rows ?? [])].slice(0, 300);
+    await using fixture = await startFixture({ tables: [{ ...LETTERS, rows }] });
+    const path = join(disk.path, 'replica.db');
+
+    const full = await pullInto(fixture, path);
+    disk.remount('size=20m');
+    const whole = await pullInto(fixture, path);
+
+    expect([full, whole]).toEqual(['replica.full', 'done']);
+    expect(readReplica(path)).toEqual(readOrigin(fixture.sandbox));
+  },
+  RUN_MS_MAX,
+);
+
+test('tells what was pulled even where there is no space left to record the run', async () => {
+  await using fixture = await startFixture({ tables: [{ ...LETTERS, rows: [{ Text: 'a' }] }] });
+  const write = fixture.replica.write.bind(fixture.replica);
+  let runWrites = 0;
+  fixture.replica.write = async (what, change, signal) => {
+    if (what === 'Recording a run' && ++runWrites === 2) {
+      throw new RowsyncError('replica', 'replica.full', { message: `${what}: disk full`, hint: 'Free some space.' });
+    }
+    return write(what, change, signal);
+  };
+
+  const report = await fixture.pull();
+
+  expect(report).toMatchObject({ error: { code: 'replica.full' }, tables: [{ error: null, insertedCount: 1 }] });
+});
+
+/** Opens a replica, pulls and closes it, as a command does; what came out of it. */
+async function pullInto(fixture: Fixture, path: string): Promise<string> {
+  try {
+    const replica = openReplica(path, { clock: systemClock });
+    try {
+      const report = await pull({ ...fixture.context({ pageRows: 100 }), replica }, { tables: [], confirm: false });
+      return report.error?.code ?? report.tables[0]?.error?.code ?? 'done';
+    } finally {
+      replica.close();
+    }
+  } catch (thrown) {
+    return asRowsyncError(thrown).code;
+  }
+}
+
+/** Writes a file that leaves so much space. */
+function fill(folder: string, leftKiB: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  writeFileSync(join(folder, 'other'), Buffer.alloc(bavail * bsize - leftKiB * 1024));
+}
