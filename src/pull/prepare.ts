@@ -9,8 +9,10 @@ import { foldName, localName } from '../reconcile/naming.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import type { Tx } from '../replica/database.ts';
+import { doubtRows } from '../replica/doubt.ts';
 import { readTables, storeReturned, type LedgerTable } from '../replica/ledger.ts';
 import { forgetEtags } from '../replica/pages.ts';
+import type { RowTarget } from '../replica/rows.ts';
 import {
   addColumn,
   createTable,
@@ -26,7 +28,7 @@ import {
   storeColumnState,
   type LedgerColumn,
 } from '../replica/tables.ts';
-import type { TableDescriptor } from '../wire/schema.ts';
+import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 
 /**
@@ -46,25 +48,29 @@ export async function prepareTable(
     });
   }
   const at = stampFromMs(context.clock.nowMs());
-  const columns = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
+  const target = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed });
     if (shaped.changed) context.replica.forgetStatements();
-    return shaped;
+    if (shaped.wasOpenToEdits) doubtRows(tx, shaped.target);
+    return shaped.target;
   });
-  const live = columns.live.map(({ localName: local, name, type }) => ({ localName: local, name, type }));
   return {
     address: { name: descriptor.recordName, alias: descriptor.alias },
-    target: { id: descriptor.id, localName: columns.localName, columns: live },
-    shapes: live,
+    target,
+    shapes: target.columns,
     selection,
   };
 }
 
 interface Shaped {
-  readonly localName: string;
-  readonly live: readonly LedgerColumn[];
+  readonly target: RowTarget & { readonly columns: readonly ColumnShape[] };
   readonly changed: boolean;
+  /** Its guards did not stand as they should, so another client may have changed its rows. */
+  readonly wasOpenToEdits: boolean;
 }
+
+/** Our own column beside `_id`, which no client can drop. */
+const ALLOW: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
 function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; confirmed: boolean }): Shaped {
   const table = placeTable(tx, descriptor);
@@ -79,13 +85,19 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   const columns = readColumns(tx, descriptor.id);
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
-  const dropped = columns.filter((column) => !physical.has(foldName(column.localName)));
+  const dropped = [ALLOW, ...columns].filter((column) => !physical.has(foldName(column.localName)));
   for (const column of dropped) restoreColumn(tx, table.localName, column);
   const guardsChanged = ensureGuards(tx, table);
   const shapeChanged = dropped.length > 0 || plan.actions.some(({ kind }) => kind !== 'keep' && kind !== 'rename');
   if (shapeChanged) forgetEtags(tx, descriptor.id);
-  const live = columns.filter(({ state }) => state === 'live');
-  return { localName: table.localName, live, changed: table.changed || guardsChanged || plan.actions.some(isChange) };
+  const live = columns
+    .filter(({ state }) => state === 'live')
+    .map(({ localName: local, name, type }) => ({ localName: local, name, type }));
+  return {
+    target: { id: descriptor.id, localName: table.localName, columns: live },
+    changed: table.changed || guardsChanged || plan.actions.some(isChange),
+    wasOpenToEdits: guardsChanged && !table.changed,
+  };
 }
 
 function isChange({ kind }: SchemaAction): boolean {

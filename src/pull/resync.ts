@@ -1,11 +1,13 @@
 /**
- * Forgetting what is known of tables, so that the next pull reads them whole: the way out when an ETag is suspected to lie.
- * Rows stay; the next sweep writes only those that differ.
+ * Forgetting what is known of tables, so that the next pull reads them whole: the way out when an ETag is suspected to lie,
+ * or when verify found a difference. Rows stay; the next sweep writes only those that differ, and rows that no page has are
+ * looked up at the origin.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
+import { doubtRows } from '../replica/doubt.ts';
 import { forgetDescriptor, readTables } from '../replica/ledger.ts';
-import { forgetEtags } from '../replica/pages.ts';
+import { hasUserTable } from '../replica/tables.ts';
 
 /**
  * Forgets the ETags of the named tables (as at the origin or in the replica, case does not count); empty for all.
@@ -25,9 +27,10 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
   }
   const chosen = tables.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
   await replica.write('Forgetting ETags', (tx) => {
-    for (const { id } of chosen) {
-      forgetEtags(tx, id);
-      forgetDescriptor(tx, id);
+    for (const table of chosen) {
+      forgetDescriptor(tx, table.id);
+      // A table that another client dropped is made again, and read whole, in any case.
+      if (hasUserTable(tx, table.localName)) doubtRows(tx, table);
     }
   });
   return chosen.map(({ localName }) => localName);

@@ -67,7 +67,10 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
     const block = readSuspects(replica, target.id, after, BATCH_ROWS);
     if (block.length === 0) return deletedCount; // ends: every block lies above the last one
     after = block.at(-1) ?? after;
-    for (const ids of origin.retrieveBatches(address, selection.columns, block)) {
+    const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
+    if (foreign.length > 0) deletedCount += await deleteForeign(context, table, foreign);
+    const askable = block.filter((id) => id > 0);
+    for (const ids of origin.retrieveBatches(address, selection.columns, askable)) {
       const request = { table: address, columns: shapes, names: selection.columns, ids };
       const answer = await origin.retrieve(request, { signal: context.signal });
       if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
@@ -82,6 +85,12 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       });
     }
   }
+}
+
+/** Deletes rows whose ids no origin gives, with evidence like any other; returns how many. */
+async function deleteForeign(context: PullContext, { target }: PreparedTable, ids: readonly number[]): Promise<number> {
+  const why = { reason: 'the origin gives no such id', at: stampFromMs(context.clock.nowMs()) };
+  return context.replica.write(`Deleting rows of ${target.localName}`, (tx) => deleteRows(tx, target, ids, why));
 }
 
 function holdError(

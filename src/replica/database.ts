@@ -72,7 +72,8 @@ export class Replica implements Connection {
   async write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
     await this.#begin(what, signal);
     try {
-      this.prepare(sql`INSERT INTO _rowsync_writer (flag) VALUES (1)`).run();
+      // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
+      this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
       const result = change(this as unknown as Tx); // the transaction is open now
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
       this.#db.exec('COMMIT');

@@ -170,7 +170,7 @@ export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state
 }
 
 /** Puts back a column that another client dropped from the file; the next sweep fills it. */
-export function restoreColumn(tx: Tx, localTable: string, column: LedgerColumn): void {
+export function restoreColumn(tx: Tx, localTable: string, column: Pick<LedgerColumn, 'localName' | 'type'>): void {
   const definition = sql`${ident(column.localName)} ${STORAGE_SQL[storedAs(column.type)]}`;
   tx.prepare(sql`ALTER TABLE ${ident(localTable)} ADD COLUMN ${definition}`).run();
 }

@@ -4,7 +4,7 @@ import { pull } from '../../src/pull/pull.ts';
 import { resync } from '../../src/pull/resync.ts';
 import { verify } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { startFixture } from '../support/replica.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
 
 const NOTES: TableSpec = {
   name: 'Note',
@@ -12,9 +12,10 @@ const NOTES: TableSpec = {
   rows: Array.from({ length: 23 }, (_, index) => ({ Title: `note ${index + 1}` })),
 };
 const SMALL_PAGES = { settings: { pageRows: 5 } };
-/** Takes our refusals away, as an administrator with a SQL tool could. */
-const DROP_GUARDS = (id: number): string =>
-  ['insert', 'update', 'delete'].map((event) => `DROP TRIGGER _rowsync_guard_${event}_${id};`).join('');
+/** Edits a mirror although it refuses, without leaving a trace: with the flag that our own transactions set. */
+function tamper(fixture: Fixture, statements: string): void {
+  fixture.execute(`BEGIN; INSERT INTO _rowsync_writer VALUES (1); ${statements}; DELETE FROM _rowsync_writer; COMMIT;`);
+}
 
 test('finds a faithful replica faithful, reading every page without an ETag', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
@@ -34,10 +35,12 @@ test('finds what differs although every ETag says that nothing changed', async (
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
   const [first, second] = fixture.sandbox.store.ids('Note');
-  fixture.execute(`${DROP_GUARDS(fixture.sandbox.store.table('Note').id)}
-    UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};
-    DELETE FROM "Note" WHERE _id = ${second};
-    INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented');`);
+  tamper(
+    fixture,
+    `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};
+     DELETE FROM "Note" WHERE _id = ${second};
+     INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`,
+  );
 
   const report = await verify(fixture.context(), { tables: ['note'] });
 
@@ -72,9 +75,12 @@ test('takes an edit during the comparison for what it is', async () => {
 test('reads a table whole after resync, and mends what was tampered with', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
-  const [first] = fixture.sandbox.store.ids('Note');
-  fixture.execute(
-    `${DROP_GUARDS(fixture.sandbox.store.table('Note').id)} UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};`,
+  const [first, second] = fixture.sandbox.store.ids('Note');
+  tamper(
+    fixture,
+    `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};
+     DELETE FROM "Note" WHERE _id = ${second};
+     INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`,
   );
   const trusting = await fixture.pull();
 
@@ -83,7 +89,8 @@ test('reads a table whole after resync, and mends what was tampered with', async
 
   expect(trusting.tables[0]).toMatchObject({ pagesReadCount: 0, updatedCount: 0 });
   expect(names).toEqual(['Note']);
-  expect(whole.tables[0]).toMatchObject({ pagesReadCount: 6, pagesNotModifiedCount: 0, updatedCount: 1 });
+  expect(whole.tables[0]).toMatchObject({ pagesReadCount: 6, pagesNotModifiedCount: 0, updatedCount: 1, rowCount: 23 });
+  expect(whole.tables[0]).toMatchObject({ insertedCount: 1, deletedCount: 1 });
   expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = ?', first)).toEqual([{ Title: 'note 1' }]);
 });
 

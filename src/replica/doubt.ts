@@ -1,0 +1,20 @@
+/**
+ * A user table of which nothing is taken for certain any more: another client may have edited it, or an ETag is suspected to
+ * lie. Input: the table as it stands. Output: bookkeeping in which every row has to be proven again. The next sweep
+ * brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
+ */
+import type { Tx } from './database.ts';
+import { forgetEtags } from './pages.ts';
+import { ident, sql } from './sql.ts';
+
+/** Takes nothing in the user table for certain; it must stand in the file. */
+export function doubtRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
+  const table = ident(localName);
+  forgetEtags(tx, id);
+  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${table}) WHERE id = ?`).run(id);
+  tx.prepare(
+    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
+        SELECT @id, _id FROM ${table} WHERE _id NOT IN (
+          SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id)`,
+  ).run({ id });
+}
