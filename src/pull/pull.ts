@@ -23,6 +23,7 @@ import {
   storeProblem,
 } from '../replica/ledger.ts';
 import type { Tx } from '../replica/database.ts';
+import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -54,7 +55,7 @@ export async function pull(context: PullContext, options: PullOptions): Promise<
   try {
     error = await pullTables(context, options, tables);
   } catch (thrown) {
-    error = asRowsyncError(thrown);
+    error = errorFromReading(thrown, replica.path);
   }
   const after = origin.counters();
   const report: PullReport = {
@@ -249,7 +250,7 @@ async function pullTable(
       suspects = await sweepTable(context, prepared, counts, options.confirm);
     }
   } catch (thrown) {
-    error = asRowsyncError(thrown);
+    error = errorFromReading(thrown, replica.path);
     await noteProblem(context, summary.id, error);
   }
   const known = readTables(replica).some(({ id }) => id === summary.id);

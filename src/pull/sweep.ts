@@ -11,11 +11,27 @@ import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { judgePages, pageSkip, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
 import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
-import { applyPage, dropPagesFrom, provePage, readPages, type KnownPage } from '../replica/pages.ts';
+import {
+  applyPage,
+  dropPagesFrom,
+  provePages,
+  readPages,
+  type AnsweredPage,
+  type KnownPage,
+  type Proof,
+} from '../replica/pages.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor } from './cursor.ts';
 import { runPool } from './pool.ts';
+
+/**
+ * Requests that wait for a free connection beside those under way, so that none stands idle while a page is stored. The
+ * pages held in memory are bounded by `limits.concurrency` plus this.
+ */
+const WAITING_MAX = 2;
+/** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are asked for again. */
+const PROOFS_MAX = 64;
 
 /** What a sweep did; counts are rows unless the name says otherwise. */
 export interface SweepCounts {
@@ -41,7 +57,7 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
   const sweep = await context.replica.write(`Starting a sweep of ${table.target.localName}`, (tx) =>
     openSweep(tx, table.target.id, now(context)),
   );
-  const pass: Pass = { context, table, sweep, tally };
+  const pass: Pass = { context, table, sweep, tally, proofs: [] };
   await readPass(pass, 0, true);
   let shortPage: string | null = null;
   for (let round = 1; ; round += 1) {
@@ -72,6 +88,8 @@ interface Pass {
   readonly table: PreparedTable;
   readonly sweep: number;
   readonly tally: SweepTally;
+  /** Pages that were answered 304 and are not noted yet. */
+  readonly proofs: Proof[];
 }
 
 function now(context: PullContext): string {
@@ -104,53 +122,69 @@ async function readPass(pass: Pass, from: number, resume: boolean): Promise<void
     known: Array.from({ length: lastKnown + 1 }, (_, page) => page).filter((page) => !settledPages.has(page)),
     firstFresh: lastKnown + 1,
     pageRows,
-    ahead: concurrency,
+    ahead: concurrency + WAITING_MAX,
     asksBehindEnd: !resume,
   });
   for (const page of settled) cursor.answered(page.page, page.rowCount);
   await runPool(
     () => cursor.next(),
-    concurrency,
-    async (page) => cursor.answered(page, await readPage(pass, page, byPage.get(page))),
+    concurrency + WAITING_MAX,
+    (page) => readPage(pass, page, { known: byPage.get(page), cursor }),
   );
+  await noteProofs(pass);
 }
 
 function isSameUrl(pass: Pass, page: KnownPage): boolean {
   return page.url === pass.context.origin.selectUrl(pass.table.address, pageQuery(pass, page.page));
 }
 
-/** Asks for one page and applies the answer; returns how many rows it has. */
-async function readPage(pass: Pass, page: number, known: KnownPage | undefined): Promise<number> {
-  const { context, table, sweep } = pass;
-  const { counts } = pass.tally;
+/** Asks for one page and applies the answer. The cursor hears of it first, so that the next request leaves meanwhile. */
+async function readPage(
+  pass: Pass,
+  page: number,
+  { known, cursor }: { known: KnownPage | undefined; cursor: PageCursor },
+): Promise<void> {
+  const { context, table } = pass;
   const query = pageQuery(pass, page);
   const url = context.origin.selectUrl(table.address, query);
   const etag = known?.url === url ? known.etag : null;
   const request = { table: table.address, columns: table.shapes, query };
   const answer = await context.origin.select(request, { etag, signal: context.signal });
-  const what = `Storing page ${page} of ${table.target.localName}`;
   if (answer.kind === 'notModified') {
-    await context.replica.write(
-      what,
-      (tx) => provePage(tx, table.target.id, { page, sweep, at: now(context) }),
-      context.signal,
-    );
-    counts.pagesNotModifiedCount += 1;
-    progress(pass, page, known?.rowCount ?? 0, true);
-    return known?.rowCount ?? 0;
+    const rowCount = known?.rowCount ?? 0;
+    cursor.answered(page, rowCount);
+    pass.tally.counts.pagesNotModifiedCount += 1;
+    pass.proofs.push({ page, at: now(context) });
+    progress(pass, page, rowCount, true);
+    if (pass.proofs.length >= PROOFS_MAX) await noteProofs(pass);
+    return;
   }
-  const content = answer.value;
-  const stored = { page, url, etag: answer.etag, sweep, content };
+  cursor.answered(page, answer.value.ids.length);
+  await storePage(pass, { page, url, etag: answer.etag, content: answer.value });
+}
+
+async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url' | 'etag' | 'content'>): Promise<void> {
+  const { context, table, sweep, tally } = pass;
+  const { page, content } = answered;
   const changes = await context.replica.write(
-    what,
-    (tx) => applyPage(tx, table.target, { ...stored, at: now(context) }),
+    `Storing page ${page} of ${table.target.localName}`,
+    (tx) => applyPage(tx, table.target, { ...answered, sweep, at: now(context) }),
     context.signal,
   );
-  counts.insertedCount += changes.insertedCount;
-  counts.updatedCount += changes.updatedCount;
-  counts.pagesReadCount += 1;
+  tally.counts.insertedCount += changes.insertedCount;
+  tally.counts.updatedCount += changes.updatedCount;
+  tally.counts.pagesReadCount += 1;
   progress(pass, page, content.ids.length, false);
-  return content.ids.length;
+}
+
+async function noteProofs({ context, table, sweep, proofs }: Pass): Promise<void> {
+  const batch = proofs.splice(0);
+  if (batch.length === 0) return;
+  await context.replica.write(
+    `Noting unchanged pages of ${table.target.localName}`,
+    (tx) => provePages(tx, table.target.id, sweep, batch),
+    context.signal,
+  );
 }
 
 /** Reports a page once; the row that it shares with the page before is not counted again. */

@@ -3,10 +3,11 @@
  * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
  * differs although the origin says that nothing changed is a mismatch. Nothing is repaired here; `resync` does that.
  */
-import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
+import type { RowsyncError } from '../base/errors.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
 import { readPages } from '../replica/pages.ts';
+import { errorFromReading } from '../replica/failures.ts';
 import { readIds, readRowsById } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -90,7 +91,7 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
       error: null,
     };
   } catch (thrown) {
-    return unverified(name, asRowsyncError(thrown));
+    return unverified(name, errorFromReading(thrown, context.replica.path));
   }
 }
 

@@ -47,21 +47,7 @@ export interface AnsweredPage {
 export function applyPage(tx: Tx, target: RowTarget, answer: AnsweredPage): RowChanges {
   const { content, page } = answer;
   const changes = upsertRows(tx, target, content.rows);
-  const ids = JSON.stringify(content.ids);
-  tx.prepare(
-    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
-        SELECT @tableId, old.value FROM _rowsync_page_rows p, json_each(p.row_ids) old
-        WHERE p.table_id = @tableId AND p.page = @page AND p.row_ids <> @ids
-          AND old.value NOT IN (SELECT value FROM json_each(@ids))`,
-  ).run({ tableId: target.id, page, ids });
-  tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
-    target.id,
-    ids,
-  );
-  tx.prepare(
-    sql`INSERT INTO _rowsync_page_rows (table_id, page, row_ids) VALUES (?, ?, ?)
-        ON CONFLICT (table_id, page) DO UPDATE SET row_ids = excluded.row_ids WHERE row_ids <> excluded.row_ids`,
-  ).run(target.id, page, ids);
+  storePageRows(tx, target.id, page, JSON.stringify(content.ids));
   storeUnreadable(tx, target.id, content, answer.at);
   tx.prepare(
     sql`INSERT INTO _rowsync_pages (table_id, page, url, etag, row_count, first_id, last_id, sweep, verified_at)
@@ -82,14 +68,40 @@ export function applyPage(tx: Tx, target: RowTarget, answer: AnsweredPage): RowC
   return changes;
 }
 
-/** Applies an answer 304: the page is proven, and nothing else is written. */
-export function provePage(tx: Tx, tableId: number, proof: { page: number; sweep: number; at: string }): void {
-  tx.prepare(sql`UPDATE _rowsync_pages SET sweep = ?, verified_at = ? WHERE table_id = ? AND page = ?`).run(
-    proof.sweep,
-    proof.at,
-    tableId,
-    proof.page,
-  );
+/** Stores which rows stand on a page: those that stood there before become suspects, those that stand there now are none. */
+function storePageRows(tx: Tx, tableId: number, page: number, ids: string): void {
+  const before = tx
+    .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND page = ?`)
+    .pluck()
+    .get(tableId, page);
+  if (before !== undefined && before !== ids) {
+    tx.prepare(
+      sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
+          SELECT ?, value FROM json_each(?) WHERE value NOT IN (SELECT value FROM json_each(?))`,
+    ).run(tableId, before, ids);
+  }
+  if (countSuspects(tx, tableId) > 0) {
+    tx.prepare(
+      sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    ).run(tableId, ids);
+  }
+  if (before === ids) return;
+  tx.prepare(
+    sql`INSERT INTO _rowsync_page_rows (table_id, page, row_ids) VALUES (?, ?, ?)
+        ON CONFLICT (table_id, page) DO UPDATE SET row_ids = excluded.row_ids`,
+  ).run(tableId, page, ids);
+}
+
+/** A page that was answered 304, and when. */
+export interface Proof {
+  readonly page: number;
+  readonly at: string;
+}
+
+/** Applies answers 304: the pages are proven, and nothing else is written. */
+export function provePages(tx: Tx, tableId: number, sweep: number, proofs: readonly Proof[]): void {
+  const prove = tx.prepare(sql`UPDATE _rowsync_pages SET sweep = ?, verified_at = ? WHERE table_id = ? AND page = ?`);
+  for (const { page, at } of proofs) prove.run(sweep, at, tableId, page);
 }
 
 /** Remembers which rows of a page could not be read, and forgets those that now can. */
@@ -99,6 +111,7 @@ export function storeUnreadable(
   content: { readonly ids: readonly number[]; readonly unreadable: readonly UnreadableRow[] },
   at: string,
 ): void {
+  if (content.unreadable.length === 0 && countUnreadable(tx, tableId) === 0) return;
   const unreadableIds = JSON.stringify(content.unreadable.map(({ id }) => id));
   tx.prepare(
     sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))
@@ -125,14 +138,19 @@ export function dropPagesFrom(tx: Tx, tableId: number, page: number): void {
 
 /** Forgets the suspects that stand on a page after all; returns how many remain. */
 export function clearSeenSuspects(tx: Tx, tableId: number): number {
-  const count = sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`;
-  const before = tx.prepare(count).pluck().get(tableId) as number; // count(*) is an integer
-  if (before === 0) return 0;
+  if (countSuspects(tx, tableId) === 0) return 0;
   tx.prepare(
     sql`DELETE FROM _rowsync_suspects WHERE table_id = @tableId AND row_id IN (
           SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @tableId)`,
   ).run({ tableId });
-  return tx.prepare(count).pluck().get(tableId) as number; // count(*) is an integer
+  return countSuspects(tx, tableId);
+}
+
+function countSuspects(from: Connection, tableId: number): number {
+  return from
+    .prepare(sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`)
+    .pluck()
+    .get(tableId) as number; // count(*) is an integer
 }
 
 /** Suspects above `after` in order, at most `count`. */

@@ -18,7 +18,7 @@ function goods(name = 'Good', columns: readonly ColumnSpec[] = []): TableSpec {
 }
 
 function columnsOf(fixture: Fixture, table: string): unknown[] {
-  return fixture.rows('SELECT name FROM pragma_table_info(?)', table).map((row) => Object.values(row as object)[0]);
+  return fixture.rows('SELECT name FROM pragma_table_info(?)', table).map((row) => (row as { name: string }).name);
 }
 
 function described(fixture: Fixture): unknown[] {

@@ -280,7 +280,9 @@ test('keeps what was applied when the origin goes away in the middle, and ends e
     { error: null, rowCount: 43 },
     { error: null, rowCount: 3 },
   ]);
-  expect(whole.tables[0]?.pagesReadCount).toBe(7); // 11 pages of 5 that share a row, without the 4 applied ones
+  // 11 pages of 5 that share a row, without the 4 applied ones; up to 2 empty ones behind the end are asked for ahead.
+  expect(whole.tables[0]?.pagesReadCount).toBeGreaterThanOrEqual(7);
+  expect(whole.tables[0]?.pagesReadCount).toBeLessThanOrEqual(9);
   expect(sides(fixture).here).toEqual(sides(fixture).there);
 });
 

@@ -79,9 +79,10 @@ test('reads each page of an interrupted pull once, and proves the others', async
 
   const pageCount = 11; // 41 rows in pages of 5 that share a row
   expect(stopped.tables[0]?.pagesReadCount).toBe(5);
-  expect(report.tables).toMatchObject([
-    { error: null, pagesReadCount: pageCount - 5, pagesNotModifiedCount: pageCount },
-  ]);
+  expect(report.tables).toMatchObject([{ error: null, pagesNotModifiedCount: pageCount }]);
+  // Up to two empty pages behind the end are asked for ahead.
+  expect(report.tables[0]?.pagesReadCount).toBeGreaterThanOrEqual(pageCount - 5);
+  expect(report.tables[0]?.pagesReadCount).toBeLessThanOrEqual(pageCount - 5 + 2);
 });
 
 test('comes to an end when a table shrinks to less than an interrupted pull has read', async () => {
@@ -101,7 +102,10 @@ test('comes to an end when a table shrinks to less than an interrupted pull has 
 test('reads the tables first that were never read whole', async () => {
   await using fixture = await startFixture({ tables: [notes(43), notes(9, 'Last')] }, { settings: SETTINGS });
   const stop = new AbortController();
-  fixture.sandbox.before(14, () => stop.abort(), { method: 'select' });
+  fixture.sandbox.before(1, () => stop.abort(), {
+    method: 'select',
+    table: fixture.sandbox.store.table('Last').alias,
+  });
   const cut = await fixture.pull({ signal: stop.signal });
   fixture.sandbox.requests.clear();
 

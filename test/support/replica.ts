@@ -74,7 +74,7 @@ export async function startFixture(
         url: sandbox.url,
         database: sandbox.database,
         credentials: { kind: 'bearer', token: sandbox.token },
-        concurrency: 4,
+        concurrency: extra.settings?.concurrency ?? 4,
         requestsPerSecond: 0,
       },
       { clock: { ...clock, sleep: async () => undefined }, log: silentLogger },
