@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
-import { replicaError } from './failures.ts';
+import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 
 /** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
@@ -116,9 +116,11 @@ export function openReplica(path: string, deps: { clock: Clock }): Replica {
   const lock = takeLock(absolute);
   try {
     createPrivately(absolute);
+    const isNew = isNewFile(absolute);
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
-      prepareFile(db, absolute);
+      proveWritable(db);
+      prepareFile(db, isNew);
       return new Replica(absolute, { db, lock, clock: deps.clock });
     } catch (thrown) {
       db.close();
@@ -133,6 +135,12 @@ export function openReplica(path: string, deps: { clock: Clock }): Replica {
 /** Only its owner may read the replica, so the mode is set before SQLite writes the first byte; -wal and -shm inherit it. */
 function createPrivately(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, 'wx', 0o600));
+  if (statSync(path).isDirectory()) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `${path} is a folder, not a replica`,
+      hint: 'Let replica.path name a file.',
+    });
+  }
 }
 
 /**
@@ -166,10 +174,45 @@ function takeLock(path: string): Database.Database {
   }
 }
 
-/** Checks whose file it is, sets and checks the pragmas, and brings the bookkeeping up to date. */
-function prepareFile(db: Database.Database, path: string): void {
-  const isNew = db.pragma('schema_version', { simple: true }) === 0;
-  if (!isNew) checkOwner(db, path);
+/**
+ * Whether nothing stands in the file yet; a file of somebody else is refused. It is looked at without the right to write,
+ * because closing a file that may be written carries over its log, and even that would change it.
+ * @throws RowsyncError `replica.foreign` or `replica.newer`.
+ */
+function isNewFile(path: string): boolean {
+  try {
+    return lookAtFile(path, true);
+  } catch (thrown) {
+    // A writer crashed, and its change must be undone before anybody can read: SQLite does that when it may write.
+    if (sqliteCode(thrown) === 'SQLITE_READONLY_ROLLBACK') return lookAtFile(path, false);
+    throw thrown;
+  }
+}
+
+function lookAtFile(path: string, readonly: boolean): boolean {
+  const db = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
+  try {
+    const marks = ['schema_version', 'application_id', 'user_version'].map((name) => db.pragma(name, { simple: true }));
+    if (marks.every((mark) => mark === 0)) return true;
+    checkOwner(db, path);
+    return false;
+  } finally {
+    db.close();
+  }
+}
+
+/** SQLite opens a file that it may not write without a word and fails at the first write, so one is tried and undone. */
+function proveWritable(db: Database.Database): void {
+  try {
+    db.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK');
+  } catch (thrown) {
+    // Another client is writing, so the file can be written.
+    if (sqliteCode(thrown)?.startsWith('SQLITE_BUSY') !== true) throw thrown;
+  }
+}
+
+/** Sets and checks the pragmas, and brings the bookkeeping up to date. */
+function prepareFile(db: Database.Database, isNew: boolean): void {
   applyPragmas(db, [
     ['journal_mode', 'wal'],
     ['synchronous', 1], // a page lost in a power cut is lost together with its ETag, and is simply read again

@@ -1,7 +1,7 @@
 /**
  * What SQLite and the file system throw, as errors that say what the operator does next. Pure.
  */
-import { RowsyncError, type ErrorCode } from '../base/errors.ts';
+import { asRowsyncError, RowsyncError, type ErrorCode } from '../base/errors.ts';
 
 interface Explanation {
   readonly code: ErrorCode;
@@ -46,6 +46,17 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   };
   const reason = thrown instanceof Error ? thrown.message : code;
   return new RowsyncError('replica', ours, { message: `${what}: ${reason} (${code})`, hint, cause: thrown });
+}
+
+/** Like `asRowsyncError`, but knows what SQLite says while the replica is read; anything else unforeseen is a defect. */
+export function errorFromReading(thrown: unknown, path: string): RowsyncError {
+  return sqliteCode(thrown) === undefined ? asRowsyncError(thrown) : replicaError(thrown, `Reading ${path}`);
+}
+
+/** The code of an error of SQLite's, such as `SQLITE_BUSY_SNAPSHOT`; undefined for any other. */
+export function sqliteCode(thrown: unknown): string | undefined {
+  const code = errorCode(thrown);
+  return code.startsWith('SQLITE_') ? code : undefined;
 }
 
 function errorCode(thrown: unknown): string {

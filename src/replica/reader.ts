@@ -6,8 +6,8 @@ import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { checkOwner } from './database.ts';
-import { replicaError } from './failures.ts';
-import { sql } from './sql.ts';
+import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
+import { sql, type Sql } from './sql.ts';
 
 /** A row of `sync_status`; stamps are UTC text. */
 export interface TableStatus {
@@ -54,55 +54,60 @@ export interface QueryAnswer {
   readonly rows: IterableIterator<readonly unknown[]>;
 }
 
-/** An open read-only view of the replica. */
+/** An open read-only view of the replica. @throws RowsyncError `replica.damaged` and the like, from every method. */
 export class ReplicaReader {
   readonly #db: Database.Database;
+  readonly #path: string;
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, path: string) {
     this.#db = db;
+    this.#path = path;
+  }
+
+  #all(text: Sql, ...values: readonly unknown[]): unknown[] {
+    try {
+      return this.#db.prepare(text).all(...values);
+    } catch (thrown) {
+      throw errorFromReading(thrown, this.#path);
+    }
   }
 
   /** Every table, by name. */
   status(): readonly TableStatus[] {
-    return this.#db
-      .prepare(
-        sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
-              unreadable AS unreadableCount, problem, hint FROM sync_status ORDER BY "table" COLLATE NOCASE`,
-      )
-      .all() as TableStatus[]; // columns and types are ours (bookkeeping.ts)
+    return this.#all(
+      sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
+            unreadable AS unreadableCount, problem, hint FROM sync_status ORDER BY "table" COLLATE NOCASE`,
+    ) as TableStatus[]; // columns and types are ours (bookkeeping.ts)
   }
 
   /** The newest runs first. */
   runs(limit: number): readonly RunRecord[] {
-    return this.#db
-      .prepare(
-        sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, requests AS requestCount,
-              not_modified AS notModifiedCount, inserted AS insertedCount, updated AS updatedCount,
-              deleted AS deletedCount, error_message AS errorMessage
-            FROM sync_runs ORDER BY id DESC LIMIT ?`,
-      )
-      .all(limit) as RunRecord[]; // columns and types are ours (bookkeeping.ts)
+    return this.#all(
+      sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, requests AS requestCount,
+            not_modified AS notModifiedCount, inserted AS insertedCount, updated AS updatedCount,
+            deleted AS deletedCount, error_message AS errorMessage
+          FROM sync_runs ORDER BY id DESC LIMIT ?`,
+      limit,
+    ) as RunRecord[]; // columns and types are ours (bookkeeping.ts)
   }
 
   /** Who the last pull was made as. */
   identity(): ReplicaIdentity | null {
-    const row = this.#db
-      .prepare(sql`SELECT url, database, user_email AS userEmail, role, time_zone AS timeZone FROM _rowsync_identity`)
-      .get();
+    const [row] = this.#all(
+      sql`SELECT url, database, user_email AS userEmail, role, time_zone AS timeZone FROM _rowsync_identity`,
+    );
     return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
   }
 
   /** What `schema prune` would drop: tables and columns that the origin no longer describes, as `table` or `table.column`. */
   prunable(): readonly string[] {
-    return this.#db
-      .prepare(
-        sql`SELECT local_name FROM _rowsync_tables WHERE state = 'gone'
-            UNION ALL
-            SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
-            WHERE c.state <> 'live' AND t.state <> 'gone'`,
-      )
-      .pluck()
-      .all() as string[]; // names are text (bookkeeping.ts)
+    const rows = this.#all(
+      sql`SELECT local_name AS name FROM _rowsync_tables WHERE state = 'gone'
+          UNION ALL
+          SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.state <> 'live' AND t.state <> 'gone'`,
+    );
+    return rows.map((row) => (row as { name: string }).name); // names are text (bookkeeping.ts)
   }
 
   /**
@@ -114,7 +119,7 @@ export class ReplicaReader {
     try {
       statement = this.#db.prepare(text);
     } catch (thrown) {
-      throw queryError(thrown);
+      throw queryError(thrown, this.#path);
     }
     if (!statement.reader || !statement.readonly) {
       throw new RowsyncError('usage', 'replica.query', {
@@ -123,7 +128,7 @@ export class ReplicaReader {
       });
     }
     const columns = statement.columns().map(({ name }) => name);
-    return { columns, rows: readAll(statement) };
+    return { columns, rows: readAll(statement, this.#path) };
   }
 
   close(): void {
@@ -131,13 +136,13 @@ export class ReplicaReader {
   }
 }
 
-function* readAll(statement: Database.Statement): IterableIterator<readonly unknown[]> {
+function* readAll(statement: Database.Statement, path: string): IterableIterator<readonly unknown[]> {
   try {
     for (const row of statement.safeIntegers().raw().iterate()) {
       yield (row as unknown[]).map((value) => plainInteger(value)); // raw() gives arrays
     }
   } catch (thrown) {
-    throw queryError(thrown);
+    throw queryError(thrown, path);
   }
 }
 
@@ -147,7 +152,11 @@ function plainInteger(value: unknown): unknown {
   return Number.isSafeInteger(double) ? double : value;
 }
 
-function queryError(thrown: unknown): RowsyncError {
+/** Failures of the file, which no other query would avoid. */
+const OF_THE_FILE = /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|BUSY|FULL)/;
+
+function queryError(thrown: unknown, path: string): RowsyncError {
+  if (OF_THE_FILE.test(sqliteCode(thrown) ?? '')) return errorFromReading(thrown, path);
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}`,
@@ -173,7 +182,7 @@ export function openReader(path: string): ReplicaReader {
     db = new Database(absolute, { readonly: true, timeout: 1_000 });
     checkOwner(db, absolute);
     db.pragma('trusted_schema = OFF');
-    return new ReplicaReader(db);
+    return new ReplicaReader(db, absolute);
   } catch (thrown) {
     db?.close();
     throw replicaError(thrown, `Reading the replica ${absolute}`);
