@@ -6,6 +6,8 @@
  * Every call sent from here is a read and may be repeated. Invariants: at most `attemptsMax` wire requests for one call (I18);
  * a call that waits for its next attempt holds no place in the queue; an answer is either complete and read, or an error.
  */
+import { setImmediate } from 'node:timers/promises';
+
 import PQueue from 'p-queue';
 
 import type { Clock } from '../base/clock.ts';
@@ -87,6 +89,16 @@ export interface RequestParts {
   readonly log: Logger;
 }
 
+/**
+ * Resolves once the request that took over a connection has left. undici uses a connection again two turns of the event
+ * loop after an answer (it looks for a closing server and for stray bytes in between); reading and storing a page at once
+ * would keep that request waiting for as long as it takes.
+ */
+async function freedConnectionIsUsed(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
+}
+
 /** The requests to one origin. */
 export class Requests {
   readonly #parts: RequestParts;
@@ -113,6 +125,7 @@ export class Requests {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(call, { etag, signal: options.signal, start });
+      if (this.#queue.pending > 0) await freedConnectionIsUsed();
       const outcome = this.#read(call, { attempted, etag, result });
       if (outcome.kind !== 'failed') return outcome;
       if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);

@@ -28,7 +28,7 @@ import {
   storeColumnState,
   type LedgerColumn,
 } from '../replica/tables.ts';
-import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
+import type { ColumnShape, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 
 /**
@@ -60,6 +60,23 @@ export async function prepareTable(
     shapes: target.columns,
     selection,
   };
+}
+
+/**
+ * Gives every table its place in the replica before any of them is described, in the order of their ids: tables are pulled
+ * side by side, and which of two names that differ only in case is kept must not depend on who answers first.
+ */
+export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
+  const { replica } = context;
+  const nameById = new Map(readTables(replica).map(({ id, name }) => [id, name]));
+  if (tables.every(({ id, recordName }) => nameById.get(id) === recordName)) return;
+  await replica.write('Placing tables', (tx) => {
+    for (const table of tables.toSorted((a, b) => a.id - b.id)) {
+      const placed = placeTable(tx, table);
+      if (placed.changed) ensureGuards(tx, placed);
+    }
+  });
+  replica.forgetStatements();
 }
 
 interface Shaped {
@@ -105,7 +122,7 @@ function isChange({ kind }: SchemaAction): boolean {
 }
 
 /** Creates the table, or renames it, or finds it in place. A table that another client dropped is made again, empty. */
-function placeTable(tx: Tx, descriptor: TableDescriptor): { id: number; localName: string; changed: boolean } {
+function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: string; changed: boolean } {
   const { id, recordName: name, alias } = descriptor;
   const tables = readTables(tx);
   const known = tables.find((table) => table.id === id);

@@ -28,7 +28,7 @@ import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { runAll } from './pool.ts';
-import { prepareTable } from './prepare.ts';
+import { placeTables, prepareTable } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sweep.ts';
@@ -109,6 +109,7 @@ async function pullTables(
   const database = await readDatabase(context);
   const wanted = chooseTables(context, database, options.tables);
   const schemaHold = await markGoneTables(context, database, options.confirm);
+  await placeTables(context, wanted);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
   context.onProgress?.({
     kind: 'start',

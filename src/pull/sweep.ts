@@ -4,7 +4,7 @@
  *
  *   pages of one pass        the cursor stops behind the first page that is not full
  *   passes over torn pages   REPAIR_ROUNDS_MAX
- *   proof of the end         one request, once per table and identity
+ *   proof of the end         one request, once per small table and identity
  *   suspects                 suspects.ts, one request per batch
  */
 import { RowsyncError } from '../base/errors.ts';
@@ -222,14 +222,15 @@ interface RowsBehind {
 }
 
 /**
- * Asks once per table what lies behind the last row. An origin (or a proxy) that returned fewer rows than were asked for
- * would look like the end of the table otherwise, and rows would be missing without a trace.
+ * Asks once per table what lies behind its only page. An origin (or a proxy) that returned fewer rows than were asked for
+ * would look like the end of the table otherwise, and rows would be missing without a trace. Behind several pages there is
+ * nothing to prove: all but the last are full, so the origin does return what it is asked for.
  */
 async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const { context, table } = pass;
   if (readTable(context.replica, table.target.id).endProven) return null;
-  const last = readPages(context.replica, table.target.id).at(-1);
-  if (last === undefined || last.rowCount === 0) return null;
+  const [last, ...others] = readPages(context.replica, table.target.id);
+  if (last === undefined || last.rowCount === 0 || others.length > 0) return null;
   const skip = pageSkip(last.page, context.settings.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last.page), skip } };
   const answer = await context.origin.select(request, { signal: context.signal });

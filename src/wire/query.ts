@@ -57,13 +57,25 @@ export function queryFromPairs(pairs: readonly (readonly [string, string])[]): s
 /** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */
 export function selectQuery(parameters: SelectParameters): string {
   const { columns, sort, filter, top, skip } = parameters;
-  return queryFromPairs([
-    ...columns.map((column) => ['column', column] as const),
+  const rest = queryFromPairs([
     ...(filter === undefined ? [] : [['filter', filter] as const]),
     ...sort.map((key) => ['sort', sortText(key)] as const),
     ...(top === undefined || top === TOP_MAX ? [] : [['top', String(top)] as const]),
     ...(skip === undefined || skip === 0 ? [] : [['skip', String(skip)] as const]),
   ]);
+  return [columnsQuery(columns), rest].filter((part) => part !== '').join('&');
+}
+
+/** All pages of a table name the same list of columns, which is most of their query: it is encoded once per list. */
+const queryByColumns = new WeakMap<readonly string[], string>();
+
+function columnsQuery(columns: readonly string[]): string {
+  let query = queryByColumns.get(columns);
+  if (query === undefined) {
+    query = queryFromPairs(columns.map((column) => ['column', column] as const));
+    queryByColumns.set(columns, query);
+  }
+  return query;
 }
 
 /** Ascending is the default and stays unsaid, except for a column whose own name ends like an order. */

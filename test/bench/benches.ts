@@ -20,7 +20,7 @@ import {
 import { TABLE } from './data.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
-import { CONCURRENCY, PAGE_ROWS, pullOnce } from './ours.ts';
+import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
 
 /** What a benchmark is given. */
 export interface BenchContext {
@@ -103,14 +103,16 @@ const resyncBench: Bench = async (context) => {
   const path = newPath(context);
   await pullOnce(origin, path, { compress: true });
   const setup = bareSetup(origin, path, true);
+  // Both sides keep their connections between rounds, as a daemon does.
   const pool = openPool(origin);
+  const opened = openPull(origin, path, { compress: true });
   try {
     const etags = await readEtags(setup, pool);
     let written = 0;
     const { oursMs, bareMs } = await takeTurns(context.roundCount * SHORT_ROUNDS, {
       ours: () =>
         timeMs(async () => {
-          written += writtenRowCount(await pullOnce(origin, path, { compress: true }));
+          written += writtenRowCount(await opened.pull());
         }),
       bare: () => timeMs(() => bareConditional(setup, pool, etags)),
     });
@@ -131,6 +133,7 @@ const resyncBench: Bench = async (context) => {
       },
     ];
   } finally {
+    await opened.close();
     await pool.close();
   }
 };

@@ -12,32 +12,52 @@ export const CONCURRENCY = 4;
 /** Rows per page, on both sides of every comparison. */
 export const PAGE_ROWS = 500;
 
-/** Pulls everything into the replica at `path`, which is made if it is missing. */
+/** An open replica and an open connection to its origin, as a process has them that pulls again and again. */
+export interface OpenPull {
+  pull(): Promise<PullReport>;
+  close(): Promise<void>;
+}
+
+/** Opens the replica at `path`, which is made if it is missing. */
+export function openPull(address: Address, path: string, { compress }: { readonly compress: boolean }): OpenPull {
+  const { url, database, token } = address;
+  const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
+  const credentials = { kind: 'bearer' as const, token };
+  const origin = openOrigin(
+    { url, database, credentials, concurrency: CONCURRENCY, compress },
+    { clock: systemClock, log },
+  );
+  const replica = openReplica(path, { clock: systemClock });
+  const settings = {
+    pageRows: PAGE_ROWS,
+    maxDeletePercent: 50,
+    concurrency: CONCURRENCY,
+    tableOptions: () => ({ sort: null }),
+  };
+  return {
+    pull: async () => {
+      const report = await pull({ origin, replica, clock: systemClock, log, settings }, { tables: [], confirm: false });
+      const error = report.error ?? report.tables.find((table) => table.error ?? table.held)?.error;
+      if (error) throw error;
+      return report;
+    },
+    close: async () => {
+      replica.close();
+      await origin.close();
+    },
+  };
+}
+
+/** Pulls everything into the replica at `path` once, opening and closing both ends. */
 export async function pullOnce(
   address: Address,
   path: string,
   options: { readonly compress: boolean },
 ): Promise<PullReport> {
-  const { url, database, token } = address;
-  const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
-  const origin = openOrigin(
-    { url, database, credentials: { kind: 'bearer', token }, concurrency: CONCURRENCY, compress: options.compress },
-    { clock: systemClock, log },
-  );
-  const replica = openReplica(path, { clock: systemClock });
+  const opened = openPull(address, path, options);
   try {
-    const settings = {
-      pageRows: PAGE_ROWS,
-      maxDeletePercent: 50,
-      concurrency: CONCURRENCY,
-      tableOptions: () => ({ sort: null }),
-    };
-    const report = await pull({ origin, replica, clock: systemClock, log, settings }, { tables: [], confirm: false });
-    const error = report.error ?? report.tables.find((table) => table.error ?? table.held)?.error;
-    if (error) throw error;
-    return report;
+    return await opened.pull();
   } finally {
-    replica.close();
-    await origin.close();
+    await opened.close();
   }
 }
