@@ -30,7 +30,7 @@ export async function settleSuspects(
 ): Promise<SuspectsOutcome> {
   const { replica } = context;
   const { target } = table;
-  const missingCount = await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
+  const { count, missingCount } = await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
     clearSeenSuspects(tx, target.id),
   );
   const known = readTable(replica, target.id);
@@ -49,7 +49,7 @@ export async function settleSuspects(
     });
     return { deletedCount: 0, held };
   }
-  const deletedCount = missingCount === 0 ? 0 : await lookUp(context, table);
+  const deletedCount = count === 0 ? 0 : await lookUp(context, table);
   await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
     storeHold(tx, target.id, null, '');
     storeIdentityChecked(tx, target.id);

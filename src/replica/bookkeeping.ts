@@ -54,6 +54,7 @@ const DESCRIPTORS = sql`
  *   sweep_started_at          of that sweep
  *   swept_at                  end of the last finished sweep
  *   sweep_open                1 while a sweep is unfinished: the next pull goes on with it
+ *   applied                   number of answers with rows that were applied so far; says which of two came later
  *   end_proven                1 once the origin answered that nothing lies behind the last page
  *   identity_checked          0 after a change of identity until a person or a sweep without deletes cleared it
  *   problem_…                 the error that ended the last attempt, null after a success
@@ -65,7 +66,7 @@ const TABLES = sql`
     state TEXT NOT NULL CHECK (state IN ('loading', 'steady', 'gone')),
     row_count INTEGER NOT NULL DEFAULT 0,
     sweep INTEGER NOT NULL DEFAULT 0, sweep_started_at TEXT, swept_at TEXT,
-    sweep_open INTEGER NOT NULL DEFAULT 0, end_proven INTEGER NOT NULL DEFAULT 0,
+    sweep_open INTEGER NOT NULL DEFAULT 0, applied INTEGER NOT NULL DEFAULT 0, end_proven INTEGER NOT NULL DEFAULT 0,
     identity_checked INTEGER NOT NULL DEFAULT 1,
     problem_code TEXT, problem_message TEXT, problem_hint TEXT,
     held_code TEXT, held_message TEXT, held_hint TEXT, held_at TEXT
@@ -93,6 +94,7 @@ const COLUMNS = sql`
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
  *
  *   etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
+ *   applied       which of the table's answers brought the rows of the page
  *   sweep         number of the sweep in which the page was last proven
  *   verified_at   when that was
  */
@@ -100,7 +102,7 @@ const PAGES = sql`
   CREATE TABLE _rowsync_pages (
     table_id INTEGER NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, etag TEXT,
     row_count INTEGER NOT NULL, first_id INTEGER, last_id INTEGER,
-    sweep INTEGER NOT NULL, verified_at TEXT NOT NULL,
+    applied INTEGER NOT NULL, sweep INTEGER NOT NULL, verified_at TEXT NOT NULL,
     PRIMARY KEY (table_id, page)
   ) STRICT`;
 
@@ -111,10 +113,14 @@ const PAGE_ROWS = sql`
     PRIMARY KEY (table_id, page)
   ) STRICT`;
 
-/** Rows that left a page and were not seen on another one yet. Kept here so that a crash in mid-sweep forgets none. */
+/**
+ * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
+ *
+ *   applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
+ */
 const SUSPECTS = sql`
   CREATE TABLE _rowsync_suspects (
-    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
 /** Evidence of every delete: the row's last values here, as a JSON object of the replica's columns. Never pruned. */

@@ -13,8 +13,8 @@ export function doubtRows(tx: Tx, { id, localName }: { readonly id: number; read
   forgetEtags(tx, id);
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${table}) WHERE id = ?`).run(id);
   tx.prepare(
-    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
-        SELECT @id, _id FROM ${table} WHERE _id NOT IN (
+    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT @id, _id, 0 FROM ${table} WHERE _id NOT IN (
           SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id)`,
   ).run({ id });
 }

@@ -2,6 +2,10 @@
  * The page map: which rows the origin returned on which page, under which ETag, when last proven. A page's rows, its map
  * entry and its ETag are written by one call inside one transaction (I6), and the rows that left a page become suspects
  * in the same transaction, so that a crash forgets none of them.
+ *
+ * A row that moves may be read on two pages, and the older answer may be the one that is applied last; then the ETag of the
+ * other page would prove a value that does not stand in the table. So answers are numbered as they are applied, and
+ * a row that leaves a page is only taken for seen on another one if that page was applied later.
  */
 import type { RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
@@ -47,13 +51,18 @@ export interface AnsweredPage {
 export function applyPage(tx: Tx, target: RowTarget, answer: AnsweredPage): RowChanges {
   const { content, page } = answer;
   const changes = upsertRows(tx, target, content.rows);
+  const applied = tx
+    .prepare(sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`)
+    .pluck()
+    .get(target.id);
   storePageRows(tx, target.id, page, JSON.stringify(content.ids));
   storeUnreadable(tx, target.id, content, answer.at);
   tx.prepare(
-    sql`INSERT INTO _rowsync_pages (table_id, page, url, etag, row_count, first_id, last_id, sweep, verified_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    sql`INSERT INTO _rowsync_pages (table_id, page, url, etag, row_count, first_id, last_id, applied, sweep, verified_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (table_id, page) DO UPDATE SET url = excluded.url, etag = excluded.etag, row_count = excluded.row_count,
-          first_id = excluded.first_id, last_id = excluded.last_id, sweep = excluded.sweep, verified_at = excluded.verified_at`,
+          first_id = excluded.first_id, last_id = excluded.last_id, applied = excluded.applied, sweep = excluded.sweep,
+          verified_at = excluded.verified_at`,
   ).run(
     target.id,
     page,
@@ -62,6 +71,7 @@ export function applyPage(tx: Tx, target: RowTarget, answer: AnsweredPage): RowC
     content.ids.length,
     content.ids[0] ?? null,
     content.ids.at(-1) ?? null,
+    applied,
     answer.sweep,
     answer.at,
   );
@@ -76,9 +86,11 @@ function storePageRows(tx: Tx, tableId: number, page: number, ids: string): void
     .get(tableId, page);
   if (before !== undefined && before !== ids) {
     tx.prepare(
-      sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
-          SELECT ?, value FROM json_each(?) WHERE value NOT IN (SELECT value FROM json_each(?))`,
-    ).run(tableId, before, ids);
+      sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
+          SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
+          WHERE p.table_id = @tableId AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))
+          ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
+    ).run({ tableId, page, before, ids });
   }
   if (countSuspects(tx, tableId) > 0) {
     tx.prepare(
@@ -128,22 +140,47 @@ export function storeUnreadable(
 /** Drops the pages behind the end of the table; their rows become suspects. */
 export function dropPagesFrom(tx: Tx, tableId: number, page: number): void {
   tx.prepare(
-    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id)
-        SELECT p.table_id, old.value FROM _rowsync_page_rows p, json_each(p.row_ids) old
-        WHERE p.table_id = ? AND p.page >= ?`,
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT p.table_id, old.value, p.applied
+        FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, page), json_each(r.row_ids) old
+        WHERE p.table_id = ? AND p.page >= ?
+        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
   ).run(tableId, page);
   tx.prepare(sql`DELETE FROM _rowsync_page_rows WHERE table_id = ? AND page >= ?`).run(tableId, page);
   tx.prepare(sql`DELETE FROM _rowsync_pages WHERE table_id = ? AND page >= ?`).run(tableId, page);
 }
 
-/** Forgets the suspects that stand on a page after all; returns how many remain. */
-export function clearSeenSuspects(tx: Tx, tableId: number): number {
-  if (countSuspects(tx, tableId) === 0) return 0;
+/** Suspects that remain after a sweep: all of them, and those that stand on no page. */
+export interface RemainingSuspects {
+  readonly count: number;
+  readonly missingCount: number;
+}
+
+/**
+ * Forgets the suspects that stand on a page which was applied after the one that they left. Those on an older page remain,
+ * since the table may hold what the page that they left said last; that page's ETag proves nothing any more.
+ */
+export function clearSeenSuspects(tx: Tx, tableId: number): RemainingSuspects {
+  if (countSuspects(tx, tableId) === 0) return { count: 0, missingCount: 0 };
+  // CROSS, so that SQLite reads each page once rather than all pages for each suspect.
+  const seen = sql`
+    _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, page) CROSS JOIN json_each(r.row_ids) row
+    CROSS JOIN _rowsync_suspects s ON s.table_id = p.table_id AND s.row_id = row.value
+    WHERE p.table_id = ?`;
   tx.prepare(
-    sql`DELETE FROM _rowsync_suspects WHERE table_id = @tableId AND row_id IN (
-          SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @tableId)`,
-  ).run({ tableId });
-  return countSuspects(tx, tableId);
+    sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (
+          SELECT s.row_id FROM ${seen} AND p.applied > s.applied)`,
+  ).run(tableId, tableId);
+  const count = countSuspects(tx, tableId);
+  if (count === 0) return { count, missingCount: 0 };
+  tx.prepare(
+    sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND page IN (SELECT p.page FROM ${seen})`,
+  ).run(tableId, tableId);
+  const doubtfulCount = tx
+    .prepare(sql`SELECT count(DISTINCT s.row_id) FROM ${seen}`)
+    .pluck()
+    .get(tableId) as number; // count(…) is an integer
+  return { count, missingCount: count - doubtfulCount };
 }
 
 function countSuspects(from: Connection, tableId: number): number {

@@ -3,6 +3,10 @@
  * an interrupted pull has left.
  */
 import { expect, test } from 'vitest';
+import { must } from '../../src/base/assert.ts';
+import { pull } from '../../src/pull/pull.ts';
+import type { PullProgress } from '../../src/pull/report.ts';
+import { resync } from '../../src/pull/resync.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
 import { startFixture } from '../support/replica.ts';
@@ -116,4 +120,61 @@ test('reads the tables first that were never read whole', async () => {
     { table: 'Last', code: 'origin.stopped' },
   ]);
   expect(report.tables.map(({ table }) => table)).toEqual(['Last', 'Note']);
+});
+
+/** Rows in the order of their titles, without any column that tells when they changed. */
+function titles(count: number): { tables: TableSpec[] } {
+  const rows = Array.from({ length: count }, (_, index) => ({ Title: `note ${String(index).padStart(3, '0')}` }));
+  return { tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows, systemColumns: false }] };
+}
+const BY_TITLE = { ...SETTINGS, tableOptions: () => ({ sort: ['Title'] }) };
+
+test('does not keep what a row was for a moment, while its page says that nothing changed', async () => {
+  await using fixture = await startFixture(titles(13), { settings: BY_TITLE });
+  await fixture.pull();
+  const { store } = fixture.sandbox;
+  const last = store.ids('Note').at(-1) ?? 0;
+  // The row comes to the front, is read there, and goes back to where a page that was never read again has it.
+  fixture.sandbox.before(1, () => store.update('Note', last, { Title: 'a' }), { method: 'select' });
+  fixture.sandbox.before(2, () => store.update('Note', last, { Title: 'note 012' }), { method: 'select' });
+
+  const busy = await fixture.pull();
+  const quiet = await fixture.pull();
+  const still = await fixture.pull();
+
+  expect([busy, quiet, still].map(({ tables }) => tables[0]?.error)).toEqual([null, null, null]);
+  expect(busy.tables[0]?.updatedCount).toBeGreaterThan(0);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(still.tables).toMatchObject([{ pagesReadCount: 0, updatedCount: 0 }]);
+});
+
+test('does not let an old answer that comes late win over a new one', async () => {
+  await using fixture = await startFixture(titles(9), { settings: { ...BY_TITLE, concurrency: 2 } });
+  await fixture.pull();
+  await resync(fixture.replica, []);
+  const { store, requests } = fixture.sandbox;
+  const third = store.ids('Note')[2] ?? 0;
+  const { path } = must(requests.find({ method: 'select' })[0], 'a first page was read');
+  const headers = { Authorization: `Bearer ${fixture.sandbox.token}` };
+  const old = await fetch(fixture.sandbox.url + path, { headers });
+  const answer = {
+    status: 200,
+    headers: { 'Content-Type': 'application/json', ETag: must(old.headers.get('etag'), 'a page has an ETag') },
+    body: await old.text(),
+  };
+  store.update('Note', third, { Title: 'zz' }); // from the first page to the second
+  const stored = Promise.withResolvers<void>();
+  fixture.sandbox.before(1, () => stored.promise, { method: 'select' });
+  fixture.sandbox.answerInstead(1, answer, { method: 'select' });
+  const onProgress = ({ kind }: PullProgress): void => {
+    if (kind === 'page') stored.resolve(); // the second page stands in the replica; now the first one may arrive
+  };
+
+  const busy = await pull({ ...fixture.context(), onProgress }, { tables: [], confirm: false });
+  const quiet = await fixture.pull();
+  const still = await fixture.pull();
+
+  expect([busy, quiet, still].map(({ tables }) => tables[0]?.error)).toEqual([null, null, null]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(still.tables).toMatchObject([{ pagesReadCount: 0, updatedCount: 0 }]);
 });

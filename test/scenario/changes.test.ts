@@ -12,7 +12,7 @@ import { brokenPages, integrity, readOrigin, readReplica, wrongCounts } from '..
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { seeds } from '../support/seeds.ts';
 
-const BUSY_PULLS = 5;
+const BUSY_PULLS = 4;
 const RUN_MS_MAX = 60_000;
 
 test.each(seeds(30))(
@@ -20,12 +20,12 @@ test.each(seeds(30))(
   async (seed) => {
     const random = new Random(seed);
     const colleagues = new Restless(random);
-    const pageRows = random.integer(2, 9);
+    const pageRows = random.integer(3, 9);
     const concurrency = random.integer(1, 4);
     await using fixture = await startFixture(
       {
         seed,
-        tables: [table('Note', random.integer(0, 60), 'Id'), table('Moving', random.integer(10, 50), 'Code')],
+        tables: [table('Note', random.integer(0, 45), 'Id'), table('Moving', random.integer(10, 40), 'Code')],
         intercept: ({ method }, response) => {
           if (method === 'describe' || method === 'user' || !colleagues.isBusy) return false;
           colleagues.work(fixture);
