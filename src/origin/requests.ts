@@ -6,8 +6,6 @@
  * Every call sent from here is a read and may be repeated. Invariants: at most `attemptsMax` wire requests for one call (I18);
  * a call that waits for its next attempt holds no place in the queue; an answer is either complete and read, or an error.
  */
-import { setImmediate } from 'node:timers/promises';
-
 import PQueue from 'p-queue';
 
 import type { Clock } from '../base/clock.ts';
@@ -30,7 +28,13 @@ import {
   type Failure,
 } from './failures.ts';
 import type { OriginLimits } from './limits.ts';
-import type { Transport, WireAnswer, WireFault, WireHeaders } from './transport.ts';
+import {
+  freedConnectionIsUsed,
+  type Transport,
+  type WireAnswer,
+  type WireFault,
+  type WireHeaders,
+} from './transport.ts';
 
 /** How a caller may ask. */
 export interface ReadOptions {
@@ -87,16 +91,6 @@ export interface RequestParts {
   readonly scrub: (text: string) => string;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-/**
- * Resolves once the request that took over a connection has left. undici uses a connection again two turns of the event
- * loop after an answer (it looks for a closing server and for stray bytes in between); reading and storing a page at once
- * would keep that request waiting for as long as it takes.
- */
-async function freedConnectionIsUsed(): Promise<void> {
-  await setImmediate();
-  await setImmediate();
 }
 
 /** The requests to one origin. */

@@ -54,6 +54,15 @@ export interface Transport {
   destroy(): Promise<void>;
 }
 
+/**
+ * Resolves once the request that takes over a connection has left. undici uses a connection again two turns of the event
+ * loop after an answer (it looks for a closing server and for stray bytes in between); reading and storing a page at once
+ * would keep that request waiting for as long as it takes.
+ */
+export async function freedConnectionIsUsed(): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
+
 /** Opens a pool to the scheme and host of `url`; connections are made when they are needed. */
 export function openTransport(url: string, limits: OriginLimits, connectionCount: number): Transport {
   const pool = new Pool(url, {

@@ -37,7 +37,7 @@ export interface RowChanges {
  * What SQLite stores for a value: booleans as 0 and 1, integers as INTEGER where 64 bits hold them (a plain JavaScript
  * number would be bound as REAL), longer decimals as their text.
  */
-export function storedFromValue(value: Value): Stored {
+function storedFromValue(value: Value): Stored {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (typeof value === 'boolean') return value ? 1 : 0;
@@ -45,7 +45,7 @@ export function storedFromValue(value: Value): Stored {
 }
 
 /** The value that a stored one stands for; read with safe integers, so every INTEGER is a bigint. */
-export function valueFromStored(stored: Stored, type: ColumnType): Value {
+function valueFromStored(stored: Stored, type: ColumnType): Value {
   if (typeof stored !== 'bigint') {
     const isNumeric = type === 'Numeric' || type === 'Duration';
     return isNumeric && typeof stored === 'string' ? numericFromStored(stored) : stored;

@@ -14,7 +14,7 @@ import { ident, joinSql, literal, sql, type Sql } from './sql.ts';
 export type StoredAs = 'TEXT' | 'INTEGER' | 'ANY';
 
 /** How values of a type are kept (design: never rounded, so numbers are ANY). */
-export function storedAs(type: ColumnType): StoredAs {
+function storedAs(type: ColumnType): StoredAs {
   if (type === 'Checkbox') return 'INTEGER';
   return type === 'Numeric' || type === 'Duration' ? 'ANY' : 'TEXT';
 }

@@ -28,7 +28,7 @@ export function temporaryFolder(): { readonly path: string; [Symbol.dispose](): 
 }
 
 /** Pull settings for small tables. */
-export function testSettings(settings: Partial<PullSettings> = {}): PullSettings {
+function testSettings(settings: Partial<PullSettings> = {}): PullSettings {
   return { pageRows: 500, maxDeletePercent: 50, concurrency: 4, tableOptions: () => ({ sort: null }), ...settings };
 }
 
