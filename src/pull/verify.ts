@@ -6,6 +6,7 @@
 import type { RowsyncError } from '../base/errors.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
+import { readTable } from '../replica/ledger.ts';
 import { readPages } from '../replica/pages.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readIds, readRowsById } from '../replica/rows.ts';
@@ -105,7 +106,8 @@ async function compareAll(
   const cursor = new PageCursor({ known, firstFresh: known.length, pageRows, ahead: concurrency });
   const returned = new Set<number>();
   const differing = new Set<number>();
-  context.onProgress?.({ kind: 'tableStart', table: table.target.localName, expectedRowCount: 0 });
+  const { rowCount } = readTable(context.replica, table.target.id);
+  context.onProgress?.({ kind: 'tableStart', table: table.target.localName, expectedRowCount: rowCount });
   await runPool(
     () => cursor.next(),
     concurrency,
@@ -118,6 +120,13 @@ async function compareAll(
       for (const id of answer.value.ids) returned.add(id);
       for (const { rowId } of compare(context, table, answer.value.rows)) differing.add(rowId);
       cursor.answered(page, answer.value.ids.length);
+      const ownRowCount = Math.max(0, answer.value.ids.length - (page === 0 ? 0 : 1)); // pages share a row
+      context.onProgress?.({
+        kind: 'page',
+        table: table.target.localName,
+        rowCount: ownRowCount,
+        notModified: false,
+      });
     },
   );
   let after = Number.MIN_SAFE_INTEGER;
