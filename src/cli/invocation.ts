@@ -92,7 +92,8 @@ export async function withPullContext<T>(
           return rule === null ? null : { sort: rule.options.sort ?? null };
         },
       };
-      return await work({ origin, replica, clock, log, signal, settings, onProgress: progress.onProgress });
+      const { onProgress, wantsEstimates: estimates } = progress;
+      return await work({ origin, replica, clock, log, signal, settings, onProgress, estimates });
     } finally {
       progress.stop();
       replica.close();

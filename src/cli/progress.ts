@@ -2,8 +2,8 @@
  * The progress of a pull or verify for whoever waits: a bar on a terminal, otherwise a line per table in which something
  * happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
  *
- * Input: the events of pull/report.ts. How many rows there will be is known only from the sweep before; during a first
- * pull the bar counts tables instead.
+ * Input: the events of pull/report.ts. How many rows there will be is known from the sweep before, or estimated for a first
+ * pull that somebody watches; where neither is known, tables are counted instead.
  */
 import { SingleBar } from 'cli-progress';
 import type { Clock } from '../base/clock.ts';
@@ -26,6 +26,8 @@ export interface ProgressState {
 /** Listens to a pull; `stop` clears the bar and must be called before anything else is printed. */
 export interface Progress {
   readonly onProgress: (event: PullProgress) => void;
+  /** Whether it is worth asking the origin beforehand how many rows a first pull will bring. */
+  readonly wantsEstimates: boolean;
   stop(): void;
 }
 
@@ -36,7 +38,7 @@ const BAR_WIDTH = 20;
 const LINE_EVERY_MS = 10_000;
 
 /** A silent one, for output that a program reads. */
-export const noProgress: Progress = { onProgress: ignore, stop: ignore };
+export const noProgress: Progress = { onProgress: ignore, wantsEstimates: false, stop: ignore };
 
 /** Progress on an output: a bar if it is a terminal that nothing else writes to, else lines. */
 export function startProgress(output: Output, clock: Clock, { isShared }: { readonly isShared: boolean }): Progress {
@@ -56,6 +58,7 @@ function barProgress(output: Output, clock: Clock): Progress {
   return {
     // The bar draws itself ten times a second from the counter.
     onProgress: (event) => counter.count(event),
+    wantsEstimates: true,
     stop: () => bar.stop(),
   };
 }
@@ -75,6 +78,7 @@ function lineProgress(output: Output, clock: Clock): Progress {
       if (event.kind === 'tableEnd' && isWorthALine(event.report, failures)) say(tableLine(event.report));
       if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
     },
+    wantsEstimates: false,
     stop: ignore,
   };
 }

@@ -35,6 +35,8 @@ export interface PullContext {
   readonly log: Logger;
   readonly settings: PullSettings;
   readonly onProgress?: ((event: PullProgress) => void) | undefined;
+  /** Whether to ask the origin beforehand how large the tables of a first pull are, for a time left (estimate.ts). */
+  readonly estimates?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -27,6 +27,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { estimateRowCount } from './estimate.ts';
 import { runAll } from './pool.ts';
 import { placeTables, prepareTable } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
@@ -111,14 +112,17 @@ async function pullTables(
   const schemaHold = await markGoneTables(context, database, options.confirm);
   await placeTables(context, wanted);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
-  context.onProgress?.({
-    kind: 'start',
-    tableCount: wanted.length,
-    expectedRowCount: expected.reduce((total, { rowCount }) => total + rowCount, 0),
-  });
   // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
   const loaded = new Set(expected.flatMap(({ id, sweptAt }) => (sweptAt === null ? [] : [id])));
   const inOrder = wanted.toSorted((a, b) => Number(loaded.has(a.id)) - Number(loaded.has(b.id)));
+  const knownCount = expected.reduce((total, { id, rowCount }) => total + (loaded.has(id) ? rowCount : 0), 0);
+  const unread = wanted.filter(({ id }) => !loaded.has(id));
+  const estimatedCount = context.estimates === true ? await estimateRowCount(context, unread) : 0;
+  context.onProgress?.({
+    kind: 'start',
+    tableCount: wanted.length,
+    expectedRowCount: context.estimates === true || unread.length === 0 ? knownCount + estimatedCount : 0,
+  });
   let stop: RowsyncError | null = null;
   await runAll(inOrder, context.settings.concurrency, async (table) => {
     const report = await pullTable(context, table, { confirm: options.confirm, stop });

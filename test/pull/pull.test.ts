@@ -354,6 +354,22 @@ test('finds out when the origin returns fewer rows than it has', async () => {
   expect(report.tables[0]?.error?.hint).toContain('limits.pageRows');
 });
 
+test('estimates the rows of a first pull when somebody watches, and knows them afterwards', async () => {
+  await using fixture = await startFixture({ tables: [notes(43), notes(0, 'Empty')] }, SMALL_PAGES);
+  const { pull } = await import('../../src/pull/pull.ts');
+  const watched = { ...fixture.context(), estimates: true };
+
+  await pull(watched, { tables: [], confirm: false });
+  await pull(watched, { tables: [], confirm: false });
+
+  const starts = fixture.progress.filter(({ kind }) => kind === 'start');
+  // First: 39 to 42 rows by halving, and at most 5 in the empty table. Then the 43 rows are known.
+  expect(starts).toEqual([
+    { kind: 'start', tableCount: 2, expectedRowCount: 43 },
+    { kind: 'start', tableCount: 2, expectedRowCount: 43 },
+  ]);
+});
+
 test('records every run with what it did', async () => {
   await using fixture = await startFixture({ tables: [notes(8)] });
   await fixture.pull();

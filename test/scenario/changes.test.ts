@@ -110,7 +110,10 @@ class Restless {
   work(fixture: Fixture): void {
     this.look(fixture);
     const { store } = fixture.sandbox;
-    if (this.#random.chance(0.3)) {
+    if (this.deletedCount === 0) {
+      // One delete for certain: how often the others come depends on how many requests there are.
+      if (store.delete('Moving', this.#random.pick(store.ids('Moving')))) this.deletedCount += 1;
+    } else if (this.#random.chance(0.3)) {
       this.deletedCount += fixture.sandbox.playActivity(this.#random.integer(1, 4)).deletedCount;
     } else if (this.#random.chance(0.15)) {
       this.#upheaval(store, this.#random.pick(['Note', 'Moving']));

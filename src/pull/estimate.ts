@@ -1,0 +1,36 @@
+/**
+ * How many rows a first pull will bring, for somebody who watches a progress bar. Costs a request for a small table and a
+ * dozen of one row each for a large one, so it is done on demand only, and what goes wrong with it goes wrong silently:
+ * the pull itself will say so.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/estimate.ts';
+import type { TableSummary } from '../wire/schema.ts';
+import type { PullContext } from './context.ts';
+import { runAll } from './pool.ts';
+
+/** The estimated rows of all tables together; a table that could not be asked counts as empty. */
+export async function estimateRowCount(context: PullContext, tables: readonly TableSummary[]): Promise<number> {
+  let rowCount = 0;
+  await runAll(tables, context.settings.concurrency, async (table) => {
+    rowCount += await estimateTable(context, table);
+  });
+  return rowCount;
+}
+
+async function estimateTable({ origin, settings, signal }: PullContext, table: TableSummary): Promise<number> {
+  let range: CountRange = { low: 0, high: null };
+  try {
+    for (;;) {
+      const skip = nextProbe(range, settings.pageRows);
+      if (skip === null) return estimatedCount(range); // ends: the range doubles a bounded number of times, then halves
+      const address = { name: table.recordName, alias: table.alias };
+      const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1, skip } };
+      const answer = await origin.select(request, { signal });
+      range = narrowRange(range, skip, answer.kind === 'ok' && answer.value.ids.length > 0);
+    }
+  } catch (thrown) {
+    if (thrown instanceof RowsyncError) return 0;
+    throw thrown;
+  }
+}
