@@ -42,14 +42,16 @@ export function parseBody(text: string, what: string): unknown {
   }
 }
 
-function unexpected(what: string, complaint: string): RowsyncError {
+/** An answer that is well-formed but not what the method returns. */
+export function unexpected(what: string, complaint: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.unexpected', {
     message: `${what}: ${complaint}`,
     hint: 'Check that origin.url and origin.database name a Records API; if they do, please report this answer.',
   });
 }
 
-function isObject(json: unknown): json is JsonObject {
+/** Whether a parsed JSON value is an object with fields. */
+export function isObject(json: unknown): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json) && !(json instanceof ExactNumber);
 }
 
@@ -58,12 +60,13 @@ function readObject(json: unknown, what: string): JsonObject {
   throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
 }
 
-function describeKind(json: unknown): string {
+/** What came, for a complaint; never the value. */
+export function describeKind(json: unknown): string {
   return json === null ? 'null' : Array.isArray(json) ? 'an array' : `a ${typeof json}`;
 }
 
 /** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */
-class Fields {
+export class Fields {
   readonly #json: JsonObject;
   readonly #what: string;
   readonly #read = new Set<string>();
