@@ -161,7 +161,9 @@ export class MultipartReader {
     const number = this.#parts.length + 1;
     if (at <= PADDING_MAX && pending.length < at + 2) return false;
     if (at > PADDING_MAX || pending[at] !== 0x0d || pending[at + 1] !== 0x0a) {
-      this.#complain(new WireFault(`The boundary line before part ${number} does not end behind the boundary`));
+      this.#complain(
+        new WireFault(`The boundary line before part ${number} does not end with CR LF behind the boundary`),
+      );
     } else if (this.#parts.length >= this.#limits.partsMax) {
       this.#complain(new WireFault(`The body has more than ${this.#limits.partsMax} parts`));
     } else {

@@ -87,7 +87,8 @@ function readInputRow(item: unknown, number: number): InputRow | WireFault {
 
 /** A row id given as an integer or as its digits; undefined for anything else. */
 export function rowIdFrom(value: unknown): number | undefined {
-  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  const text = value instanceof ExactNumber ? value.text : value;
+  const id = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text;
   return typeof id === 'number' && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
 }
 

@@ -157,7 +157,10 @@ describe.each([
 
   test('a number of statuses other than that of the rows sent is refused', () => {
     expect(() => format.readStatuses(statuses, 5, 'upsert')).toThrow(
-      expect.objectContaining({ code: 'origin.unexpected', message: expect.stringContaining('5 rows were sent, 4') }),
+      expect.objectContaining({
+        code: 'origin.unexpected',
+        message: expect.stringContaining('5 rows were sent, 4') as string,
+      }),
     );
   });
 

@@ -1,5 +1,5 @@
 /** Element names against the examples of the rule, the tables of XML 1.0 (fourth edition), and arbitrary names. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { elementFromName, nameFromElement } from '../../src/wire/xml-names.ts';
