@@ -147,6 +147,11 @@ describe('faults', () => {
     ],
     ['a boundary that goes on', lines(`--${BOUNDARY}x`, '', 'x', `--${BOUNDARY}--`), 'The boundary line before part 1'],
     [
+      'a boundary line that ends with a letter and LF',
+      lines(`--${BOUNDARY}x\n`, '', 'x', ''),
+      'The boundary line before part 1',
+    ],
+    [
       'a boundary inside a file',
       lines(`--${BOUNDARY}`, '', 'x', `--${BOUNDARY}y`, ''),
       'The boundary line before part 2',
