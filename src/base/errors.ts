@@ -70,6 +70,10 @@ export const ERROR_CODES = {
   'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
   'guard.schema': 'Most tables or most columns of a table vanished at once.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
+  'sandbox.option': 'An option of the sandbox has a value that it cannot work with.',
+  'sandbox.data': 'The file to serve is missing, unreadable, or not a SQLite database.',
+  'sandbox.store': "The sandbox's own database cannot be created or opened, or belongs to something else.",
+  'sandbox.listen': 'The sandbox cannot listen on the address: the port is taken or not allowed.',
   'bug.assertion': 'A broken assumption inside rowsync.',
 } as const;
 

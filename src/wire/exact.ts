@@ -24,7 +24,8 @@ const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJ
 /**
  * A number token with 16 or more digits, or with an exponent. Every decimal of up to 15 significant digits survives a
  * double (IEEE 754, DBL_DIG), so a body without such a token needs no second look at its numbers. The token may also
- * be found inside a string: the slow path is then taken needlessly, never wrongly.
+ * be found inside a string: the slow path is then taken needlessly, never wrongly. Starting at the punctuation is what
+ * makes the search cheaper than the parsing: starting at any digit takes three times as long.
  */
 const LONG_NUMBER = /[:[,]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
@@ -35,10 +36,16 @@ export function parseExactJson(text: string): unknown {
 }
 
 function exactReviver(_key: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== 'number' || context.source === undefined) return value;
-  return needsText(context.source) ? new ExactNumber(context.source) : value;
+  const { source } = context;
+  if (typeof value !== 'number' || source === undefined) return value;
+  return isExact(value, source) ? value : new ExactNumber(source);
 }
 
-function needsText(source: string): boolean {
-  return source.length > 15 || /[eE]/.test(source);
+/**
+ * A number is exact where it was written with few enough digits, or prints as it was written. For integers beyond 2^53
+ * printing proves nothing: 9007199254740001000 is what the nearest double, 9007199254740000768, prints as.
+ */
+function isExact(value: number, source: string): boolean {
+  if (source.length <= 15 && !/[eE]/.test(source)) return true;
+  return String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }

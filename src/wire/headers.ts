@@ -22,12 +22,21 @@ export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => bare(tag) === bare(etag));
 }
 
-/** Milliseconds to wait by a Retry-After header: seconds or an HTTP date; null where it is missing or makes no sense. */
+/** Whether an answer with this Cache-Control header may be asked for again by its ETag (specification 4.10.1). */
+export function isCacheable(cacheControl: string | undefined): boolean {
+  return !/(?:^|,)\s*no-(?:cache|store)\s*(?:$|[,=])/i.test(cacheControl ?? '');
+}
+
+/**
+ * Milliseconds to wait by a Retry-After header: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null
+ * where it is missing or makes no sense. A date in the past is 0.
+ */
 export function readRetryAfterMs(header: string | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  if (!/^[A-Z][a-z]{2},? /.test(text)) return null;
-  const atMs = Date.parse(text);
+  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return null;
+  // The form of C's asctime names no zone; it is GMT, not the zone of this machine.
+  const atMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }
 

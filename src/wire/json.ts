@@ -33,11 +33,11 @@ export interface ErrorDescriptor {
 export function parseBody(text: string, what: string): unknown {
   try {
     return parseExactJson(text);
-  } catch (cause) {
+  } catch {
+    // The SyntaxError is no cause to keep: V8 quotes the text around the fault, and that is somebody's row (I16).
     throw new RowsyncError('wireFormat', 'origin.truncated', {
       message: `${what}: the answer (${text.length} characters) is not complete JSON`,
       hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',
-      cause,
     });
   }
 }
@@ -62,7 +62,10 @@ function readObject(json: unknown, what: string): JsonObject {
 
 /** What came, for a complaint; never the value. */
 export function describeKind(json: unknown): string {
-  return json === null ? 'null' : Array.isArray(json) ? 'an array' : `a ${typeof json}`;
+  if (json === null) return 'null';
+  if (json instanceof ExactNumber) return 'a number';
+  if (typeof json === 'object') return Array.isArray(json) ? 'an array' : 'an object';
+  return `a ${typeof json}`;
 }
 
 /** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */

@@ -60,10 +60,16 @@ export function selectQuery(parameters: SelectParameters): string {
   return queryFromPairs([
     ...columns.map((column) => ['column', column] as const),
     ...(filter === undefined ? [] : [['filter', filter] as const]),
-    ...sort.map(({ column, descending }) => ['sort', descending === true ? `${column}//DESC` : column] as const),
+    ...sort.map((key) => ['sort', sortText(key)] as const),
     ...(top === undefined || top === TOP_MAX ? [] : [['top', String(top)] as const]),
     ...(skip === undefined || skip === 0 ? [] : [['skip', String(skip)] as const]),
   ]);
+}
+
+/** Ascending is the default and stays unsaid, except for a column whose own name ends like an order. */
+function sortText({ column, descending }: SortKey): string {
+  if (descending === true) return `${column}//DESC`;
+  return /\/\/(?:ASC|DESC)$/i.test(column) ? `${column}//ASC` : column;
 }
 
 /** The query string of Retrieve by internal id. */

@@ -13,6 +13,7 @@ import { numericFromText, numericToPlain, type Numeric } from './decimal.ts';
 import { ExactNumber } from './exact.ts';
 import type { ColumnType, Value } from './schema.ts';
 import {
+  dateAndTimeOf,
   inputTextFromUtc,
   isDate,
   isTimeOfDay,
@@ -135,22 +136,19 @@ function readOutputDate(text: string): string | undefined {
   return (rest === 'T00:00:00+00:00' || rest === 'T00:00:00Z' || rest === '') && isDate(date) ? date : undefined;
 }
 
-/** On the date 0001-01-01 in UTC. */
+/** On the date 0001-01-01 in UTC; another date would say nothing about a time of day. */
 function readOutputTime(text: string): string | undefined {
-  const time = text.length === 8 ? text : text.slice(11, 19);
-  const rest = text.length === 8 ? '' : text.slice(19);
-  return (rest === '+00:00' || rest === 'Z' || rest === '') && isTimeOfDay(time) ? time : undefined;
+  const match = /^(?:\d{4}-\d\d-\d\dT)?(\d\d:\d\d:\d\d)(?:\+00:00|Z)?$/.exec(text);
+  return match?.[1] !== undefined && isTimeOfDay(match[1]) ? match[1] : undefined;
 }
 
 /** `YYYY-MM-DD` or a full form, whose time and offset say nothing about a date. */
 function readInputDate(text: string): string | undefined {
-  const date = text.slice(0, 10);
-  return (text.length === 10 || utcFromInputText(text, 'UTC') !== undefined) && isDate(date) ? date : undefined;
+  return isDate(text) ? text : dateAndTimeOf(text)?.date;
 }
 
 /** `hh:mm:ss`, `hh:mm` or a full form, whose date and offset say nothing about a time of day. */
 function readInputTime(text: string): string | undefined {
-  const full = utcFromInputText(text, 'UTC') !== undefined;
-  const time = full ? text.slice(11, 19) : text.length === 5 ? `${text}:00` : text;
-  return isTimeOfDay(time) ? time : undefined;
+  const time = text.length === 5 ? `${text}:00` : text;
+  return isTimeOfDay(time) ? time : dateAndTimeOf(text)?.time;
 }

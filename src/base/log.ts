@@ -1,0 +1,165 @@
+/**
+ * The log: one JSON line per event on a stream that the caller gives, and the scrubber that keeps secrets out of it.
+ *
+ * Input: a fixed event name and facts (primitive values under names of `LOG_FIELDS`). Output: lines with level, time, event and
+ * those facts. Whatever has another name or is an object is left out, so that no request, answer, error or row can
+ * reach a log by accident (I16). Behind the serializer every line is searched for every form of every secret, because a
+ * redaction by path misses secrets inside messages, URLs and encodings. The only user of pino.
+ */
+import { pino } from 'pino';
+
+/** Names that a fact may have; a new one is added here first. Under any other name a value is not written, only the name is. */
+export const LOG_FIELDS = [
+  'attempt',
+  'code',
+  'durationMs',
+  'message',
+  'method',
+  'page',
+  'reason',
+  'receivedBytes',
+  'role',
+  'round',
+  'rowCount',
+  'status',
+  'table',
+  'tableId',
+  'userId',
+  'waitMs',
+] as const;
+
+/** A value that may be logged. */
+export type LogFact = string | number | boolean | null;
+
+/** What varies in an event. */
+export type LogFacts = { readonly [Field in (typeof LOG_FIELDS)[number]]?: LogFact };
+
+/** How much is logged; each level includes the ones behind it. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Writes events. `event` is a fixed text such as `origin.retry`; everything that varies is a fact. */
+export interface Logger {
+  debug(event: string, facts?: LogFacts): void;
+  info(event: string, facts?: LogFacts): void;
+  warn(event: string, facts?: LogFacts): void;
+  error(event: string, facts?: LogFacts): void;
+}
+
+/** A logger that writes nothing. */
+export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Longest text of one fact in characters: a message and its table name fit, a body does not. */
+const FACT_CHARS_MAX = 1_000;
+
+/** Forms of a secret shorter than this are not searched for in base64: they occur in any text. */
+const BASE64_CORE_MIN = 6;
+
+/** What stands in a line where a secret stood. */
+export const SCRUBBED = '[secret]';
+
+const LOGGED_FIELDS: ReadonlySet<string> = new Set(LOG_FIELDS);
+
+/** Makes a logger that writes JSON lines to `destination`, in which no form of any of the secrets appears. */
+export function createLogger(options: {
+  level: LogLevel;
+  destination: { write(line: string): unknown };
+  secrets: readonly string[];
+}): Logger {
+  const scrub = secretScrubber(options.secrets);
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      messageKey: 'event',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line: string) => void options.destination.write(scrub(line)) },
+  );
+  const writer =
+    (level: Exclude<LogLevel, 'silent'>): Logger['info'] =>
+    (event, facts) => {
+      if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
+    };
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}
+
+/**
+ * A function that replaces every form of the secrets in a text: plain, percent-encoded (once and twice, and as a form field),
+ * JSON-escaped, and base64 (also as a part of a longer value, as in an HTTP Basic header). Letter case is ignored.
+ */
+export function secretScrubber(secrets: readonly string[]): (text: string) => string {
+  const forms = new Set(secrets.filter((secret) => secret !== '').flatMap(secretForms));
+  if (forms.size === 0) return (text) => text;
+  // The longest first, so that no form leaves the rest of a longer one behind.
+  const patterns = [...forms].toSorted((a, b) => b.length - a.length).map(escapePattern);
+  const pattern = new RegExp(patterns.join('|'), 'gi');
+  return (text) => text.replace(pattern, SCRUBBED);
+}
+
+function secretForms(secret: string): readonly string[] {
+  const encoded = encodeURIComponent(secret.toWellFormed());
+  const plainForms = [
+    secret,
+    encoded,
+    encodeURIComponent(encoded),
+    new URLSearchParams({ s: secret }).toString().slice('s='.length),
+    encodeURI(secret.toWellFormed()),
+  ];
+  // Escaped up to three times: JSON in a line, JSON quoted inside of that, and once more.
+  const escaped = plainForms.map(jsonEscaped);
+  const twice = escaped.map(jsonEscaped);
+  return [...plainForms, ...escaped, ...twice, ...twice.map(jsonEscaped), ...base64Cores(secret)];
+}
+
+function jsonEscaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/**
+ * The base64 texts that the secret leaves in any longer value that contains it: three alignments, without the
+ * characters at either end that also depend on the neighbours. The first alignment alone is kept whole.
+ */
+function base64Cores(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret, 'utf8');
+  const cores = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    const tail = (offset + bytes.length) % 3;
+    const whole = text.slice(0, tail === 0 ? text.length : -4);
+    // Of the last, incomplete group, only the characters that hold bits of the secret alone: none, one or two.
+    const rest = tail === 0 ? '' : text.slice(-4, tail === 1 ? -3 : -2);
+    const lead = [0, 2, 3][offset] ?? 0;
+    return `${whole}${rest}`.slice(lead);
+  });
+  const base64 = [bytes.toString('base64').replace(/=+$/, ''), ...cores];
+  return base64
+    .filter((core) => core.length >= BASE64_CORE_MIN)
+    .flatMap((core) => [core, core.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(core)]);
+}
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+}
+
+/** The facts that may be written. Checked at run time too: what is logged must not depend on a cast elsewhere. */
+function loggable(facts: LogFacts | undefined): Record<string, LogFact> {
+  const allowed: Record<string, LogFact> = {};
+  const leftOut: string[] = [];
+  for (const [name, value] of Object.entries(facts ?? {})) {
+    if (LOGGED_FIELDS.has(name) && isLogFact(value)) {
+      allowed[name] = typeof value === 'string' ? value.slice(0, FACT_CHARS_MAX) : value;
+    } else {
+      leftOut.push(name.slice(0, FACT_CHARS_MAX));
+    }
+  }
+  if (leftOut.length > 0) allowed['leftOut'] = leftOut.join(',').slice(0, FACT_CHARS_MAX);
+  return allowed;
+}
+
+function isLogFact(value: unknown): value is LogFact {
+  return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function ignore(): void {
+  // The silent logger's whole work.
+}

@@ -1,0 +1,187 @@
+/**
+ * `rowsync demo`: the whole story in one command, on this machine alone. Starts the sandbox, pulls it with the real
+ * commands and a real configuration file, asks a question in SQL, lets colleagues work, follows their changes, compares
+ * everything, and leaves the replica in a temporary folder for the reader to open.
+ */
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { RowsyncError } from '../../base/errors.ts';
+import { systemCode } from '../../config/secrets.ts';
+import type { PullReport } from '../../pull/report.ts';
+import { openReader } from '../../replica/reader.ts';
+import { exitCodeOf, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { answerAsTable } from '../output.ts';
+import { failuresOf, pullJson, pullText } from '../report.ts';
+import { startSandbox, type Sandbox } from '../sandbox.ts';
+import { durationText, plural } from '../text.ts';
+import { runPull } from './pull.ts';
+import { runVerify, verifyFailures, verifyText } from './verify.ts';
+
+/** What colleagues do between the two pulls: enough to see, in a few of the tables. */
+const CHANGES = 12;
+
+/** Decides which rows colleagues change, so that the demo shows the same story every time. */
+const SEED = 7;
+
+/** What the reader has to type in front of a command; in a checkout there is no `rowsync` on the path. */
+const ROWSYNC = import.meta.url.endsWith('.ts') ? 'npm run -s rowsync --' : 'rowsync';
+
+/** A question that the Records API cannot answer: it joins and sums. */
+const QUERY = `SELECT c."Segment", count(DISTINCT o."Order No.") AS "Orders",
+       round(sum(l."Quantity" * l."Unit Price")) AS "Revenue"
+FROM "Order" o
+JOIN "Customer" c ON c."Id" = o."Customer"
+JOIN "Order Line" l ON l."Order" = o."Order No."
+WHERE o."Ordered At" >= '2025-01-01'
+GROUP BY c."Segment" ORDER BY "Revenue" DESC`;
+
+const DESCRIPTION = `
+Everything happens on this machine: a sandbox stands in for the hosted service. It takes a few seconds, needs no terminal
+and no configuration, and leaves the replica in a temporary folder for you to open.`;
+
+/** Adds the command. */
+export function addDemoCommand(program: Command, runner: Runner): void {
+  program
+    .command('demo')
+    .description('see the whole story in a few seconds, without a hosted database')
+    .addHelpText('after', DESCRIPTION)
+    .action((_options: unknown, command: Command) => runner(command, runDemo));
+}
+
+async function runDemo(invocation: Invocation): Promise<number> {
+  const sandbox = await startSandbox({ clock: invocation.session.clock, seed: SEED });
+  try {
+    return await tellStory(invocation, sandbox);
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<number> {
+  const { clock, stdout } = invocation.session;
+  const startedMs = clock.monotonicMs();
+  const folder = makeFolder(sandbox);
+  const inDemo: Invocation = { ...invocation, configPath: join(folder, 'rowsync.yaml') };
+  const say = async (text: string): Promise<void> => {
+    if (!invocation.isJson) await stdout.write(text);
+  };
+
+  await say(openingText(sandbox));
+  await say(`\n2. Pull it into a SQLite file\n   $ ${ROWSYNC} pull\n\n`);
+  const first = await runPull(inDemo, { tables: [], confirm: false });
+  await say(pullText(first, stdout.width()));
+
+  await say(`\n3. Ask it a question, in SQL, without the network\n\n${indented(QUERY)}\n`);
+  await say(queryAnswer(join(folder, 'replica.db'), stdout.width()));
+
+  const { updatedCount, insertedCount, deletedCount } = sandbox.playActivity(CHANGES);
+  const played = `${plural(updatedCount, 'row')} changed, ${insertedCount} added, ${deletedCount} deleted`;
+  await say(`\n4. Meanwhile, colleagues work in the hosted database: ${played}\n`);
+
+  await say(
+    `\n5. Follow them: each page is asked for with its ETag, and only what changed is sent\n   $ ${ROWSYNC} sync\n\n`,
+  );
+  const second = await runPull(inDemo, { tables: [], confirm: false });
+  await say(`${pullText(second, stdout.width())}${skippedText(first, second)}`);
+
+  await say(
+    `\n6. Trust nothing: compare every cell with the hosted database, without ETags\n   $ ${ROWSYNC} verify\n\n`,
+  );
+  const verified = await runVerify(inDemo, []);
+  await say(verifyText(verified, stdout.width()));
+
+  const failures = [...failuresOf(first), ...failuresOf(second), ...verifyFailures(verified)];
+  const durationMs = clock.monotonicMs() - startedMs;
+  await say(closingText(folder, durationMs));
+  if (invocation.isJson) {
+    const exitCode = exitCodeOf(failures);
+    const activity = { updatedCount, insertedCount, deletedCount };
+    await printJson(invocation, { exitCode, folder, first: pullJson(first), activity, second: pullJson(second) });
+  }
+  return exitCodeOf(failures);
+}
+
+/** A folder with the configuration and the token that the demo's commands use, and where the replica will be. */
+function makeFolder({ url, database, token }: Sandbox): string {
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'rowsync-demo-'));
+    writeFileSync(join(folder, 'token'), `${token}\n`, { mode: 0o600 });
+    chmodSync(join(folder, 'token'), 0o600);
+    const lines = [
+      'origin:',
+      `  url: ${url}`,
+      `  database: "${database}"`,
+      '  tokenFile: token',
+      'replica:',
+      '  path: replica.db',
+    ];
+    writeFileSync(join(folder, 'rowsync.yaml'), `${lines.join('\n')}\n`);
+    return folder;
+  } catch (cause) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `Making a folder for the demo in ${tmpdir()} failed: ${systemCode(cause)}`,
+      hint: 'Set TMPDIR to a folder that can be written.',
+      cause,
+    });
+  }
+}
+
+function queryAnswer(path: string, width: number | null): string {
+  const reader = openReader(path);
+  try {
+    return [...answerAsTable(reader.query(QUERY), width)].join('');
+  } finally {
+    reader.close();
+  }
+}
+
+function openingText({ url, database }: Sandbox): string {
+  return `rowsync follows a hosted table database into a SQLite file on your machine.
+
+1. Start a stand-in for the hosted service: the sandbox, with sample data
+   ${url}, database ${database}
+`;
+}
+
+function skippedText(first: PullReport, second: PullReport): string {
+  const pagesOf = (report: PullReport, pick: 'pagesReadCount' | 'pagesNotModifiedCount'): number =>
+    report.tables.reduce((sum, table) => sum + table[pick], 0);
+  const skipped = pagesOf(second, 'pagesNotModifiedCount');
+  const all = skipped + pagesOf(second, 'pagesReadCount');
+  const percent = Math.round((second.receivedBytes / Math.max(1, first.receivedBytes)) * 100);
+  return `${skipped} of ${all} pages were skipped by ETag; ${percent} % of the first pull's bytes came over the wire\n`;
+}
+
+function closingText(folder: string, durationMs: number): string {
+  const config = join(folder, 'rowsync.yaml');
+  return `
+That was all, in ${durationText(durationMs)}. The sandbox has stopped; the replica stays until you remove it:
+   ${folder}
+
+Look at it with any SQL tool, or:
+   ${ROWSYNC} sql --config ${config} 'SELECT * FROM sync_status'
+
+Next, with your own database: put an API token into the file token, and this into rowsync.yaml
+
+   origin:
+     url: https://www.teamdesk.net
+     database: "21995"          # the number in the address of your database
+     tokenFile: token           # chmod 600 token
+   replica:
+     path: replica.db
+
+Then type:
+   ${ROWSYNC} check
+   ${ROWSYNC} pull
+   ${ROWSYNC} sql 'SELECT * FROM sync_status'
+`;
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `   ${line}\n`)
+    .join('');
+}

@@ -1,0 +1,39 @@
+/**
+ * `rowsync resync`: the way out when an ETag is suspected to lie. Forgets what is known of the pages, so that the next
+ * pull reads them whole; no row is touched, and the origin is not asked.
+ */
+import type { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { resync } from '../../pull/resync.ts';
+import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { printable } from '../text.ts';
+
+const EXAMPLES = `
+Examples:
+  rowsync resync Customer && rowsync pull Customer`;
+
+/** Adds the command. */
+export function addResyncCommand(program: Command, runner: Runner): void {
+  program
+    .command('resync')
+    .argument('<table...>', 'tables, as named at the origin or in the replica')
+    .description('forget the ETags of tables, so that the next pull reads them whole')
+    .addHelpText('after', EXAMPLES)
+    .action((tables: string[], _options: unknown, command: Command) =>
+      runner(command, (invocation) => forgetEtags(invocation, tables)),
+    );
+}
+
+async function forgetEtags(invocation: Invocation, names: readonly string[]): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { stdout } = invocation.session;
+  const replica = openExistingReplica(invocation, config);
+  try {
+    const tables = await resync(replica, names);
+    const text = `The next pull reads these tables whole: ${tables.map(printable).join(', ')}\n`;
+    await (invocation.isJson ? printJson(invocation, { tables }) : stdout.write(text));
+    return EXIT.done;
+  } finally {
+    replica.close();
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * `rowsync status`: one screen that says how fresh each table is, what is wrong, and what to do.
+ */
+import { statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import type { Config } from '../../config/load.ts';
+import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { boxTable } from '../output.ts';
+import { ageText, bytesText, countText, plural, printable, printableLines } from '../text.ts';
+
+/** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
+const TABLES_SHOWN_MAX = 25;
+
+/** Runs in the JSON form. */
+const RUNS_MAX = 10;
+
+const EXAMPLES = `
+"as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later.
+
+Examples:
+  rowsync status
+  rowsync status --json | jq '.tables[] | select(.problem != null)'
+  rowsync sql 'SELECT * FROM sync_runs ORDER BY id DESC LIMIT 20'`;
+
+/** What the status is made of. */
+export interface Status {
+  readonly replica: { readonly path: string; readonly bytes: number };
+  readonly identity: ReplicaIdentity | null;
+  readonly tables: readonly TableStatus[];
+  /** The newest first. */
+  readonly runs: readonly RunRecord[];
+}
+
+/** Adds the command. */
+export function addStatusCommand(program: Command, runner: Runner): void {
+  program
+    .command('status')
+    .description('show how fresh each table is, what is wrong, and what to do')
+    .addHelpText('after', EXAMPLES)
+    .action((_options: unknown, command: Command) => runner(command, showStatus));
+}
+
+async function showStatus(invocation: Invocation): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const status = readStatus(config);
+  const { clock, stdout } = invocation.session;
+  await (invocation.isJson
+    ? printJson(invocation, status)
+    : stdout.write(statusText(status, { nowMs: clock.nowMs(), width: stdout.width() })));
+  return EXIT.done;
+}
+
+function readStatus(config: Config): Status {
+  const reader = openReader(config.replica.path);
+  try {
+    return {
+      replica: { path: config.replica.path, bytes: statSync(config.replica.path).size },
+      identity: reader.identity(),
+      tables: reader.status(),
+      runs: reader.runs(RUNS_MAX),
+    };
+  } finally {
+    reader.close();
+  }
+}
+
+/** The screen; `width` is null where the output is no terminal, and then every table is listed. */
+export function statusText(
+  status: Status,
+  { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
+): string {
+  const { replica, identity, tables, runs } = status;
+  const [last] = runs;
+  const head = [
+    `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
+    ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
+    ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
+  ];
+  // What is wrong comes first, then what is oldest.
+  const ordered = tables.toSorted(
+    (a, b) => Number(isTroubled(b)) - Number(isTroubled(a)) || (a.freshSince ?? '').localeCompare(b.freshSince ?? ''),
+  );
+  const shown = width === null ? tables : ordered.slice(0, Math.max(TABLES_SHOWN_MAX, troubledOf(tables).length));
+  const hiddenCount = tables.length - shown.length;
+  const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
+  const box = tables.length === 0 ? '' : `\n${tableBox(shown, nowMs, width)}${more}`;
+  return `${head.join('\n')}\n${box}${sumText(tables)}${troubleText(troubledOf(tables))}`;
+}
+
+function identityLines({ url, database, userEmail, role, timeZone }: ReplicaIdentity): readonly string[] {
+  return [`origin    ${url}, database ${database}`, `user      ${userEmail}, ${role}, ${timeZone}`].map(printable);
+}
+
+function runLines(run: RunRecord, nowMs: number): readonly string[] {
+  const when = run.finishedAt === null ? `began ${ageText(run.startedAt, nowMs)}` : ageText(run.finishedAt, nowMs);
+  const counts =
+    `${plural(run.requestCount, 'request')}, ${countText(run.notModifiedCount)} not modified; ` +
+    `${countText(run.insertedCount)} new, ${countText(run.updatedCount)} changed, ${countText(run.deletedCount)} deleted`;
+  const lines = [`last run  ${run.kind}, ${when}: ${run.outcome}`, `          ${counts}`];
+  return [...lines, ...(run.errorMessage === null ? [] : [`          ${run.errorMessage}`])].map(printable);
+}
+
+function tableBox(tables: readonly TableStatus[], nowMs: number, width: number | null): string {
+  const columns = [
+    { title: 'table' },
+    { title: 'rows', align: 'right' as const },
+    { title: 'as of', align: 'right' as const },
+    { title: 'state' },
+  ];
+  const cells = tables.map((table) => [
+    printable(table.table),
+    countText(table.rowCount),
+    ageText(table.freshSince, nowMs),
+    isTroubled(table) ? `${table.state}, see below` : table.state,
+  ]);
+  return boxTable(columns, cells, width);
+}
+
+function sumText(tables: readonly TableStatus[]): string {
+  if (tables.length === 0) return 'no tables yet\n';
+  const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
+  const states = [...Map.groupBy(tables, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);
+  const text = states.length === 1 ? `all ${tables[0]?.state ?? ''}` : states.join(', ');
+  return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${text}\n`;
+}
+
+function isTroubled(table: TableStatus): boolean {
+  return table.problem !== null || table.unreadableCount > 0;
+}
+
+function troubledOf(tables: readonly TableStatus[]): readonly TableStatus[] {
+  return tables.filter(isTroubled);
+}
+
+function troubleText(troubled: readonly TableStatus[]): string {
+  const paragraphs = troubled.map((table) => {
+    const problem =
+      table.problem === null ? [] : [`${table.state}: ${table.problem}`, `  what to do: ${table.hint ?? ''}`];
+    const unreadable =
+      table.unreadableCount === 0
+        ? []
+        : [
+            `${plural(table.unreadableCount, 'row')} cannot be read and keep their old values`,
+            '  what to do: SELECT * FROM sync_failures says which, and why',
+          ];
+    return [table.table, ...[...problem, ...unreadable].map((line) => `  ${line}`)].map(printableLines).join('\n');
+  });
+  return paragraphs.length === 0 ? '' : `\nneeds attention:\n${paragraphs.join('\n')}\n`;
+}

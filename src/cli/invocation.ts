@@ -1,0 +1,129 @@
+/**
+ * One use of a command: the session, the options that every command has, and what commands share: loading the
+ * configuration, opening the origin and the replica, printing results.
+ */
+import type { Command } from 'commander';
+import { EXIT, type RowsyncError } from '../base/errors.ts';
+import { createLogger, type Logger } from '../base/log.ts';
+import { must } from '../base/assert.ts';
+import { findConfig, loadConfig, type Config } from '../config/load.ts';
+import { openOrigin, secretsOf, type Origin } from '../origin/client.ts';
+import type { OriginLimits } from '../origin/limits.ts';
+import type { PullContext } from '../pull/context.ts';
+import { openReplica, type Replica } from '../replica/database.ts';
+import { openReader } from '../replica/reader.ts';
+import { noProgress, startProgress } from './progress.ts';
+import type { Session } from './session.ts';
+import { printable, printableJson } from './text.ts';
+
+/** The options that every command takes, as Commander gives them. */
+export interface GlobalOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** What a command works with. */
+export interface Invocation {
+  readonly session: Session;
+  /** As given with --config. */
+  readonly configPath: string | undefined;
+  readonly isJson: boolean;
+  readonly isVerbose: boolean;
+}
+
+/** Runs a command's work; the number it returns becomes the exit code. */
+export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
+
+/** Loads the configuration that the command line names, and prints its warnings. */
+export async function loadNamedConfig(
+  invocation: Invocation,
+  options: { readonly needsCredentials: boolean },
+): Promise<Config> {
+  const { session } = invocation;
+  const { config, warnings } = loadConfig(findConfig(invocation.configPath, session.folder), options);
+  for (const warning of warnings) await session.stderr.write(`warning: ${printable(warning)}\n`);
+  return config;
+}
+
+/** Opens the origin of a configuration for the time of `work`; `limits` are those that differ from the usual. */
+export async function withOrigin<T>(
+  invocation: Invocation,
+  config: Config,
+  work: (parts: { readonly origin: Origin; readonly log: Logger }) => Promise<T>,
+  limits: Partial<OriginLimits> = {},
+): Promise<T> {
+  const { clock, stderr } = invocation.session;
+  const credentials = must(config.origin.credentials, 'commands that reach the origin load its credentials');
+  const log = createLogger({
+    level: invocation.isVerbose ? 'debug' : 'silent',
+    destination: { write: (line) => void stderr.write(line) },
+    secrets: secretsOf(credentials),
+  });
+  const { concurrency, requestsPerSecond } = config.limits;
+  const { url, database } = config.origin;
+  const origin = openOrigin({ url, database, credentials, concurrency, requestsPerSecond, limits }, { clock, log });
+  try {
+    return await work({ origin, log });
+  } finally {
+    await origin.close();
+  }
+}
+
+/** Opens both sides of a configuration for the time of `work`, with the progress on stderr. */
+export async function withPullContext<T>(
+  invocation: Invocation,
+  config: Config,
+  work: (context: PullContext) => Promise<T>,
+): Promise<T> {
+  const { clock, stderr } = invocation.session;
+  const signal = invocation.session.stopSignal();
+  return withOrigin(invocation, config, async ({ origin, log }) => {
+    const replica = openReplica(config.replica.path, { clock });
+    // The log of --verbose goes to the same stream.
+    const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
+    try {
+      const settings = {
+        pageRows: config.limits.pageRows,
+        maxDeletePercent: config.safety.maxDeletePercent,
+        concurrency: config.limits.concurrency,
+        tableOptions: (table: string) => {
+          const rule = config.tables.find(table);
+          return rule === null ? null : { sort: rule.options.sort ?? null };
+        },
+      };
+      return await work({ origin, replica, clock, log, signal, settings, onProgress: progress.onProgress });
+    } finally {
+      progress.stop();
+      replica.close();
+    }
+  });
+}
+
+/** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
+export function openExistingReplica({ session }: Invocation, { replica: { path } }: Config): Replica {
+  openReader(path).close();
+  return openReplica(path, { clock: session.clock });
+}
+
+/** Prints a result as one JSON document. */
+export async function printJson({ session }: Invocation, value: unknown): Promise<void> {
+  await session.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+}
+
+/** An error as it stands in JSON output. */
+export function errorJson(error: RowsyncError): Readonly<Record<'code' | 'kind' | 'message' | 'hint', string>> {
+  return { code: error.code, kind: error.kind, message: error.message, hint: error.hint };
+}
+
+/**
+ * The exit code for several failures together: a guard that waits comes first, then the code that all of them share (such
+ * as "try later", if that would help with each), then plain failure.
+ */
+export function exitCodeOf(failures: readonly RowsyncError[]): number {
+  if (failures.length === 0) return EXIT.done;
+  const codes = failures.map((failure) => failure.exitCode);
+  if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
+  const [first = EXIT.failed] = codes;
+  return codes.every((code) => code === first) ? first : EXIT.failed;
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+/**
+ * The process: connects the command line to the real terminal, clock and signals, and ends with its exit code. The only
+ * place that may end the process.
+ */
+import { systemClock } from '../base/clock.ts';
+import { run } from './program.ts';
+import { outputTo } from './session.ts';
+
+/** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
+const EXIT_INTERRUPTED = 130;
+
+const stderr = outputTo(process.stderr);
+let stopping: AbortController | undefined;
+
+function stopSignal(): AbortSignal {
+  if (stopping !== undefined) return stopping.signal;
+  const controller = new AbortController();
+  stopping = controller;
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
+      void stderr.write('stopping; once more ends at once\n');
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+const exitCode = await run(process.argv.slice(2), {
+  stdout: outputTo(process.stdout),
+  stderr,
+  stdin: process.stdin,
+  clock: systemClock,
+  stopSignal,
+  folder: process.cwd(),
+});
+
+// Everything is closed and flushed by now; a handle forgotten somewhere must not keep a finished command alive.
+process.exit(exitCode);

@@ -1,0 +1,210 @@
+/**
+ * Rows as people and programs read them: a table, JSON or CSV.
+ *
+ * Input: column names and rows of SQLite values. Output: text in chunks, so that an answer of any length streams. A table is
+ * for eyes: safe on a terminal, cut to its width, and bounded. JSON and CSV are complete and exact. Pure.
+ */
+import { stringify as csvText } from 'csv-stringify/sync';
+import { getBorderCharacters, table as boxText } from 'table';
+import { displayWidth, plural, printable, printableJson, truncate } from './text.ts';
+
+/** The forms of an answer. */
+export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
+
+/** One of OUTPUT_FORMATS. */
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** An answer of the replica. */
+export interface Answer {
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly unknown[]>;
+}
+
+/** Rows that a table shows; more cannot be read on a screen, and all of them have to be held to align the columns. */
+export const TABLE_ROWS_MAX = 1_000;
+
+/** Characters of a cell that are looked at before it is cut. */
+const CELL_CHARS_MAX = 10_000;
+
+/** Columns narrower than this say nothing; if not all fit, each row is written below the other. */
+const COLUMN_WIDTH_MIN = 6;
+
+/** Characters between two columns: a line and a space on either side. */
+const COLUMN_GAP = 3;
+
+/** Rows turned into text at a time. */
+const CHUNK_ROWS = 500;
+
+/** One column of a table. */
+export interface TableColumn {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+}
+
+/** A box with a header; `width` is that of the terminal, or null to cut nothing. */
+export function boxTable(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  width: number | null,
+): string {
+  const widths = columns.map((column, index) =>
+    rows.reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), displayWidth(column.title)),
+  );
+  const fitted = width === null ? widths : fitWidths(widths, width - 1 - COLUMN_GAP * columns.length);
+  const cut = (row: readonly string[]): string[] =>
+    fitted.map((columnWidth, index) => truncate(row[index] ?? '', columnWidth));
+  return boxText([cut(columns.map((column) => column.title)), ...rows.map(cut)], {
+    border: getBorderCharacters('norc'),
+    columns: columns.map((column) => ({ alignment: column.align ?? 'left' })),
+    drawHorizontalLine: (index, count) => index <= 1 || index === count,
+  });
+}
+
+/** Narrows the widest columns until the sum fits; none below COLUMN_WIDTH_MIN unless it is that narrow by itself. */
+function fitWidths(widths: readonly number[], total: number): readonly number[] {
+  const fitted = [...widths];
+  let excess = fitted.reduce((sum, width) => sum + width, 0) - total;
+  while (excess > 0) {
+    const widest = Math.max(...fitted);
+    if (widest <= COLUMN_WIDTH_MIN) break;
+    const next = Math.max(COLUMN_WIDTH_MIN, ...fitted.filter((width) => width < widest));
+    const atWidest = fitted.filter((width) => width === widest).length;
+    const step = Math.min(widest - next, Math.ceil(excess / atWidest));
+    for (const [index, width] of fitted.entries()) {
+      if (width !== widest || excess <= 0) continue;
+      const cut = Math.min(step, excess);
+      fitted[index] = width - cut;
+      excess -= cut;
+    }
+  }
+  return fitted;
+}
+
+/** An answer as a table for people, or as one block per row where the columns do not fit side by side. */
+export function* answerAsTable(answer: Answer, width: number | null): Generator<string> {
+  const rows: (readonly unknown[])[] = [];
+  let isCut = false;
+  for (const row of answer.rows) {
+    if (rows.length === TABLE_ROWS_MAX) {
+      isCut = true;
+      break;
+    }
+    rows.push(row);
+  }
+  const cells = rows.map((row) => row.map(cellText));
+  const columns = answer.columns.map((title, index): TableColumn => {
+    const isNumeric =
+      rows.some((row) => isNumber(row[index])) && rows.every((row) => row[index] === null || isNumber(row[index]));
+    return { title: printable(title), align: isNumeric ? 'right' : 'left' };
+  });
+  const fits = width === null || columns.length * (COLUMN_WIDTH_MIN + COLUMN_GAP) + 1 <= width;
+  if (columns.length > 0) yield fits ? boxTable(columns, cells, width) : blocks(columns, cells, width);
+  yield isCut
+    ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
+    : `${plural(rows.length, 'row')}\n`;
+}
+
+function blocks(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {
+  const nameWidth = Math.min(30, Math.max(...columns.map((column) => displayWidth(column.title))));
+  return rows
+    .map((row, rowIndex) => {
+      const lines = columns.map(({ title }, index) => {
+        const name = truncate(title, nameWidth);
+        const padding = ' '.repeat(nameWidth - displayWidth(name));
+        return `${name}${padding} │ ${truncate(row[index] ?? '', Math.max(COLUMN_WIDTH_MIN, width - nameWidth - COLUMN_GAP))}\n`;
+      });
+      return `── row ${rowIndex + 1} ${'─'.repeat(Math.max(0, nameWidth - 8))}\n${lines.join('')}`;
+    })
+    .join('');
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+function cellText(value: unknown): string {
+  if (value === null) return 'NULL';
+  return printable(typeof value === 'string' ? value.slice(0, CELL_CHARS_MAX) : plainText(value));
+}
+
+/** A value that is not null as text; bytes as an SQL literal. */
+function plainText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Uint8Array) return `x'${Buffer.from(value).toString('hex')}'`;
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : infinityText(value);
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+}
+
+/** As SQLite's own shell writes it; a number that any JSON parser reads as infinite again. */
+function infinityText(value: number): string {
+  return value > 0 ? '9e999' : '-9e999';
+}
+
+/**
+ * An answer as a JSON array of one object per row, one row per line. Integers keep every digit. A column whose name
+ * occurred before gets a number, so that no value is lost.
+ */
+export function* answerAsJson(answer: Answer): Generator<string> {
+  const names = uniqueNames(answer.columns).map((name) => JSON.stringify(name));
+  let before = '[';
+  for (const chunk of chunks(answer.rows)) {
+    let text = '';
+    for (const row of chunk) {
+      text += `${before}{${row.map((value, index) => `${names[index] ?? '""'}:${jsonText(value)}`).join(',')}}`;
+      before = ',\n';
+    }
+    yield printableJson(text);
+  }
+  yield before === '[' ? '[]\n' : ']\n';
+}
+
+function jsonText(value: unknown): string {
+  return value === null ? 'null' : isNumber(value) ? plainText(value) : JSON.stringify(plainText(value));
+}
+
+function uniqueNames(columns: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = column;
+    for (let count = 2; taken.has(name); count += 1) name = `${column}:${count}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+/** How to write CSV. */
+export interface CsvOptions {
+  /** Puts an apostrophe before text that a spreadsheet would run as a formula. */
+  readonly escapeFormulas: boolean;
+  /** Neutralises what a terminal would act on; for output that goes to one. */
+  readonly forTerminal: boolean;
+}
+
+/** An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. */
+export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<string> {
+  const write = (rows: readonly (readonly unknown[])[]): string =>
+    csvText(
+      rows.map((row) => row.map((value) => csvField(value, options))),
+      { quoted_match: /^$/, escape_formulas: options.escapeFormulas },
+    );
+  yield write([answer.columns]);
+  for (const chunk of chunks(answer.rows)) yield write(chunk);
+}
+
+function csvField(value: unknown, options: CsvOptions): unknown {
+  if (value === null || typeof value === 'bigint') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : infinityText(value);
+  return options.forTerminal ? printable(plainText(value)) : plainText(value);
+}
+
+function* chunks<T>(items: Iterable<T>): Generator<readonly T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    chunk.push(item);
+    if (chunk.length === CHUNK_ROWS) {
+      yield chunk;
+      chunk = [];
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}

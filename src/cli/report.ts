@@ -1,0 +1,131 @@
+/**
+ * What a pull or a verify did, in words, as JSON and as an exit code. Pure.
+ */
+import type { RowsyncError } from '../base/errors.ts';
+import type { PullReport, TablePullReport } from '../pull/report.ts';
+import { errorJson, exitCodeOf } from './invocation.ts';
+import { boxTable, type TableColumn } from './output.ts';
+import { bytesText, countText, durationText, plural, printable, printableLines } from './text.ts';
+
+/** Everything that went wrong in a pull: of the whole, of tables, and what a guard holds. */
+export function failuresOf(report: PullReport): readonly RowsyncError[] {
+  const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
+  return all.filter((failure) => failure !== null);
+}
+
+/** A pull for a program to read. */
+export function pullJson(report: PullReport): unknown {
+  const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
+  return {
+    exitCode: exitCodeOf(failuresOf(report)),
+    requestCount: report.requestCount,
+    notModifiedCount: report.notModifiedCount,
+    receivedBytes: report.receivedBytes,
+    durationMs: Math.round(report.durationMs),
+    error: orNull(report.error),
+    tables: report.tables.map((table) => ({
+      ...table,
+      durationMs: Math.round(table.durationMs),
+      held: orNull(table.held),
+      error: orNull(table.error),
+    })),
+  };
+}
+
+/** Tables named where one problem concerns many. */
+const TABLES_NAMED_MAX = 8;
+
+const PULL_COLUMNS: readonly TableColumn[] = [
+  { title: 'table' },
+  { title: 'rows', align: 'right' },
+  { title: 'new', align: 'right' },
+  { title: 'changed', align: 'right' },
+  { title: 'deleted', align: 'right' },
+  { title: 'pages read', align: 'right' },
+  { title: 'unchanged', align: 'right' },
+];
+
+/** A pull for people: the tables in which something happened, the sums, then what went wrong and what to do. */
+export function pullText(report: PullReport, width: number | null): string {
+  const changed = report.tables.filter((table) => changeCount(table) > 0);
+  if (report.tables.length === 0 && report.error !== null) return pullProblemsText(report).trimStart();
+  const box = changed.length === 0 ? '' : boxTable(PULL_COLUMNS, changed.map(pullCells), width);
+  const quietCount = report.tables.filter((table) => table.error === null && changeCount(table) === 0).length;
+  const quiet = quietCount === 0 ? '' : `${plural(quietCount, 'table')} without changes\n`;
+  return `${box}${quiet}${sumsText(report)}\n${pullProblemsText(report)}`;
+}
+
+function pullCells(table: TablePullReport): readonly string[] {
+  return [
+    printable(table.table),
+    ...[
+      table.rowCount,
+      table.insertedCount,
+      table.updatedCount,
+      table.deletedCount,
+      table.pagesReadCount,
+      table.pagesNotModifiedCount,
+    ].map(countText),
+  ];
+}
+
+function changeCount(table: TablePullReport): number {
+  return table.insertedCount + table.updatedCount + table.deletedCount;
+}
+
+function sumsText(report: PullReport): string {
+  const sum = (pick: (table: TablePullReport) => number): number =>
+    report.tables.reduce((total, table) => total + pick(table), 0);
+  const rows = `${plural(report.tables.length, 'table')}, ${plural(
+    sum((table) => table.rowCount),
+    'row',
+  )}`;
+  const changes = `${countText(sum((table) => table.insertedCount))} new, ${countText(sum((table) => table.updatedCount))} changed, ${countText(sum((table) => table.deletedCount))} deleted`;
+  const wire = `${plural(report.requestCount, 'request')}, ${countText(report.notModifiedCount)} answered "not modified", ${bytesText(report.receivedBytes)} received in ${durationText(report.durationMs)}`;
+  return `${rows}: ${changes}\n${wire}`;
+}
+
+function pullProblemsText(report: PullReport): string {
+  const unreadable = report.tables.filter((table) => table.unreadableCount > 0).map(unreadableText);
+  const failed = report.tables.flatMap(({ table, error }) =>
+    error === null ? [] : [{ what: 'failed', table, error }],
+  );
+  const held = report.tables.flatMap(({ table, held: error }) =>
+    error === null ? [] : [{ what: 'held', table, error }],
+  );
+  const whole = report.error === null ? [] : [{ what: 'failed', error: report.error }];
+  return problemsText([...failed, ...held, ...whole]) + unreadable.join('');
+}
+
+/** One way in which something failed, and the table in which it did. */
+export interface Problem {
+  readonly what: string;
+  readonly table?: string | undefined;
+  readonly error: RowsyncError;
+}
+
+/** Problems with what to do about each; what several tables have in common is said once. */
+export function problemsText(problems: readonly Problem[]): string {
+  // What was under way when rowsync was asked to stop is of no interest.
+  const subject = ({ code, message }: RowsyncError): string => (code === 'origin.stopped' ? code : message);
+  const groups = Map.groupBy(problems, ({ what, error }) => `${what}: ${subject(error)}`);
+  return [...groups.values()]
+    .map(([first, ...others]) => {
+      if (first === undefined) return ''; // groups are never empty
+      const tables = [first, ...others].flatMap(({ table }) => table ?? []);
+      const names = tables.length > TABLES_NAMED_MAX ? [...tables.slice(0, TABLES_NAMED_MAX), '...'] : tables;
+      const where = names.length === 0 ? '' : `${names.join(', ')}: `;
+      const { message, hint, code } = first.error;
+      const said =
+        code === 'origin.stopped' ? 'not finished, because rowsync was asked to stop' : `${first.what}: ${message}`;
+      return printableLines(`\n${where}${said}\n  what to do: ${hint}\n  code: ${code}\n`);
+    })
+    .join('');
+}
+
+function unreadableText(table: TablePullReport): string {
+  return printableLines(
+    `\n${table.table}: ${plural(table.unreadableCount, 'row')} could not be read and stayed as before\n` +
+      '  what to do: SELECT * FROM sync_failures says which, and why\n',
+  );
+}

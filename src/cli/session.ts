@@ -1,0 +1,75 @@
+/**
+ * What a command is given of the world: two outputs, an input, a clock, a signal. Commands see only this, so that a test
+ * can stand in for the terminal.
+ */
+import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../base/clock.ts';
+
+/** One of the two streams that a command writes to. */
+export interface Output {
+  readonly isTerminal: boolean;
+  /** True once the reader is gone (`rowsync sql … | head`): writing goes on into nothing, so a long answer may stop. */
+  readonly isClosed: boolean;
+  /** Columns of the terminal; null where the output is none, and nothing has to fit. */
+  width(): number | null;
+  /** Resolves when the stream takes more. */
+  write(text: string): Promise<void>;
+  /** For the progress bar, which moves the cursor itself. */
+  readonly stream: Writable;
+}
+
+/** The surroundings of one run of the command line. */
+export interface Session {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly stdin: Readable & { readonly isTTY?: boolean | undefined };
+  readonly clock: Clock;
+  /**
+   * Aborts when the user or the system asks the process to end. Asking for it takes over Ctrl-C from then on, so a command
+   * asks only if it has something to finish; the others end at once, as any reader of a file may.
+   */
+  stopSignal(): AbortSignal;
+  /** The folder that relative paths of the command line start from. */
+  readonly folder: string;
+}
+
+/** Columns assumed for a terminal that does not say. */
+const WIDTH_DEFAULT = 80;
+/** Narrower than this no table is readable; wider ones are used in full. */
+const WIDTH_MIN = 40;
+
+/** An output over a Node stream. */
+export function outputTo(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Output {
+  let isClosed = false;
+  // Without a listener, a reader that goes away would end the process in the middle of a pull.
+  stream.on('error', () => {
+    isClosed = true;
+  });
+  return {
+    stream,
+    isTerminal: stream.isTTY === true,
+    get isClosed() {
+      return isClosed;
+    },
+    width: () => (stream.isTTY === true ? Math.max(WIDTH_MIN, stream.columns ?? WIDTH_DEFAULT) : null),
+    write: (text) =>
+      new Promise((resolve) => {
+        if (isClosed || text === '') return resolve();
+        stream.write(text, (error) => {
+          if (error) isClosed = true;
+          resolve();
+        });
+      }),
+  };
+}
+
+/** Reads an input to its end. @returns null when it is longer than `charsMax`. */
+export async function readAll(input: Readable, charsMax: number): Promise<string | null> {
+  input.setEncoding('utf8');
+  let text = '';
+  for await (const chunk of input) {
+    text += String(chunk);
+    if (text.length > charsMax) return null;
+  }
+  return text;
+}

@@ -1,0 +1,124 @@
+/**
+ * Words and numbers for people: values made safe to print, counts, ages, durations, sizes.
+ *
+ * Whatever comes from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or
+ * reorder a line; on a terminal they are shown as escapes. Pure.
+ */
+
+/**
+ * Characters that a terminal acts on or that cannot be seen: controls (C0, DEL, C1), formats (bidirectional, zero-width,
+ * byte order marks, tags, soft hyphens), line separators, lone surrogates.
+ */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['\n', String.raw`\n`],
+  ['\r', String.raw`\r`],
+  ['\t', String.raw`\t`],
+]);
+
+/** A text on one line with every character that could act on a terminal written as an escape such as `\u001b`. */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, (character) => SHORT_ESCAPES.get(character) ?? unicodeEscapes(character));
+}
+
+/** As `printable`, but keeps line breaks: for our own messages of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** JSON in which the same characters are escaped; it parses to the same value. */
+export function printableJson(json: string): string {
+  return json.replace(UNSAFE, (character) => (character === '\n' ? character : unicodeEscapes(character)));
+}
+
+/** One `\uXXXX` per UTF-16 code unit, the form that JSON has. */
+function unicodeEscapes(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Characters that take two columns: East Asian scripts, full-width forms, emoji. */
+const WIDE =
+  /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Emoji_Presentation}|[\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
+
+/** How many columns of a terminal a printable text takes. */
+export function displayWidth(text: string): number {
+  if (/^[\x20-\x7E]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** Cuts a printable text to a number of columns; what was cut ends in `…`. */
+export function truncate(text: string, widthMax: number): string {
+  if (displayWidth(text) <= widthMax) return text;
+  let cut = '';
+  let width = 1;
+  for (const { segment } of graphemes.segment(text)) {
+    width += WIDE.test(segment) ? 2 : 1;
+    if (width > widthMax) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}
+
+const counts = new Intl.NumberFormat('en-US');
+
+/** `12,345`. */
+export function countText(count: number): string {
+  return counts.format(count);
+}
+
+/** `1 row`, `12,345 rows`. */
+export function plural(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A duration in its two largest units: `0.3 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, `5 d 3 h`. */
+export function durationText(ms: number): string {
+  if (ms < 9_950) return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  const units = [
+    { name: 'd', seconds: 86_400 },
+    { name: 'h', seconds: 3_600 },
+    { name: 'min', seconds: 60 },
+    { name: 's', seconds: 1 },
+  ];
+  const first = units.findIndex((unit) => seconds >= unit.seconds);
+  let rest = seconds;
+  const parts = units.slice(first, first + 2).map((unit) => {
+    const count = Math.floor(rest / unit.seconds);
+    rest -= count * unit.seconds;
+    return count === 0 ? '' : `${count} ${unit.name}`;
+  });
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+/** How long ago a stamp of the replica was: `just now`, `5 min ago`, `2 h ago`, `3 d ago`; `never` without one. */
+export function ageText(stamp: string | null, nowMs: number): string {
+  if (stamp === null) return 'never';
+  const ageMs = nowMs - Date.parse(stamp);
+  if (Number.isNaN(ageMs)) return 'unknown';
+  // A clock that was set back makes ages negative; "just now" would hide it.
+  if (ageMs < -60_000) return 'in the future';
+  if (ageMs < 5_000) return 'just now';
+  return `${durationText(Math.max(ageMs, 10_000)).split(' ').slice(0, 2).join(' ')} ago`;
+}
+
+/** `512 B`, `1.2 KiB`, `3.4 GiB`. */
+export function bytesText(bytes: number): string {
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  if (bytes < 1024) return `${bytes} B`;
+  let size = bytes / 1024;
+  let index = 0;
+  while (size >= 1023.95 && index < units.length - 1) {
+    size /= 1024;
+    index += 1;
+  }
+  return `${size.toFixed(1)} ${units[index] ?? ''}`;
+}

@@ -1,0 +1,198 @@
+/**
+ * Finds, reads and validates the configuration file as a whole.
+ *
+ * Input: a YAML file, the environment, secret files. Output: a `Config` in which every default is filled in, every path
+ * absolute (relative ones are relative to the file) and every secret read; or one error that lists every problem there is.
+ * Invariant: a problem never shows a secret (I16).
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+import { LineCounter, parseDocument, type Document } from 'yaml';
+
+import { RowsyncError } from '../base/errors.ts';
+import type { Credentials } from '../origin/client.ts';
+import { optionsSchema, type Options } from './options.ts';
+import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
+import {
+  expandVariables,
+  processEnvironment,
+  readCredentials,
+  systemCode,
+  type CredentialsResult,
+  type Environment,
+} from './secrets.ts';
+import { tableRules, type TableRules } from './tables.ts';
+
+/** A valid configuration. */
+export interface Config {
+  /** Absolute path of the file it stands in. */
+  readonly file: string;
+  readonly origin: {
+    /** Scheme and host, without a slash at the end. */
+    readonly url: string;
+    readonly database: string;
+    /** Null where the caller asked for none. */
+    readonly credentials: Credentials | null;
+  };
+  readonly replica: { readonly path: string };
+  readonly tables: TableRules;
+  readonly limits: Options['limits'];
+  readonly safety: Options['safety'];
+}
+
+/** A configuration, and what is allowed in it but unwise. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+}
+
+/** How to load a configuration. */
+export interface LoadOptions {
+  /** False for commands that never talk to the origin: whoever may only read the replica needs no secret. */
+  readonly needsCredentials: boolean;
+  readonly environment?: Environment | undefined;
+}
+
+/** Where a configuration is looked for if none is named; the first that exists is taken. */
+export const CONFIG_PATHS = ['rowsync.yaml', '/etc/rowsync/rowsync.yaml'] as const;
+
+/** Bytes of a configuration file; a real one has a few hundred lines. */
+const CONFIG_BYTES_MAX = 1024 * 1024;
+
+/** YAML aliases resolved; nested ones could otherwise expand a small file to gigabytes. */
+const ALIASES_MAX = 100;
+
+/**
+ * The absolute path of the configuration file to use: the named one, else the first of CONFIG_PATHS that exists.
+ * @throws RowsyncError `config.missing` when there is none.
+ */
+export function findConfig(named: string | undefined, folder: string): string {
+  if (named !== undefined) return resolve(folder, named);
+  const candidates = CONFIG_PATHS.map((path) => resolve(folder, path));
+  const found = candidates.find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new RowsyncError('config', 'config.missing', {
+    message: `No configuration was found; looked for ${candidates.join(' and ')}`,
+    hint: 'Write one (the README shows five lines to start with), or name it with --config FILE.',
+  });
+}
+
+/**
+ * Loads a configuration file.
+ * @throws RowsyncError `config.missing`, `config.secret` (only secrets are wrong) or `config.invalid`.
+ */
+export function loadConfig(path: string, options: LoadOptions = { needsCredentials: true }): LoadedConfig {
+  const file = resolve(path);
+  const environment = options.environment ?? processEnvironment();
+  const { document, lines, values } = parseYaml(file, readConfigFile(file));
+  const expanded = expandVariables(values, environment);
+  const parsed = optionsSchema.safeParse(expanded.values);
+  const login: CredentialsResult = options.needsCredentials
+    ? readCredentials(originSection(expanded.values), { folder: dirname(file), environment })
+    : { credentials: null, problems: [], warnings: [] };
+  const otherProblems = [
+    ...keyProblems(values, []),
+    ...expanded.problems,
+    ...(parsed.success ? [] : problemsFromIssues(parsed.error.issues)),
+  ];
+  const problems = [...otherProblems, ...login.problems];
+  if (!parsed.success || problems.length > 0) {
+    const described = describeProblems(problems, { values, document, lines });
+    throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
+      message: [`${file} has ${countProblems(described.length)}:`, ...described].join('\n  '),
+      hint: `Correct ${file} and run the same command again; nothing was done.`,
+    });
+  }
+  const config = configFromOptions(file, parsed.data, login.credentials);
+  return { config, warnings: [...login.warnings, ...addressWarnings(config)] };
+}
+
+function countProblems(count: number): string {
+  return count === 1 ? 'a problem' : `${count} problems`;
+}
+
+function readConfigFile(file: string): string {
+  try {
+    const stat = statSync(file);
+    if (stat.isFile() && stat.size <= CONFIG_BYTES_MAX) return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new RowsyncError('config', 'config.missing', {
+      message: `Reading the configuration ${file} failed: ${systemCode(cause)}`,
+      hint: 'Check the path given with --config, and that you may read the file.',
+      cause,
+    });
+  }
+  throw new RowsyncError('config', 'config.missing', {
+    message: `${file} is not a configuration file: it is no plain file, or larger than ${CONFIG_BYTES_MAX} bytes`,
+    hint: 'Name the YAML file with --config FILE.',
+  });
+}
+
+interface ParsedFile {
+  readonly document: Document;
+  readonly lines: LineCounter;
+  readonly values: unknown;
+}
+
+function parseYaml(file: string, text: string): ParsedFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const faults = [...document.errors, ...document.warnings].map((fault) => ({
+    line: lines.linePos(fault.pos[0]).line,
+    // What follows the colon quotes the file, where a secret may have slipped in.
+    complaint: fault.message.split(':')[0] ?? '',
+  }));
+  if (faults.length === 0) {
+    try {
+      return { document, lines, values: document.toJS({ maxAliasCount: ALIASES_MAX }) };
+    } catch {
+      // The parser leaves it to this step to resolve aliases, and says no more than that it failed.
+      faults.push({ line: 1, complaint: 'an alias (*name) has no anchor (&name) before it, or there are too many' });
+    }
+  }
+  // One fault makes the parser stumble over the rest of its line.
+  const first = faults.filter(({ line }, index) => faults.findIndex((fault) => fault.line === line) === index);
+  throw new RowsyncError('config', 'config.invalid', {
+    message: [`${file} is not valid YAML:`, ...first.map((it) => `line ${it.line}: ${it.complaint}`)].join('\n  '),
+    hint: 'Check the indentation and the quotes around these lines; a text with : or # or * in it needs quotes.',
+  });
+}
+
+/** A key that JavaScript objects give a meaning of their own would be dropped without a word. */
+function keyProblems(values: unknown, path: Problem['path']): readonly Problem[] {
+  if (typeof values !== 'object' || values === null) return [];
+  return Object.entries(values).flatMap(([key, value]): readonly Problem[] => {
+    const complaint = 'cannot be used as a key; for a table of this name, write a pattern such as __proto*';
+    return key === '__proto__'
+      ? [{ path: [...path, key], complaint, showValue: false }]
+      : keyProblems(value, [...path, Array.isArray(values) ? Number(key) : key]);
+  });
+}
+
+function originSection(values: unknown): Readonly<Record<string, unknown>> {
+  if (typeof values !== 'object' || values === null || !('origin' in values)) return {};
+  const { origin } = values;
+  return typeof origin === 'object' && origin !== null ? { ...origin } : {};
+}
+
+function configFromOptions(file: string, options: Options, credentials: Credentials | null): Config {
+  return {
+    file,
+    origin: { url: new URL(options.origin.url).origin, database: options.origin.database, credentials },
+    replica: { path: resolve(dirname(file), options.replica.path) },
+    tables: tableRules(options.tables),
+    limits: options.limits,
+    safety: options.safety,
+  };
+}
+
+/** Hosts whose traffic does not leave the machine. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+function addressWarnings({ origin }: Config): readonly string[] {
+  const { protocol, hostname } = new URL(origin.url);
+  return protocol === 'http:' && !LOOPBACK.test(hostname)
+    ? ['origin.url: http sends the credentials and every row unencrypted; use https']
+    : [];
+}

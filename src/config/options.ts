@@ -1,0 +1,222 @@
+/**
+ * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. From this schema
+ * come the validation and its messages (problems.ts), the type `Options`, and the JSON Schema in config/.
+ *
+ * An option stands here only if something reads it: one that is accepted and ignored would be a promise not kept.
+ * Pure.
+ */
+import { z } from 'zod';
+
+/** A mapping in which every key is declared; an unknown one is a problem of its own that names the known ones. */
+function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string): z.ZodObject<Shape, z.core.$strict> {
+  return z
+    .strictObject(shape, {
+      error: (issue) =>
+        issue.code === 'unrecognized_keys'
+          ? `is not an option; here stand: ${Object.keys(shape).join(', ')}`
+          : 'must be a mapping of options',
+    })
+    .meta({ description: doc });
+}
+
+interface NumberOption {
+  readonly from: number;
+  readonly to: number;
+  readonly default: number;
+  readonly unit: string;
+  readonly doc: string;
+}
+
+function wholeNumber(option: NumberOption) {
+  const error = `must be a whole number from ${option.from} to ${option.to}`;
+  return z
+    .int({ error })
+    .min(option.from, { error })
+    .max(option.to, { error })
+    .default(option.default)
+    .meta({ description: `${option.doc} Unit: ${option.unit}.` });
+}
+
+function decimalNumber(option: NumberOption) {
+  const error = `must be a number from ${option.from} to ${option.to}`;
+  return z
+    .number({ error })
+    .min(option.from, { error })
+    .max(option.to, { error })
+    .default(option.default)
+    .meta({ description: `${option.doc} Unit: ${option.unit}.` });
+}
+
+function text(option: { readonly pattern: RegExp; readonly mustBe: string; readonly doc: string }) {
+  return z
+    .string({ error: option.mustBe })
+    .regex(option.pattern, { error: option.mustBe })
+    .meta({ description: option.doc });
+}
+
+/** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
+const PRINTABLE = /^(?!\s*$)[^\p{Cc}]+$/u;
+
+/** What stands for a secret in the file: one environment variable and nothing else. */
+export const SECRET_REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
+
+const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
+const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';
+
+const origin = section(
+  {
+    url: text({
+      pattern: /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u,
+      mustBe: URL_MUST_BE,
+      doc: 'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
+    }).refine((url) => URL.canParse(url), { error: URL_MUST_BE }),
+    database: z
+      .union([z.string().regex(/^\d{1,20}(?:-\d{1,20})?$/, { error: DATABASE_MUST_BE }), z.int().min(1)], {
+        error: DATABASE_MUST_BE,
+      })
+      .transform(String)
+      .meta({ description: 'The number of the database, as it stands in the address of its pages behind /db/.' }),
+    tokenFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the token',
+      doc: 'A file that holds an API token (recommended). Nobody but the user who runs rowsync should be able to read it.',
+    }).optional(),
+    token: text({
+      pattern: SECRET_REFERENCE,
+      mustBe: 'must name an environment variable, as ${ROWSYNC_TOKEN}; a token itself belongs in a file (tokenFile)',
+      doc: 'An API token in an environment variable, written as ${NAME}.',
+    }).optional(),
+    user: text({
+      pattern: /^[^\p{Cc}:]+$/u,
+      mustBe: 'must be a user name (an e-mail address) without a colon',
+      doc: 'The user name to log in with where no token is used; needs passwordFile or password.',
+    }).optional(),
+    passwordFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the password',
+      doc: 'A file that holds the password of the user.',
+    }).optional(),
+    password: text({
+      pattern: SECRET_REFERENCE,
+      mustBe:
+        'must name an environment variable, as ${ROWSYNC_PASSWORD}; a password itself belongs in a file (passwordFile)',
+      doc: 'The password of the user in an environment variable, written as ${NAME}.',
+    }).optional(),
+  },
+  'The hosted database, and how to log in: tokenFile, or token, or user with passwordFile or password.',
+);
+
+const replica = section(
+  {
+    path: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of the SQLite file',
+      doc: 'The SQLite file to keep. Its folder must exist; the file is made by the first pull.',
+    }),
+  },
+  'The local copy.',
+);
+
+const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
+
+const tableOptions = section(
+  {
+    sort: z
+      .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
+      .min(1, { error: SORT_MUST_BE })
+      .max(10, { error: SORT_MUST_BE })
+      .refine((columns) => new Set(columns).size === columns.length, { error: SORT_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'The columns to read the table in order of. By default the time of creation and the key, where the table has ' +
+          'them. Set it where another order is cheaper to follow: best is one in which new rows come last.',
+      }),
+  },
+  'How to treat the tables that the pattern matches.',
+);
+
+const tables = z
+  .record(
+    z.string().min(1),
+    z.union([tableOptions, z.literal(false)], {
+      error: 'must be a mapping of options: {} for the defaults, or false to leave the table alone',
+    }),
+    { error: 'must be a mapping from table names or patterns to options, such as { "*": {} }' },
+  )
+  .default({ '*': {} })
+  .meta({
+    description:
+      'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * stands for any text; ' +
+      'the most specific one decides alone. false leaves a table alone, as does matching nothing.',
+  });
+
+const limits = section(
+  {
+    concurrency: wholeNumber({
+      from: 1,
+      to: 10,
+      default: 4,
+      unit: 'requests',
+      doc: 'How many requests may be under way at the same time; the hosted service refuses more than 10.',
+    }),
+    requestsPerSecond: decimalNumber({
+      from: 0,
+      to: 1000,
+      default: 0,
+      unit: 'requests per second; 0 means as fast as the origin answers',
+      doc: 'How many requests may be sent in a second.',
+    }),
+    pageRows: wholeNumber({
+      from: 2,
+      to: 500,
+      default: 500,
+      unit: 'rows',
+      doc: 'How many rows to ask for in one request. Smaller pages cost more requests, but less is read again after a change.',
+    }),
+  },
+  'How hard to lean on the origin.',
+);
+
+const safety = section(
+  {
+    maxDeletePercent: decimalNumber({
+      from: 0,
+      to: 100,
+      default: 50,
+      unit: 'percent of the rows of a table',
+      doc: 'A pull that would delete more than this share of a table here holds the deletes until it is run with --confirm.',
+    }),
+  },
+  'When to stop and ask a person.',
+);
+
+/** The whole configuration file. */
+export const optionsSchema = section(
+  { origin, replica, tables, limits: limits.prefault({}), safety: safety.prefault({}) },
+  'Configuration of rowsync.',
+);
+
+/** The options as they stand in the file, with the defaults filled in and before paths and secrets are resolved. */
+export type Options = z.output<typeof optionsSchema>;
+
+/** The options of one table pattern; false leaves the tables alone. */
+export type TableOptions = Options['tables'][string];
+
+/** Added to a pattern, it lets texts with a variable pass. */
+const OR_VARIABLE = '|\\$\\{';
+
+/** The JSON Schema that editors complete and check the file with; committed as config/rowsync.schema.json. */
+export function optionsJsonSchema(): unknown {
+  const schema = z.toJSONSchema(optionsSchema, {
+    io: 'input',
+    target: 'draft-2020-12',
+    override: ({ jsonSchema }) => {
+      // Editors see the file before the variables of the environment are put in, so these have to pass.
+      const { pattern } = jsonSchema;
+      if (pattern === undefined || pattern === SECRET_REFERENCE.source || pattern.endsWith(OR_VARIABLE)) return;
+      jsonSchema.pattern = `${pattern}${OR_VARIABLE}`;
+    },
+  });
+  return { $schema: schema.$schema, title: 'rowsync configuration', ...schema };
+}

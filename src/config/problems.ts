@@ -1,0 +1,128 @@
+/**
+ * Problems of a configuration, as the operator reads them: where (line, path), what must stand there, and what does.
+ *
+ * Input: the parsed YAML document, the values of the file, zod's issues. Output: problems with stable wording. A value is
+ * shown as it stands in the file, before any environment variable is put in, and never where it could be a secret. Pure.
+ */
+import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
+import type { z } from 'zod';
+
+/** Where an option stands: keys and list indexes from the top of the file. */
+export type OptionPath = readonly (string | number)[];
+
+/** One thing that is wrong. */
+export interface Problem {
+  readonly path: OptionPath;
+  /** What must stand there, or what is wrong; continues a sentence that begins with the path. */
+  readonly complaint: string;
+  /** Whether the value is shown; it is not where the complaint says it all. */
+  readonly showValue: boolean;
+}
+
+/** Problems shown in one message; the rest is counted. A screenful, and a bound on what a broken file can print. */
+const PROBLEMS_MAX = 50;
+
+/** Characters of a value shown. */
+const VALUE_CHARS_MAX = 60;
+
+/** Options whose value is never shown, whatever is wrong with it. */
+const SECRET_KEY = /token|password|secret|credential/i;
+
+/** The problems that validation found, each key that is not an option as one of its own. */
+export function problemsFromIssues(issues: readonly z.core.$ZodIssue[]): readonly Problem[] {
+  return issues.flatMap((issue) => problemsFromIssue(issue, []));
+}
+
+function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonly Problem[] {
+  const path = [...parent, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: [...path, key], complaint: issue.message, showValue: false }));
+  }
+  if (issue.code === 'invalid_union') {
+    // The alternative that got as far as looking into the value is the one that was meant.
+    const meant = issue.errors.find((inner) =>
+      inner.some((it) => it.path.length > 0 || it.code === 'unrecognized_keys'),
+    );
+    if (meant !== undefined) return meant.flatMap((it) => problemsFromIssue(it, path));
+  }
+  return [{ path, complaint: issue.message, showValue: true }];
+}
+
+/** The lines of an error message, one per problem, in the order in which they stand in the file. */
+export function describeProblems(
+  problems: readonly Problem[],
+  file: { readonly values: unknown; readonly document: Document; readonly lines: LineCounter },
+): readonly string[] {
+  const placed = problems
+    .map((problem) => ({ problem, offset: offsetOfPath(file.document, problem.path) }))
+    .toSorted((a, b) => a.offset - b.offset);
+  const sentences = placed.map(({ problem, offset }) => {
+    const where = `${offset < 0 ? '' : `line ${file.lines.linePos(offset).line}, `}${textFromPath(problem.path)}`;
+    return `${where} ${describe(problem, file.values)}`;
+  });
+  const unique = [...new Set(sentences)];
+  const rest = unique.length - PROBLEMS_MAX;
+  return rest > 0 ? [...unique.slice(0, PROBLEMS_MAX), `and ${rest} more`] : unique;
+}
+
+function describe(problem: Problem, values: unknown): string {
+  const value = valueAt(values, problem.path);
+  if (!problem.showValue) return problem.complaint;
+  if (value === undefined) return `is missing: it ${problem.complaint}`;
+  return `${problem.complaint}; it is ${textFromValue(problem.path, value)}`;
+}
+
+/** `tables.Order Details.sort[0]`; a key that would be misread is quoted. */
+function textFromPath(path: OptionPath): string {
+  if (path.length === 0) return 'the file';
+  return path
+    .map((key) =>
+      typeof key === 'number' ? `[${key}]` : /^[^.[\]"\p{Cc}]+$/u.test(key) ? `.${key}` : `.${JSON.stringify(key)}`,
+    )
+    .join('')
+    .replace(/^\./, '');
+}
+
+function textFromValue(path: OptionPath, value: unknown): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  if (path.some((key) => typeof key === 'string' && SECRET_KEY.test(key))) return 'not shown, since it may be a secret';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return `a ${typeof value}`;
+  // An address can carry a password before its @.
+  const text = value.replace(/\/\/[^/@]*@/, '//…@');
+  return JSON.stringify(text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX)}…` : text);
+}
+
+function valueAt(values: unknown, path: OptionPath): unknown {
+  let value = values;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = Object.entries(value).find(([name]) => name === String(key))?.[1];
+  }
+  return value;
+}
+
+/** Where the key at a path stands, or the deepest part of the path that exists; -1 where nothing of it does. */
+function offsetOfPath(document: Document, path: OptionPath): number {
+  let node: unknown = document.contents;
+  let offset = -1;
+  for (const key of path) {
+    const found: { at: Node; next: unknown } | undefined = child(node, key);
+    if (found === undefined) break;
+    offset = found.at.range?.[0] ?? offset;
+    node = found.next;
+  }
+  return offset;
+}
+
+function child(node: unknown, key: string | number): { at: Node; next: unknown } | undefined {
+  if (isSeq<Node>(node)) {
+    const item = node.items[Number(key)];
+    return item === undefined ? undefined : { at: item, next: item };
+  }
+  if (!isMap<Node>(node)) return undefined;
+  const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
+  return pair === undefined ? undefined : { at: pair.key, next: pair.value };
+}

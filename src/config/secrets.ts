@@ -1,0 +1,181 @@
+/**
+ * Values that do not stand in the configuration file: environment variables written as `${NAME}`, and secrets read from
+ * files. The only place that reads the environment and secret files.
+ *
+ * systemd hands credentials over as files of a folder, so `tokenFile: ${CREDENTIALS_DIRECTORY}/token` is all it takes.
+ * Invariant: no secret, and nothing that could be one, gets into a problem or a warning (I16).
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+
+import type { Credentials } from '../origin/client.ts';
+import { SECRET_REFERENCE } from './options.ts';
+import type { OptionPath, Problem } from './problems.ts';
+
+/** The environment variables of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment that rowsync was started in. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+/** Bytes of a secret file; a token has 32 characters, and reading a huge or endless file by mistake must not hang. */
+const SECRET_BYTES_MAX = 16 * 1024;
+
+/** Bits of a mode that let others than the owner read, write or list a file. */
+const OTHERS_MODE = 0o077;
+
+const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
+
+/**
+ * Puts environment variables in the place of `${NAME}` in every text of the file; `$${` stands for a plain `${`. Keys are
+ * left as they are. A variable that is not set is a problem.
+ */
+export function expandVariables(values: unknown, environment: Environment): { values: unknown; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const expandText = (text: string, path: OptionPath): string =>
+    text.replace(VARIABLE, (whole, escaped: string | undefined, name: string) => {
+      if (escaped !== undefined) return whole.slice(1);
+      const value = environment[name];
+      if (value !== undefined && value !== '') return value;
+      problems.push({ path, complaint: `needs the environment variable ${name}, which is not set`, showValue: false });
+      return whole;
+    });
+  const expand = (value: unknown, path: OptionPath): unknown => {
+    if (typeof value === 'string') return expandText(value, path);
+    if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index]));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => {
+        const itemPath = [...path, key];
+        // A secret is put in by readCredentials, so that it stands nowhere else.
+        return [key, isSecretReference(itemPath) ? item : expand(item, itemPath)];
+      }),
+    );
+  };
+  return { values: expand(values, []), problems };
+}
+
+function isSecretReference(path: OptionPath): boolean {
+  return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
+}
+
+/** What came of looking for the credentials; `credentials` is null exactly if there are problems. */
+export interface CredentialsResult {
+  readonly credentials: Credentials | null;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads the credentials that the `origin` section names. Takes the section before validation, so that a missing secret is
+ * reported together with every other problem; whatever validation complains of itself is passed over here.
+ */
+export function readCredentials(
+  section: Readonly<Record<string, unknown>>,
+  surroundings: { readonly folder: string; readonly environment: Environment },
+): CredentialsResult {
+  const problems: Problem[] = [];
+  const warnings: string[] = [];
+  const given = ['tokenFile', 'token', 'user', 'passwordFile', 'password'].filter((key) => section[key] !== undefined);
+  const complain = (key: string | null, complaint: string): CredentialsResult => {
+    problems.push({ path: key === null ? ['origin'] : ['origin', key], complaint, showValue: false });
+    return { credentials: null, problems, warnings };
+  };
+  const read = (key: string): string | null => {
+    const found = readSecret(key, section[key], surroundings);
+    warnings.push(...found.warnings);
+    if ('complaint' in found) problems.push({ path: ['origin', key], complaint: found.complaint, showValue: false });
+    return 'secret' in found ? found.secret : null;
+  };
+
+  const [first] = given;
+  if (first === undefined) {
+    return complain(
+      null,
+      'needs a way to log in: tokenFile (recommended), token, or user with passwordFile or password',
+    );
+  }
+  if (first === 'tokenFile' || first === 'token') {
+    const second = given[1];
+    if (second !== undefined) return complain(second, `stands beside ${first}: keep one way to log in`);
+    const token = read(first);
+    return { credentials: token === null ? null : { kind: 'bearer', token }, problems, warnings };
+  }
+  if (first !== 'user') return complain(first, 'needs user beside it');
+  const [, passwordKey, third] = given;
+  if (passwordKey === undefined) return complain('user', 'needs passwordFile or password beside it');
+  if (third !== undefined) return complain(third, `stands beside ${passwordKey}: keep one of them`);
+  const password = read(passwordKey);
+  const user = section['user'];
+  const credentials: Credentials | null =
+    password === null || typeof user !== 'string' ? null : { kind: 'basic', user, password };
+  return { credentials, problems, warnings };
+}
+
+type SecretResult = ({ readonly secret: string } | { readonly complaint: string } | object) & {
+  readonly warnings: readonly string[];
+};
+
+function readSecret(
+  key: string,
+  value: unknown,
+  { folder, environment }: { readonly folder: string; readonly environment: Environment },
+): SecretResult {
+  if (typeof value !== 'string' || value.trim() === '') return { warnings: [] };
+  if (key.endsWith('File')) return readSecretFile(key, resolve(folder, value), environment);
+  if (!SECRET_REFERENCE.test(value)) return { warnings: [] };
+  const name = value.slice(2, -1);
+  return checkSecret(key, environment[name] ?? '', `the environment variable ${name}`, []);
+}
+
+function readSecretFile(key: string, path: string, environment: Environment): SecretResult {
+  // Somebody who writes the token itself where its file belongs must not find it in a log.
+  const shown = /^[0-9a-f]{32}$/i.test(path.slice(path.lastIndexOf('/') + 1)) ? 'that looks like a token itself' : path;
+  let text: string;
+  let mode: number;
+  try {
+    const stat = statSync(path);
+    if (!stat.isFile()) return { complaint: `names ${shown}, which is not a file`, warnings: [] };
+    if (stat.size > SECRET_BYTES_MAX)
+      return { complaint: `names ${shown}, which is too large for a secret`, warnings: [] };
+    mode = stat.mode;
+    text = readFileSync(path, 'utf8');
+  } catch (thrown) {
+    return { complaint: `names a file ${shown} that cannot be read (${systemCode(thrown)})`, warnings: [] };
+  }
+  const isOpen = (mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, environment);
+  const warnings = isOpen
+    ? [
+        `origin.${key}: others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`,
+      ]
+    : [];
+  return checkSecret(key, text, shown, warnings);
+}
+
+/** systemd guards its credentials with an access list that the plain mode bits do not show. */
+function isSystemdCredential(path: string, environment: Environment): boolean {
+  const folder = environment['CREDENTIALS_DIRECTORY'];
+  if (folder === undefined || folder === '') return false;
+  const below = relative(folder, path);
+  return below !== '' && !below.startsWith('..') && !isAbsolute(below) && join(folder, below) === path;
+}
+
+function checkSecret(key: string, text: string, source: string, warnings: readonly string[]): SecretResult {
+  const isToken = key.startsWith('token');
+  // Editors end a file with a line break and some begin it with a byte order mark; neither is part of the secret.
+  const line = text.replace(/^\uFEFF/, '').replace(/(?:\r?\n)+$/, '');
+  const secret = isToken ? line.trim() : line;
+  if (secret === '') return { complaint: `finds no secret in ${source}: it is empty`, warnings };
+  if (isToken && !/^[\x21-\x7e]+$/.test(secret)) {
+    return { complaint: `finds no token in ${source}: a token is one word of plain characters`, warnings };
+  }
+  if (/\p{Cc}/u.test(secret)) return { complaint: `finds more than one line in ${source}`, warnings };
+  return { secret, warnings };
+}
+
+/** The system's code of a failed file operation, such as ENOENT or EACCES. */
+export function systemCode(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : String(thrown);
+}

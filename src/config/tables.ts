@@ -1,0 +1,57 @@
+/**
+ * Which options apply to a table: matches its name against the patterns of the configuration.
+ *
+ * The most specific pattern that matches decides alone; options of several patterns are never mixed, so that one line of
+ * the file tells all there is to know of a table. Pure.
+ */
+import type { TableOptions } from './options.ts';
+
+/** The patterns of `tables` in the order in which they are tried. */
+export interface TableRules {
+  /** The pattern that decides on a table and its options; null where none matches, or the matching one says false. */
+  find(tableName: string): TableRule | null;
+  /** Every pattern of the configuration, the most specific first. */
+  readonly patterns: readonly string[];
+  /** Whether a pattern matches a table's name, regardless of the others. */
+  matches(pattern: string, tableName: string): boolean;
+}
+
+/** The options that apply to one table. */
+export interface TableRule {
+  readonly pattern: string;
+  readonly options: Exclude<TableOptions, false>;
+}
+
+/**
+ * Orders the patterns: a name without `*` before any pattern, then by the number of literal characters, then by fewer
+ * stars, then as written.
+ */
+export function tableRules(tables: Readonly<Record<string, TableOptions>>): TableRules {
+  const rules = Object.entries(tables)
+    .map(([pattern, options]) => ({ pattern, options, expression: expressionFromPattern(pattern) }))
+    .toSorted((a, b) => comparePatterns(a.pattern, b.pattern));
+  return {
+    patterns: rules.map((rule) => rule.pattern),
+    find: (tableName) => {
+      const rule =
+        rules.find(({ pattern }) => pattern === tableName) ??
+        rules.find(({ expression }) => expression.test(tableName));
+      return rule === undefined || rule.options === false ? null : { pattern: rule.pattern, options: rule.options };
+    },
+    matches: (pattern, tableName) => pattern === tableName || expressionFromPattern(pattern).test(tableName),
+  };
+}
+
+function expressionFromPattern(pattern: string): RegExp {
+  // Adjacent stars mean the same as one; left in, they would make matching exponential.
+  const parts = pattern.split(/\*+/).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 'su');
+}
+
+function comparePatterns(a: string, b: string): number {
+  const starCount = (pattern: string): number => pattern.split('*').length - 1;
+  const literalCount = (pattern: string): number => pattern.length - starCount(pattern);
+  const isName = (pattern: string): boolean => starCount(pattern) === 0;
+  if (isName(a) !== isName(b)) return isName(a) ? -1 : 1;
+  return literalCount(b) - literalCount(a) || starCount(a) - starCount(b);
+}

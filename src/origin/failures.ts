@@ -1,0 +1,291 @@
+/**
+ * What a failed request means: each fault of the wire, each status and each unreadable body becomes one `RowsyncError` with a
+ * stable code, what was attempted, what came back and what the operator does next, plus whether it may pass by itself.
+ *
+ * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
+ * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
+ */
+import { RowsyncError, type ErrorCode, type ErrorKind } from '../base/errors.ts';
+import { mediaType } from '../wire/headers.ts';
+import type { ErrorDescriptor } from '../wire/json.ts';
+import type { WireFault } from './transport.ts';
+
+/** A failure and what it says about another attempt. */
+export interface Failure {
+  readonly kind: 'failed';
+  readonly error: RowsyncError;
+  /** Whether the same request may succeed a little later. */
+  readonly isTransient: boolean;
+}
+
+/** What was attempted. */
+export interface Attempted {
+  /** Method and table, for example `select of "Customer"`. */
+  readonly what: string;
+  /** Host and port of the origin. */
+  readonly host: string;
+  /** Removes secrets from words that came from outside. */
+  readonly scrub: (text: string) => string;
+}
+
+/** An answer with a status other than the method's own. */
+export interface OddAnswer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly location: string | undefined;
+  readonly retryAfterMs: number | null;
+  readonly descriptor: ErrorDescriptor | undefined;
+}
+
+/** Statuses that pass by themselves (RFC 6585, RFC 9110); a 4xx other than 429 gives the same answer again. */
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+/** The origin's words in a message, at most; its longest known sentence has about 100 characters. */
+const WORDS_CHARS_MAX = 300;
+
+const HINT_URL = 'Check origin.url and origin.database: they must name the host and the database of a Records API.';
+const HINT_PROXY = 'Something between here and the origin answered in its place (a proxy, a login page, a firewall).';
+const HINT_LATER = 'The origin or the network is in trouble; the next run continues where this one stopped.';
+const HINT_TOKEN =
+  'Check the token (origin.tokenFile), or origin.user and its password: a token works for one database only.';
+
+/** The meaning of a request without a complete answer. */
+export function faultFailure(attempted: Attempted, fault: WireFault): Failure {
+  switch (fault.reason) {
+    case 'stopped':
+      return stoppedFailure(attempted);
+    case 'deadline':
+      return failure(attempted, 'originDown', 'origin.timeout', true, {
+        came: `no complete answer from ${attempted.host} within the time allowed (${fault.receivedBytes} bytes had come)`,
+        hint: HINT_LATER,
+      });
+    case 'tooLarge':
+      return tooLargeFailure(attempted);
+    case 'failed':
+      return causeFailure(attempted, fault);
+    default:
+      return fault.reason satisfies never;
+  }
+}
+
+/** The meaning of a request that nobody waits for any more. */
+export function stoppedFailure(attempted: Attempted): Failure {
+  return failure(attempted, 'originDown', 'origin.stopped', false, {
+    came: 'abandoned because rowsync was asked to stop',
+    hint: 'Run the command again; it continues where this one stopped.',
+  });
+}
+
+/** The meaning of a body above the bound, compressed or not. */
+export function tooLargeFailure(attempted: Attempted): Failure {
+  return failure(attempted, 'wireFormat', 'origin.tooLarge', false, {
+    came: `the answer of ${attempted.host} is larger than the bound`,
+    hint: 'Ask for fewer rows at a time (limits.pageRows); if the rows are not that large, this is not the Records API.',
+  });
+}
+
+/** The meaning of an answer that no Records API gives. */
+export function notApiFailure(attempted: Attempted, came: string): Failure {
+  return failure(attempted, 'wireFormat', 'origin.notApi', false, {
+    came: `${attempted.host} answered ${came}`,
+    hint: `${HINT_PROXY} ${HINT_URL}`,
+  });
+}
+
+/** The meaning of a body that broke on its way. */
+export function damagedFailure(attempted: Attempted, came: string): Failure {
+  return failure(attempted, 'wireFormat', 'origin.truncated', true, { came, hint: HINT_LATER });
+}
+
+/** The meaning of JSON that is not what the method returns, in the origin's words where it has any. */
+export function unexpectedFailure(attempted: Attempted, came: string): Failure {
+  return failure(attempted, 'wireFormat', 'origin.unexpected', false, { came: attempted.scrub(came), hint: HINT_URL });
+}
+
+/** The meaning of a status other than 200, or of a 304 that nobody asked for. */
+export function statusFailure(attempted: Attempted, answer: OddAnswer): Failure {
+  const { status } = answer;
+  const came = cameText(attempted, answer);
+  if (status === 304) {
+    return unexpectedFailure(attempted, '304 (not modified) came although no ETag was sent');
+  }
+  if (status < 300) return unexpectedFailure(attempted, `${came}, where 200 was expected`);
+  if (status < 400) return redirectFailure(attempted, answer);
+  if (status === 401) {
+    return failure(attempted, 'auth', 'origin.unauthorized', false, {
+      came,
+      hint: `The origin saw no credentials. ${HINT_TOKEN} A proxy may also have removed the Authorization header.`,
+    });
+  }
+  if (status === 429 || status >= 500) {
+    const waitText = answer.retryAfterMs === null ? '' : `; it asks to wait ${Math.ceil(answer.retryAfterMs / 1000)} s`;
+    return failure(attempted, 'originDown', 'origin.busy', TRANSIENT_STATUSES.has(status), {
+      came: came + waitText,
+      hint: status === 429 ? 'Lower limits.concurrency or set limits.requestsPerSecond.' : HINT_LATER,
+    });
+  }
+  // Every 4xx of the API but 401 and 413 carries a descriptor (origin facts 4.1): a page without one is another server's.
+  if (answer.descriptor === undefined && /html|text\/plain/.test(mediaType(answer.contentType))) {
+    return notApiFailure(attempted, `${status} with ${mediaType(answer.contentType)}`);
+  }
+  return status === 403 ? forbiddenFailure(attempted, answer, came) : refusedFailure(attempted, answer, came);
+}
+
+/** 403 means wrong credentials, or a table, column or view that this user may not see (origin facts 4.1 and 4.2). */
+function forbiddenFailure(attempted: Attempted, { descriptor }: OddAnswer, came: string): Failure {
+  const code = descriptor?.code ?? 0;
+  const isAboutCredentials = (code >= 1_000 && code <= 1_999) || (code === 0 && (descriptor?.source ?? null) === null);
+  return failure(attempted, isAboutCredentials ? 'auth' : 'originRefused', 'origin.forbidden', false, {
+    came,
+    hint: isAboutCredentials ? HINT_TOKEN : 'Give the user of the token the right to it, or leave it out under tables.',
+  });
+}
+
+function refusedFailure(attempted: Attempted, { status }: OddAnswer, came: string): Failure {
+  const hint =
+    status === 404 || status === 405
+      ? HINT_URL
+      : status === 414
+        ? 'The table has too many or too long column names for one query string; leave columns out under tables.'
+        : 'The table may have changed at the origin; the next run reads its description again.';
+  return failure(attempted, 'originRefused', 'origin.refused', false, { came, hint });
+}
+
+function redirectFailure(attempted: Attempted, { status, location }: OddAnswer): Failure {
+  // Only the host of the target: the rest of it may repeat a token.
+  const target = URL.parse(location ?? '', `http://${attempted.host}`)?.host;
+  const isElsewhere = target !== undefined && target !== attempted.host;
+  return failure(attempted, 'originRefused', 'origin.redirect', false, {
+    came: `the origin answered ${status}, a redirect to ${isElsewhere ? attempted.scrub(target) : 'another address of itself'}`,
+    hint: `Redirects are never followed, so that credentials stay with one host. ${HINT_URL}`,
+  });
+}
+
+/** Status and the origin's words, or the media type that came instead. */
+function cameText({ scrub }: Attempted, { status, descriptor, contentType }: OddAnswer): string {
+  if (descriptor === undefined) {
+    const type = mediaType(contentType);
+    return `the origin answered ${status} ${type === '' ? 'without a body' : `with ${scrub(type)}`}`;
+  }
+  return `the origin answered ${status}${descriptorText(scrub, descriptor)}`;
+}
+
+/** Code, place and words of a descriptor, as the end of a sentence. */
+export function descriptorText(scrub: (text: string) => string, descriptor: ErrorDescriptor): string {
+  const code = descriptor.code === null || descriptor.code === 0 ? '' : ` (code ${descriptor.code})`;
+  const source = descriptor.source === null ? '' : `, at "${words(scrub, descriptor.source)}"`;
+  return `${code}${source}: ${words(scrub, descriptor.message)}`;
+}
+
+/** Words from outside, fit for one line of a terminal. */
+function words(scrub: (text: string) => string, text: string): string {
+  // Scrubbed first: a secret cut in two would not be recognized.
+  const line = scrub(text)
+    .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim();
+  return line.length > WORDS_CHARS_MAX ? `${line.slice(0, WORDS_CHARS_MAX)}…` : line;
+}
+
+/** Codes that OpenSSL and Node give for a certificate or a handshake. */
+const TLS_CODE =
+  /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|INVALID_|ERROR_IN_|PATH_LENGTH_)/;
+
+function causeFailure(attempted: Attempted, fault: WireFault): Failure {
+  const { host } = attempted;
+  const code = causeCode(fault.cause);
+  const cause = fault.cause;
+  const say = (
+    errorCode: ErrorCode,
+    isTransient: boolean,
+    text: { came: string; hint: string; kind?: ErrorKind },
+  ): Failure => failure(attempted, text.kind ?? 'originDown', errorCode, isTransient, { ...text, cause });
+
+  if (TLS_CODE.test(code)) {
+    const came = `the TLS handshake with ${host} failed (${code})`;
+    return say('origin.tls', false, { kind: 'originRefused', came, hint: tlsHint(code, host) });
+  }
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    const came = `${host} did not ${fault.isAnswered ? 'finish its answer' : 'answer'} in time`;
+    return say('origin.timeout', true, { came, hint: HINT_LATER });
+  }
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return stoppedFailure(attempted);
+  // Neither keeps its cause: the parser's error carries the bytes that it choked on (I16).
+  if (fault.isAnswered || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return damagedFailure(attempted, `the answer broke off after ${fault.receivedBytes} bytes (${code})`);
+  }
+  if (code === PARSER_ERROR || code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return notApiFailure(attempted, `with something that is not HTTP (${code})`);
+  }
+  if (code === 'ENOTFOUND') {
+    return say('origin.unreachable', false, {
+      came: `no address is known for the host ${host}`,
+      hint: `Check the spelling of origin.url and this machine's DNS (try: getent hosts ${host.replace(/:\d+$/, '')}).`,
+    });
+  }
+  const came = `no connection to ${host} (${connectionText(code)})`;
+  return say('origin.unreachable', true, { came, hint: `Check that ${host} is right and can be reached from here.` });
+}
+
+function connectionText(code: string): string {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'refused: nothing listens there';
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'UND_ERR_SOCKET':
+      return 'closed by the other side';
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+      return 'no reply in time';
+    case 'EAI_AGAIN':
+      return 'its name cannot be looked up now';
+    default:
+      return code;
+  }
+}
+
+function tlsHint(code: string, host: string): string {
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return `Check the clock of this machine; if it is right, the operator of ${host} must renew the certificate.`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `The certificate is for another name than ${host}; check origin.url.`;
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+    case 'EPROTO':
+      return `What answers at ${host} does not speak TLS; check the port (a sandbox is reached by http://).`;
+    default:
+      return (
+        `The certificate of ${host} is not signed by an authority that this machine trusts. If it is your own authority, ` +
+        'start rowsync with NODE_EXTRA_CA_CERTS set to its certificate file.'
+      );
+  }
+}
+
+/** undici's name for bytes that are no HTTP; it gives them no code. */
+const PARSER_ERROR = 'HTTPParserError';
+
+/** The first code on an error or behind it; with several addresses, Node wraps one error for each. */
+function causeCode(cause: unknown): string {
+  let at = cause;
+  // Two levels are all that Node and undici build.
+  for (let depth = 0; depth < 3 && at instanceof Error; depth += 1) {
+    if (at.name === PARSER_ERROR) return PARSER_ERROR;
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    at = at instanceof AggregateError ? (at.errors as unknown[])[0] : at.cause;
+  }
+  return 'no code';
+}
+
+function failure(
+  { what }: Attempted,
+  kind: ErrorKind,
+  code: ErrorCode,
+  isTransient: boolean,
+  text: { readonly came: string; readonly hint: string; readonly cause?: Error | null },
+): Failure {
+  const cause = text.cause ?? undefined;
+  const error = new RowsyncError(kind, code, { message: `${what}: ${text.came}`, hint: text.hint, cause });
+  return { kind: 'failed', error, isTransient };
+}

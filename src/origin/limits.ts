@@ -1,0 +1,56 @@
+/**
+ * Every bound of the origin client in one place, with the reason for its size (I18). Tests pass smaller ones; nothing else
+ * should need to. Pure.
+ */
+
+/** How often and how long a failed request is tried again. */
+export interface RetryPolicy {
+  /** Attempts of one request, the first included. */
+  readonly attemptsMax: number;
+  /** The longest wait before the second attempt; doubles with each further one. */
+  readonly baseWaitMs: number;
+  /** The longest wait that we choose ourselves. */
+  readonly waitMsMax: number;
+  /** From the first attempt's start; no attempt starts after it. */
+  readonly totalMs: number;
+}
+
+/** What one request may take of time and memory, and how often it is tried. */
+export interface OriginLimits {
+  /** Until the connection stands, TLS included. */
+  readonly connectTimeoutMs: number;
+  /** From the sent request to the complete headers of the answer. */
+  readonly headersTimeoutMs: number;
+  /** Between two pieces of a body. */
+  readonly bodyGapTimeoutMs: number;
+  /** From the moment a request leaves the queue to the last byte of its answer. */
+  readonly deadlineMs: number;
+  /** Bytes of a body as they come over the wire. */
+  readonly wireBytesMax: number;
+  /** Bytes of a body once it is decompressed. */
+  readonly decodedBytesMax: number;
+  readonly retry: RetryPolicy;
+}
+
+/** The bounds in use unless a test says otherwise. */
+export const ORIGIN_LIMITS: OriginLimits = {
+  // A handshake across the world takes under a second; ten cover a lost packet or two.
+  connectTimeoutMs: 10_000,
+  // The service is known to think for most of a minute at busy hours (origin facts 4.3).
+  headersTimeoutMs: 55_000,
+  bodyGapTimeoutMs: 20_000,
+  // The gap alone is no bound: a byte every few seconds would keep a request alive for days.
+  deadlineMs: 60_000,
+  // 500 rows, compressed or plain, are rarely more than 1 MiB.
+  wireBytesMax: 8 * 1_024 * 1_024,
+  // Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth.
+  decodedBytesMax: 64 * 1_024 * 1_024,
+  retry: {
+    // Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is reported soon.
+    attemptsMax: 6,
+    baseWaitMs: 500,
+    waitMsMax: 30_000,
+    // Shorter than the time between two scheduled cycles.
+    totalMs: 5 * 60_000,
+  },
+};

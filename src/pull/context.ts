@@ -1,0 +1,48 @@
+/**
+ * What every part of a pull is handed: the two sides, the clock, the log and the settings. Types only.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Origin, TableAddress } from '../origin/client.ts';
+import type { Selection } from '../reconcile/selection.ts';
+import type { Replica } from '../replica/database.ts';
+import type { RowTarget } from '../replica/rows.ts';
+import type { ColumnShape } from '../wire/schema.ts';
+import type { PullProgress } from './report.ts';
+
+/** Settings of a pull; units are in the names. */
+export interface PullSettings {
+  /** Rows per page, 2 to 500. */
+  readonly pageRows: number;
+  readonly maxDeletePercent: number;
+  /** Requests under way at a time, and pages in memory per table. */
+  readonly concurrency: number;
+  /** Options of a table by its origin name; null for a table that is left alone. */
+  readonly tableOptions: (name: string) => TableOptions | null;
+}
+
+/** What the configuration says of one table. */
+export interface TableOptions {
+  /** Columns to sort by instead of creation time; null for the default. */
+  readonly sort: readonly string[] | null;
+}
+
+/** The surroundings of a pull. */
+export interface PullContext {
+  readonly origin: Origin;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: PullSettings;
+  readonly onProgress?: ((event: PullProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A table that is ready to be swept: its shape here is the one that the origin describes. */
+export interface PreparedTable {
+  readonly address: TableAddress;
+  readonly target: RowTarget;
+  /** The columns that rows are read with, in the order of `target.columns`. */
+  readonly shapes: readonly ColumnShape[];
+  readonly selection: Selection;
+}

@@ -1,0 +1,294 @@
+/**
+ * One pull: who asks, which tables there are, then each table by itself: describe, shape, sweep, settle. A table that fails
+ * does not stop the others; an origin that is down or refuses the credentials does, because every further answer would
+ * be the same. The pull is recorded as a run.
+ */
+import { must } from '../base/assert.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import type { Answer } from '../origin/client.ts';
+import { isMassRemoval } from '../reconcile/guards.ts';
+import { judgeIdentity } from '../reconcile/identity.ts';
+import {
+  closeRun,
+  openRun,
+  readDatabaseDescriptor,
+  readIdentity,
+  readTable,
+  readTableDescriptor,
+  readTables,
+  storeDescriptor,
+  storeGone,
+  storeIdentity,
+  storeProblem,
+} from '../replica/ledger.ts';
+import { countUnreadable } from '../replica/pages.ts';
+import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+import { runAll } from './pool.ts';
+import { prepareTable } from './prepare.ts';
+import type { PullReport, TablePullReport } from './report.ts';
+import { settleSuspects } from './suspects.ts';
+import { finishSweep, sweepPages, type SweepCounts } from './sweep.ts';
+
+/** What the caller asks of one pull. */
+export interface PullOptions {
+  /** Names as at the origin or in the replica, case does not count; empty for all that the configuration matches. */
+  readonly tables: readonly string[];
+  /** A person has looked: guards let this pull through. */
+  readonly confirm: boolean;
+}
+
+/**
+ * Brings the replica up to date with the origin. Never throws for what happens to one table.
+ * @throws RowsyncError `usage.invalid` for a table name that nothing matches, and replica errors.
+ */
+export async function pull(context: PullContext, options: PullOptions): Promise<PullReport> {
+  const { clock, replica, origin } = context;
+  const startedMs = clock.monotonicMs();
+  const runId = await replica.write('Recording a run', (tx) => openRun(tx, 'pull', stampFromMs(clock.nowMs())));
+  const before = origin.counters();
+  const tables: TablePullReport[] = [];
+  let error: RowsyncError | null = null;
+  try {
+    error = await pullTables(context, options, tables);
+  } catch (thrown) {
+    error = asRowsyncError(thrown);
+  }
+  const after = origin.counters();
+  const report: PullReport = {
+    tables,
+    requestCount: after.requestCount - before.requestCount,
+    notModifiedCount: after.notModifiedCount - before.notModifiedCount,
+    receivedBytes: after.receivedBytes - before.receivedBytes,
+    durationMs: clock.monotonicMs() - startedMs,
+    error,
+  };
+  await recordRun(context, runId, report);
+  return report;
+}
+
+async function recordRun({ replica, clock }: PullContext, runId: number, report: PullReport): Promise<void> {
+  const sum = (count: (table: TablePullReport) => number): number =>
+    report.tables.reduce((total, table) => total + count(table), 0);
+  const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
+  const isHeld = report.tables.some(({ held }) => held !== null);
+  await replica.write('Recording a run', (tx) => {
+    closeRun(tx, runId, stampFromMs(clock.nowMs()), {
+      outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
+      tableCount: report.tables.length,
+      requestCount: report.requestCount,
+      notModifiedCount: report.notModifiedCount,
+      receivedBytes: report.receivedBytes,
+      insertedCount: sum(({ insertedCount }) => insertedCount),
+      updatedCount: sum(({ updatedCount }) => updatedCount),
+      deletedCount: sum(({ deletedCount }) => deletedCount),
+      error,
+    });
+  });
+}
+
+/** Pulls every wanted table into `reports`; returns the error of a guard over the whole schema, if one holds. */
+async function pullTables(
+  context: PullContext,
+  options: PullOptions,
+  reports: TablePullReport[],
+): Promise<RowsyncError | null> {
+  const database = await readDatabase(context);
+  const wanted = chooseTables(context, database, options.tables);
+  const schemaHold = await markGoneTables(context, database, options.confirm);
+  const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
+  context.onProgress?.({
+    kind: 'start',
+    tableCount: wanted.length,
+    expectedRowCount: expected.reduce((total, { rowCount }) => total + rowCount, 0),
+  });
+  let stop: RowsyncError | null = null;
+  await runAll(wanted, context.settings.concurrency, async (table) => {
+    const report = await pullTable(context, table, { confirm: options.confirm, stop });
+    if (report.error !== null && endsThePull(report.error)) stop ??= report.error;
+    reports.push(report);
+  });
+  return schemaHold;
+}
+
+/** Whether no further table can succeed after this error. */
+function endsThePull({ kind, code }: RowsyncError): boolean {
+  return (
+    code === 'origin.stopped' ||
+    code === 'replica.full' ||
+    kind === 'auth' ||
+    (kind === 'originDown' && code !== 'origin.moving')
+  );
+}
+
+/** Asks who is calling and what the database looks like, and settles whether what is stored can be trusted. */
+async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
+  const { origin, replica, signal, clock } = context;
+  const stored = readDatabaseDescriptor(replica);
+  const [user, first] = await Promise.all([
+    origin.user({ signal }),
+    origin.describeDatabase({ etag: stored?.etag, signal }),
+  ]);
+  const caller = contentOf(user, null);
+  const present = { url: origin.url, database: origin.database, userId: caller.id, role: caller.role };
+  const identity = readIdentity(replica);
+  const verdict = judgeIdentity(identity, present);
+  if (verdict === 'otherDatabase') {
+    throw new RowsyncError('replica', 'replica.otherDatabase', {
+      message: `${replica.path} holds database ${identity?.database ?? ''}, the configuration names ${origin.database}`,
+      hint: 'Nothing was changed. Give each database a replica of its own (replica.path).',
+    });
+  }
+  const changed = verdict === 'changed';
+  if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role });
+  // What the former caller was told says nothing about this one.
+  const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
+  const database = contentOf(answer, changed ? null : (stored?.descriptor ?? null));
+  await replica.write('Storing who is calling', (tx) => {
+    storeIdentity(tx, identityOf(present, caller), { changed, at: stampFromMs(clock.nowMs()) });
+    if (answer.kind === 'ok') storeDescriptor(tx, 'database', answer);
+  });
+  return database;
+}
+
+type Present = Parameters<typeof judgeIdentity>[1];
+
+function identityOf(present: Present, { email, timezone }: UserDescriptor): Parameters<typeof storeIdentity>[1] {
+  return { ...present, userEmail: email, timeZone: timezone };
+}
+
+/** The content of an answer; 304 means what is stored. */
+function contentOf<T>(answer: Answer<T>, stored: T | null): T {
+  if (answer.kind === 'ok') return answer.value;
+  if (stored !== null) return stored;
+  throw new RowsyncError('wireFormat', 'origin.unexpected', {
+    message: 'The origin answered "not modified" to a request that asked for no such thing',
+    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
+  });
+}
+
+/** The tables to pull: those that the configuration matches, narrowed to the names on the command line. */
+function chooseTables(
+  { settings, replica }: PullContext,
+  database: DatabaseDescriptor,
+  names: readonly string[],
+): readonly TableSummary[] {
+  const configured = database.tables.filter(({ recordName }) => settings.tableOptions(recordName) !== null);
+  if (names.length === 0) return configured;
+  const localById = new Map(readTables(replica).map(({ id, localName }) => [id, localName]));
+  const isNamed = ({ id, recordName }: TableSummary, name: string): boolean =>
+    [recordName, localById.get(id)].some((known) => known?.toLowerCase() === name.toLowerCase());
+  const unknown = names.filter((name) => !configured.some((table) => isNamed(table, name)));
+  if (unknown.length > 0) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `No table is called ${unknown.map((name) => `"${name}"`).join(', ')}`,
+      hint: `The configuration matches: ${configured.map(({ recordName }) => recordName).join(', ') || 'no table'}.`,
+    });
+  }
+  return configured.filter((table) => names.some((name) => isNamed(table, name)));
+}
+
+/** Marks tables that are no longer described; if most vanished at once, marks none and returns the guard. */
+async function markGoneTables(
+  { replica }: PullContext,
+  database: DatabaseDescriptor,
+  confirmed: boolean,
+): Promise<RowsyncError | null> {
+  const live = readTables(replica).filter(({ state }) => state !== 'gone');
+  const described = new Set(database.tables.map(({ id }) => id));
+  const vanished = live.filter(({ id }) => !described.has(id));
+  if (!confirmed && isMassRemoval(live.length, vanished.length)) {
+    return new RowsyncError('needsPerson', 'guard.schema', {
+      message: `${vanished.length} of ${live.length} tables vanished at once; they were left as they are`,
+      hint: 'Check the rights of the calling user; if the tables are really gone, run rowsync pull --confirm.',
+    });
+  }
+  if (vanished.length > 0) {
+    await replica.write('Marking tables that are gone', (tx) => {
+      for (const { id } of vanished) storeGone(tx, id);
+    });
+  }
+  return null;
+}
+
+/** Pulls one table; what goes wrong is in the report and in the ledger. */
+async function pullTable(
+  context: PullContext,
+  summary: TableSummary,
+  options: { readonly confirm: boolean; readonly stop: RowsyncError | null },
+): Promise<TablePullReport> {
+  const { clock, replica, settings } = context;
+  const startedMs = clock.monotonicMs();
+  const counts: SweepCounts = { insertedCount: 0, updatedCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
+  let suspects: { deletedCount: number; held: RowsyncError | null } = { deletedCount: 0, held: null };
+  let error = options.stop;
+  const before = readTables(replica).find(({ id }) => id === summary.id);
+  let table = before?.localName ?? summary.recordName;
+  context.onProgress?.({ kind: 'tableStart', table, expectedRowCount: before?.rowCount ?? 0 });
+  try {
+    if (error === null) {
+      const descriptor = await describe(context, summary);
+      const tableOptions = settings.tableOptions(summary.recordName) ?? { sort: null };
+      const prepared = await prepareTable(context, descriptor, { ...tableOptions, confirmed: options.confirm });
+      table = prepared.target.localName;
+      await sweepPages(context, prepared, counts);
+      suspects = await settleSuspects(context, prepared, options.confirm);
+      await finishSweep(context, prepared);
+    }
+  } catch (thrown) {
+    error = asRowsyncError(thrown);
+    await noteProblem(context, summary.id, error);
+  }
+  const known = readTables(replica).some(({ id }) => id === summary.id);
+  const isGuard = error?.kind === 'needsPerson';
+  const report: TablePullReport = {
+    table,
+    rowCount: known ? readTable(replica, summary.id).rowCount : 0,
+    ...counts,
+    ...suspects,
+    ...(isGuard ? { held: error } : {}),
+    unreadableCount: countUnreadable(replica, summary.id),
+    error: isGuard ? null : error,
+    durationMs: clock.monotonicMs() - startedMs,
+  };
+  context.onProgress?.({ kind: 'tableEnd', table, report });
+  return report;
+}
+
+/** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */
+export async function prepareForReading(context: PullContext, name: string): Promise<PreparedTable> {
+  const table = must(
+    readTables(context.replica).find(({ localName }) => localName === name),
+    'a table that was just pulled is in the ledger',
+  );
+  const descriptor = await describe(context, { id: table.id, recordName: table.name, alias: table.alias });
+  const options = context.settings.tableOptions(table.name) ?? { sort: null };
+  return prepareTable(context, descriptor, { ...options, confirmed: false });
+}
+
+/** Describes a table, conditionally. */
+async function describe(
+  context: PullContext,
+  { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
+): Promise<TableDescriptor> {
+  const { origin, replica, signal } = context;
+  const stored = readTableDescriptor(replica, id);
+  const answer = await origin.describeTable({ name: recordName, alias }, { etag: stored?.etag, signal });
+  if (answer.kind === 'ok') {
+    await replica.write(`Storing the description of ${recordName}`, (tx) => storeDescriptor(tx, id, answer));
+  }
+  return contentOf(answer, stored?.descriptor ?? null);
+}
+
+/** Stores why a table could not be finished, so that status shows it; a full disk may refuse even that. */
+async function noteProblem({ replica, log }: PullContext, tableId: number, error: RowsyncError): Promise<void> {
+  log.error('table.failed', { tableId, code: error.code });
+  if (error.code === 'origin.stopped') return;
+  try {
+    await replica.write('Noting a problem', (tx) => storeProblem(tx, tableId, error));
+  } catch (thrown) {
+    // The first error is the one that the operator must see; this one has the same cause.
+    log.error('problem.notStored', { tableId, code: asRowsyncError(thrown).code });
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * What becomes of rows that left their page and were seen on no other one. Absence is never taken for a delete (I5): the
+ * origin is asked for each of them by id, and only what it does not return is deleted, with the last values kept. How
+ * many may be deleted without a person is decided in reconcile/guards.ts.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { judgeDeletion } from '../reconcile/guards.ts';
+import { readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
+import { clearSeenSuspects, clearSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
+import { deleteRows, upsertRows } from '../replica/rows.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+
+/** Suspects looked up in one go; the origin client cuts them into requests. */
+const BATCH_ROWS = 500;
+
+/** What was done about the suspects of a table. */
+export interface SuspectsOutcome {
+  readonly deletedCount: number;
+  /** The guard that keeps the deletes waiting, or null. */
+  readonly held: RowsyncError | null;
+}
+
+/** Settles the suspects of a table whose pages were all read. @throws RowsyncError of the origin or the replica. */
+export async function settleSuspects(
+  context: PullContext,
+  table: PreparedTable,
+  confirmed: boolean,
+): Promise<SuspectsOutcome> {
+  const { replica } = context;
+  const { target } = table;
+  const missingCount = await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
+    clearSeenSuspects(tx, target.id),
+  );
+  const known = readTable(replica, target.id);
+  const verdict = judgeDeletion({
+    rowCount: known.rowCount,
+    missingCount,
+    maxDeletePercent: context.settings.maxDeletePercent,
+    identityChanged: !known.identityChecked,
+    confirmed,
+  });
+  if (verdict.kind === 'hold') {
+    const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
+    if (known.heldCode === null) context.log.warn('guard.held', { table: target.localName, rowCount: missingCount });
+    await replica.write(`Holding deletes of ${target.localName}`, (tx) => {
+      storeHold(tx, target.id, held, stampFromMs(context.clock.nowMs()));
+    });
+    return { deletedCount: 0, held };
+  }
+  const deletedCount = missingCount === 0 ? 0 : await lookUp(context, table);
+  await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
+    storeHold(tx, target.id, null, '');
+    storeIdentityChecked(tx, target.id);
+  });
+  return { deletedCount, held: null };
+}
+
+/** Asks for every suspect by id; returns how many rows were deleted. */
+async function lookUp(context: PullContext, table: PreparedTable): Promise<number> {
+  const { origin, replica } = context;
+  const { target, address, selection, shapes } = table;
+  let deletedCount = 0;
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const block = readSuspects(replica, target.id, after, BATCH_ROWS);
+    if (block.length === 0) return deletedCount; // ends: every block lies above the last one
+    after = block.at(-1) ?? after;
+    for (const ids of origin.retrieveBatches(address, selection.columns, block)) {
+      const request = { table: address, columns: shapes, names: selection.columns, ids };
+      const answer = await origin.retrieve(request, { signal: context.signal });
+      if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
+      const { value } = answer;
+      const present = new Set(value.ids);
+      const missing = ids.filter((id) => !present.has(id));
+      deletedCount += await replica.write(`Deleting rows of ${target.localName}`, (tx) => {
+        const at = stampFromMs(context.clock.nowMs());
+        upsertRows(tx, target, value.rows);
+        storeUnreadable(tx, target.id, value, at);
+        clearSuspects(tx, target.id, value.ids);
+        return deleteRows(tx, target, missing, { reason: 'the origin does not return the row', at });
+      });
+    }
+  }
+}
+
+function holdError(
+  table: PreparedTable,
+  facts: { reason: 'empty' | 'share' | 'identity'; percent: number; missingCount: number; rowCount: number },
+): RowsyncError {
+  const { localName } = table.target;
+  const share = `${facts.missingCount} of ${facts.rowCount} rows (${Math.floor(facts.percent)} %)`;
+  const what = {
+    empty: `the origin returns none of the ${facts.rowCount} rows any more`,
+    share: `the origin no longer returns ${share}`,
+    identity: `the calling user or role changed, and the origin no longer returns ${share}`,
+  }[facts.reason];
+  return new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${localName}: ${what}; nothing was deleted here`,
+    hint: `Look at the table at the origin. If the rows are really gone: rowsync pull "${localName}" --confirm`,
+  });
+}

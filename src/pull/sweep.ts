@@ -1,0 +1,211 @@
+/**
+ * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep is
+ * resumed, because every applied page carries the number of its sweep (I10, I13). Loops that send requests, and their bounds:
+ *
+ *   pages of one pass        the cursor stops behind the first page that is not full
+ *   passes over torn pages   REPAIR_ROUNDS_MAX
+ *   proof of the end         one request, once per table and identity
+ *   suspects                 suspects.ts, one request per batch
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { judgePages, pageSkip, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
+import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
+import { applyPage, dropPagesFrom, provePage, readPages, type KnownPage } from '../replica/pages.ts';
+import type { SelectParameters } from '../wire/query.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+import { PageCursor } from './cursor.ts';
+import { runPool } from './pool.ts';
+
+/** What a sweep did; counts are rows unless the name says otherwise. */
+export interface SweepCounts {
+  insertedCount: number;
+  updatedCount: number;
+  pagesReadCount: number;
+  pagesNotModifiedCount: number;
+}
+
+/**
+ * Reads every page of a prepared table and proves that the pages fit together. Afterwards all rows that the origin
+ * returned stand in the replica; rows that it did not return are suspects.
+ * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, or of the replica; what was applied stays.
+ */
+export async function sweepPages(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<void> {
+  const sweep = await context.replica.write(`Starting a sweep of ${table.target.localName}`, (tx) =>
+    openSweep(tx, table.target.id, now(context)),
+  );
+  const pass: Pass = { context, table, sweep, counts, sent: new Set() };
+  await readPass(pass, 0, true);
+  let shortPage: string | null = null;
+  for (let round = 1; ; round += 1) {
+    await dropBehindEnd(pass);
+    const verdict = judgePages(readPages(context.replica, table.target.id), context.settings.pageRows);
+    const behind = verdict.kind === 'whole' ? await findRowsBehind(pass) : null;
+    if (verdict.kind === 'whole' && behind === null) return;
+    if (behind !== null && behind.edge === shortPage) throw shortPageError(table, behind, context.settings.pageRows);
+    if (round > REPAIR_ROUNDS_MAX) throw movingError(table);
+    shortPage = behind?.edge ?? null;
+    const from = behind?.page ?? (verdict.kind === 'whole' ? 0 : verdict.from);
+    context.log.info('sweep.torn', { table: table.target.localName, page: from, round });
+    await readPass(pass, from, false);
+  }
+}
+
+/** Marks the sweep of a table as finished; called once its suspects are settled or held. */
+export async function finishSweep(context: PullContext, table: PreparedTable): Promise<void> {
+  await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
+    closeSweep(tx, table.target.id, now(context));
+  });
+}
+
+interface Pass {
+  readonly context: PullContext;
+  readonly table: PreparedTable;
+  readonly sweep: number;
+  readonly counts: SweepCounts;
+  /** Pages counted for progress; a page that is read again counts once. */
+  readonly sent: Set<number>;
+}
+
+function now(context: PullContext): string {
+  return stampFromMs(context.clock.nowMs());
+}
+
+function pageQuery(pass: Pass, page: number): SelectParameters {
+  const { selection } = pass.table;
+  const { pageRows } = pass.context.settings;
+  const sort = selection.sort.map((column) => ({ column }));
+  return { columns: selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
+}
+
+/** Reads the pages from `from` on; with `resume`, those that this sweep has proven already are left out. */
+async function readPass(pass: Pass, from: number, resume: boolean): Promise<void> {
+  const { context, table } = pass;
+  const { pageRows, concurrency } = context.settings;
+  const pages = readPages(context.replica, table.target.id);
+  const byPage = new Map(pages.map((page) => [page.page, page]));
+  const lastKnown = pages.at(-1)?.page ?? -1;
+  const isSettled = (page: KnownPage): boolean =>
+    page.page < from || (resume && page.sweep === pass.sweep && isSameUrl(pass, page));
+  const settled = pages.filter(isSettled);
+  const settledPages = new Set(settled.map(({ page }) => page));
+  const cursor = new PageCursor({
+    // A sweep that was cut off leaves holes in the page map, so every number up to the last one counts.
+    known: Array.from({ length: lastKnown + 1 }, (_, page) => page).filter((page) => !settledPages.has(page)),
+    firstFresh: lastKnown + 1,
+    pageRows,
+    ahead: concurrency,
+  });
+  for (const page of settled) cursor.answered(page.page, page.rowCount);
+  await runPool(
+    () => cursor.next(),
+    concurrency,
+    async (page) => cursor.answered(page, await readPage(pass, page, byPage.get(page))),
+  );
+}
+
+function isSameUrl(pass: Pass, page: KnownPage): boolean {
+  return page.url === pass.context.origin.selectUrl(pass.table.address, pageQuery(pass, page.page));
+}
+
+/** Asks for one page and applies the answer; returns how many rows it has. */
+async function readPage(pass: Pass, page: number, known: KnownPage | undefined): Promise<number> {
+  const { context, table, sweep, counts } = pass;
+  const query = pageQuery(pass, page);
+  const url = context.origin.selectUrl(table.address, query);
+  const etag = known?.url === url ? known.etag : null;
+  const request = { table: table.address, columns: table.shapes, query };
+  const answer = await context.origin.select(request, { etag, signal: context.signal });
+  const what = `Storing page ${page} of ${table.target.localName}`;
+  if (answer.kind === 'notModified') {
+    await context.replica.write(
+      what,
+      (tx) => provePage(tx, table.target.id, { page, sweep, at: now(context) }),
+      context.signal,
+    );
+    counts.pagesNotModifiedCount += 1;
+    progress(pass, page, known?.rowCount ?? 0, true);
+    return known?.rowCount ?? 0;
+  }
+  const content = answer.value;
+  const stored = { page, url, etag: answer.etag, sweep, content };
+  const changes = await context.replica.write(
+    what,
+    (tx) => applyPage(tx, table.target, { ...stored, at: now(context) }),
+    context.signal,
+  );
+  counts.insertedCount += changes.insertedCount;
+  counts.updatedCount += changes.updatedCount;
+  counts.pagesReadCount += 1;
+  progress(pass, page, content.ids.length, false);
+  return content.ids.length;
+}
+
+/** Reports a page once; the row that it shares with the page before is not counted again. */
+function progress(pass: Pass, page: number, rowCount: number, notModified: boolean): void {
+  if (pass.sent.has(page)) return;
+  pass.sent.add(page);
+  const ownRowCount = page === 0 ? rowCount : Math.max(0, rowCount - 1);
+  pass.context.onProgress?.({ kind: 'page', table: pass.table.target.localName, rowCount: ownRowCount, notModified });
+}
+
+/**
+ * Drops the pages of earlier sweeps that lie behind the end which this sweep found. Pages that this sweep has read stay:
+ * rows on them would show that the end is none.
+ */
+async function dropBehindEnd(pass: Pass): Promise<void> {
+  const { context, table } = pass;
+  const pages = readPages(context.replica, table.target.id);
+  const end = pages.find(({ rowCount, sweep }) => sweep === pass.sweep && rowCount < context.settings.pageRows);
+  if (end === undefined) return;
+  const behind = pages.filter(({ page }) => page > end.page);
+  if (behind.length === 0 || behind.some(({ sweep, rowCount }) => sweep === pass.sweep && rowCount > 0)) return;
+  await context.replica.write(`Dropping pages of ${table.target.localName}`, (tx) => {
+    dropPagesFrom(tx, table.target.id, end.page + 1);
+  });
+}
+
+/** Rows that follow a page which looked like the last one. */
+interface RowsBehind {
+  readonly page: number;
+  readonly pageRowCount: number;
+  readonly followingCount: number;
+  /** Tells whether the same page looked the same before. */
+  readonly edge: string;
+}
+
+/**
+ * Asks once per table what lies behind the last row. An origin (or a proxy) that returned fewer rows than were asked for
+ * would look like the end of the table otherwise, and rows would be missing without a trace.
+ */
+async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
+  const { context, table } = pass;
+  if (readTable(context.replica, table.target.id).endProven) return null;
+  const last = readPages(context.replica, table.target.id).at(-1);
+  if (last === undefined || last.rowCount === 0) return null;
+  const skip = pageSkip(last.page, context.settings.pageRows) + last.rowCount;
+  const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last.page), skip } };
+  const answer = await context.origin.select(request, { signal: context.signal });
+  if (answer.kind === 'notModified' || answer.value.ids.length === 0) return null;
+  return {
+    page: last.page,
+    pageRowCount: last.rowCount,
+    followingCount: answer.value.ids.length,
+    edge: `${last.page}:${last.rowCount}:${last.lastId}`,
+  };
+}
+
+function shortPageError(table: PreparedTable, behind: RowsBehind, pageRows: number): RowsyncError {
+  const { pageRowCount, followingCount } = behind;
+  return new RowsyncError('wireFormat', 'origin.shortPage', {
+    message: `select of "${table.address.name}": a page of ${pageRowCount} rows came where ${pageRows} were asked for, yet ${followingCount} more rows follow`,
+    hint: `The origin seems to limit its pages; set limits.pageRows to ${Math.max(2, pageRowCount)}.`,
+  });
+}
+
+function movingError(table: PreparedTable): RowsyncError {
+  return new RowsyncError('originDown', 'origin.moving', {
+    message: `${table.target.localName}: rows kept moving between pages while they were read (${REPAIR_ROUNDS_MAX} rounds)`,
+    hint: 'Everything that was read is stored; the next run reads the rest. Pull at a quieter time if this stays.',
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * Compares the replica with the origin, cell by cell, without trusting any ETag. People go on working meanwhile, so what
+ * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
+ * differs although the origin says that nothing changed is a mismatch. Nothing is repaired here; `resync` does that.
+ */
+import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
+import { changedIndexes } from '../reconcile/diff.ts';
+import { pageSkip } from '../reconcile/pages.ts';
+import { readPages } from '../replica/pages.ts';
+import { readIds, readRowsById } from '../replica/rows.ts';
+import type { Row } from '../wire/schema.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+import { PageCursor } from './cursor.ts';
+import { runPool } from './pool.ts';
+import { pull, prepareForReading } from './pull.ts';
+
+/** Looks at rows that seem to differ; each one pulls the table first. */
+const ROUNDS_MAX = 3;
+/** Ids read from the replica at a time. */
+const BLOCK_ROWS = 5_000;
+/** Mismatches listed per table; all are counted. */
+const LISTED_MAX = 100;
+
+/** A row that differs although the origin says nothing changed. */
+export interface Mismatch {
+  readonly rowId: number;
+  readonly problem: 'differs' | 'missing here' | 'not at the origin';
+  /** The columns that differ, as named in the replica; empty for whole rows. */
+  readonly columns: readonly string[];
+}
+
+/** What the comparison of one table found. */
+export interface TableVerifyReport {
+  readonly table: string;
+  /** Rows of the origin that were compared. */
+  readonly comparedCount: number;
+  /** Rows that looked different at first and were only newer. */
+  readonly changedMeanwhileCount: number;
+  readonly mismatchCount: number;
+  /** The first of them. */
+  readonly mismatches: readonly Mismatch[];
+  readonly error: RowsyncError | null;
+}
+
+/** What a verification found. */
+export interface VerifyReport {
+  readonly tables: readonly TableVerifyReport[];
+  readonly requestCount: number;
+  readonly durationMs: number;
+  /** Why nothing, or not everything, could be compared. */
+  readonly error: RowsyncError | null;
+}
+
+/** Pulls, then compares every cell of the named tables (empty for all). @throws RowsyncError `usage.invalid`, replica errors. */
+export async function verify(
+  context: PullContext,
+  options: { readonly tables: readonly string[] },
+): Promise<VerifyReport> {
+  const startedMs = context.clock.monotonicMs();
+  const startedCount = context.origin.counters().requestCount;
+  const pulled = await pull(context, { tables: options.tables, confirm: false });
+  const tables: TableVerifyReport[] = [];
+  for (const { table, error } of pulled.tables) {
+    tables.push(error === null ? await verifyTable(context, table) : unverified(table, error));
+  }
+  return {
+    tables,
+    requestCount: context.origin.counters().requestCount - startedCount,
+    durationMs: context.clock.monotonicMs() - startedMs,
+    error: pulled.error,
+  };
+}
+
+function unverified(table: string, error: RowsyncError): TableVerifyReport {
+  return { table, comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, mismatches: [], error };
+}
+
+async function verifyTable(context: PullContext, name: string): Promise<TableVerifyReport> {
+  try {
+    const table = await prepareForReading(context, name);
+    const seen = await compareAll(context, table);
+    const first = seen.differing;
+    const mismatches = await lookAgain(context, table, first);
+    return {
+      table: name,
+      comparedCount: seen.comparedCount,
+      changedMeanwhileCount: first.length - mismatches.length,
+      mismatchCount: mismatches.length,
+      mismatches: mismatches.slice(0, LISTED_MAX),
+      error: null,
+    };
+  } catch (thrown) {
+    return unverified(name, asRowsyncError(thrown));
+  }
+}
+
+/** Reads every page without an ETag; returns the ids of rows that differ, are missing here, or were not returned. */
+async function compareAll(
+  context: PullContext,
+  table: PreparedTable,
+): Promise<{ comparedCount: number; differing: readonly number[] }> {
+  const { pageRows, concurrency } = context.settings;
+  const known = readPages(context.replica, table.target.id).map(({ page }) => page);
+  const cursor = new PageCursor({ known, firstFresh: known.length, pageRows, ahead: concurrency });
+  const returned = new Set<number>();
+  const differing = new Set<number>();
+  context.onProgress?.({ kind: 'tableStart', table: table.target.localName, expectedRowCount: 0 });
+  await runPool(
+    () => cursor.next(),
+    concurrency,
+    async (page) => {
+      const sort = table.selection.sort.map((column) => ({ column }));
+      const query = { columns: table.selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
+      const request = { table: table.address, columns: table.shapes, query };
+      const answer = await context.origin.select(request, { signal: context.signal });
+      if (answer.kind === 'notModified') return; // cannot be: no ETag was sent
+      for (const id of answer.value.ids) returned.add(id);
+      for (const { rowId } of compare(context, table, answer.value.rows)) differing.add(rowId);
+      cursor.answered(page, answer.value.ids.length);
+    },
+  );
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const ids = readIds(context.replica, table.target, after, BLOCK_ROWS);
+    if (ids.length === 0) break; // ends: every block lies above the last one
+    after = ids.at(-1) ?? after;
+    for (const id of ids) if (!returned.has(id)) differing.add(id);
+  }
+  return { comparedCount: returned.size, differing: [...differing] };
+}
+
+/** The rows of the origin that do not stand in the replica cell by cell. */
+function compare(context: PullContext, { target }: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
+  const ids = rows.map(({ id }) => id);
+  const localById = new Map(readRowsById(context.replica, target, ids).map((row) => [row.id, row]));
+  return rows.flatMap((row): Mismatch[] => {
+    const local = localById.get(row.id);
+    if (local === undefined) return [{ rowId: row.id, problem: 'missing here', columns: [] }];
+    const changed = changedIndexes(row.values, local.values).map((index) => target.columns[index]?.localName ?? '');
+    const columns = row.allow === local.allow ? changed : [...changed, '_allow'];
+    return columns.length === 0 ? [] : [{ rowId: row.id, problem: 'differs', columns }];
+  });
+}
+
+/** Pulls and compares the rows in question until none differs, or no round is left. */
+async function lookAgain(
+  context: PullContext,
+  table: PreparedTable,
+  first: readonly number[],
+): Promise<readonly Mismatch[]> {
+  let mismatches: readonly Mismatch[] = [];
+  let ids = first;
+  for (let round = 1; ids.length > 0 && round <= ROUNDS_MAX; round += 1) {
+    const { tables } = await pull(
+      { ...context, onProgress: undefined },
+      { tables: [table.target.localName], confirm: false },
+    );
+    const failed = tables.find(({ error }) => error !== null)?.error;
+    if (failed) throw failed;
+    mismatches = await compareById(context, table, ids);
+    ids = mismatches.map(({ rowId }) => rowId);
+  }
+  return mismatches;
+}
+
+async function compareById(
+  context: PullContext,
+  table: PreparedTable,
+  ids: readonly number[],
+): Promise<readonly Mismatch[]> {
+  const { origin, replica } = context;
+  const mismatches: Mismatch[] = [];
+  for (const batch of origin.retrieveBatches(table.address, table.selection.columns, ids)) {
+    const request = { table: table.address, columns: table.shapes, names: table.selection.columns, ids: batch };
+    const answer = await origin.retrieve(request, { signal: context.signal });
+    if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
+    mismatches.push(...compare(context, table, answer.value.rows));
+    const present = new Set(answer.value.ids);
+    for (const { id } of readRowsById(replica, table.target, batch)) {
+      if (!present.has(id)) mismatches.push({ rowId: id, problem: 'not at the origin', columns: [] });
+    }
+  }
+  return mismatches;
+}

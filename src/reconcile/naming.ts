@@ -1,0 +1,41 @@
+/**
+ * What a table or column of the origin is called in the replica. Names of the origin are data: they are kept to the
+ * letter wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
+ *
+ *   kept                every name not named below, quotes, brackets, newlines and SQL keywords included
+ *   starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front
+ *   no usable name      empty, or with a NUL character, which no SQL text can carry: `origin_<id>`, NULs dropped
+ *   taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
+ *                       goes behind; should that be taken too, another `_`
+ *
+ * A name that was given once stays until the origin renames the thing (replica/ledger keeps it). Pure.
+ */
+
+/** Whether a name is for a table or for a column. */
+export type NameScope = 'table' | 'column';
+
+const RESERVED_TABLE = /^(sqlite_|_rowsync_|sync_)/i;
+const RESERVED_COLUMN = /^(_id|_allow)$/i;
+
+/** SQLite's own comparison of identifiers: only the letters A to Z lose their case. */
+export function foldName(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** The replica's name for a thing that the origin calls `name`; `taken` holds folded names. */
+export function localName(scope: NameScope, thing: { name: string; id: number }, taken: ReadonlySet<string>): string {
+  const { name, id } = thing;
+  const text = name.replaceAll('\0', '');
+  const reserved = (scope === 'table' ? RESERVED_TABLE : RESERVED_COLUMN).test(text);
+  let candidate = text.trim() === '' ? `origin_${id}` : reserved ? `origin_${text}` : text;
+  if (taken.has(foldName(candidate))) candidate = `${candidate}_${id}`;
+  while (taken.has(foldName(candidate))) candidate = `${candidate}_`; // ends: `taken` is finite
+  return candidate;
+}
+
+/** The name under which a column's old values are kept when its place is needed; `why` is for example `removed`. */
+export function asideName(name: string, why: string, day: string, taken: ReadonlySet<string>): string {
+  let candidate = `${name} (${why} ${day})`;
+  for (let turn = 2; taken.has(foldName(candidate)); turn += 1) candidate = `${name} (${why} ${day}, ${turn})`;
+  return candidate;
+}

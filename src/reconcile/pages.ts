@@ -1,0 +1,47 @@
+/**
+ * How a table is cut into pages, and whether the pages that were read fit together.
+ *
+ * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted while a
+ * sweep runs shift everything behind them, and then the last row of one page is not the first row of the next: the tear
+ * is seen, and the pages are read again (conditionally). Without the shared row a delete in the middle of a sweep hides
+ * a row from it without a trace. Pure.
+ */
+
+/** Times that torn pages are read again within one sweep; a table that still moves then is left to the next sweep. */
+export const REPAIR_ROUNDS_MAX = 5;
+
+/** What the page map says about one page. */
+export interface PageEdges {
+  readonly page: number;
+  readonly rowCount: number;
+  readonly firstId: number | null;
+  readonly lastId: number | null;
+}
+
+/** Rows to skip for a page. */
+export function pageSkip(page: number, pageRows: number): number {
+  return page * (pageRows - 1);
+}
+
+/** How the pages fit: whole, or torn from `from` on (read these and the following ones again), or the end is not reached. */
+export type PagesVerdict =
+  | { readonly kind: 'whole'; readonly pageCount: number }
+  | { readonly kind: 'torn'; readonly from: number }
+  | { readonly kind: 'more'; readonly from: number };
+
+/**
+ * Judges the page map; `pages` are ordered by number. The pages that make up the table end with the first one that is
+ * not full; what lies behind it must be empty.
+ */
+export function judgePages(pages: readonly PageEdges[], pageRows: number): PagesVerdict {
+  for (let page = 0; ; page += 1) {
+    const edges = pages[page];
+    if (edges === undefined) return { kind: 'more', from: page };
+    const previous = pages[page - 1];
+    if (previous !== undefined && previous.lastId !== edges.firstId) return { kind: 'torn', from: page - 1 };
+    if (edges.rowCount < pageRows) {
+      const rowsBehind = pages.slice(page + 1).some(({ rowCount }) => rowCount > 0);
+      return rowsBehind ? { kind: 'torn', from: page } : { kind: 'whole', pageCount: page + 1 };
+    }
+  }
+}

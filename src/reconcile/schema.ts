@@ -1,0 +1,135 @@
+/**
+ * What must happen to one replica table so that it has the shape the origin describes. Things are followed by their
+ * origin id, so a rename is a rename. Nothing is dropped or retyped on a guess (I17): a column that vanished keeps its
+ * values and is marked, a column whose values change their form is set aside under a dated name and a new one takes over.
+ *
+ * Input: the columns that the ledger remembers, and the descriptor. Output: a list of actions, in the order in which
+ * they must be applied. Pure.
+ */
+import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
+import { isMassRemoval } from './guards.ts';
+import { asideName, foldName, localName } from './naming.ts';
+
+/** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
+export type ColumnState = 'live' | 'removed' | 'aside';
+
+/** A column as the ledger remembers it. */
+export interface KnownColumn {
+  readonly id: number;
+  readonly name: string;
+  readonly localName: string;
+  readonly type: ColumnType;
+  readonly state: ColumnState;
+}
+
+/** One step. `add` and `keep` carry the descriptor, so that the ledger stores what describe says now. */
+export type SchemaAction =
+  | { readonly kind: 'setAside'; readonly column: KnownColumn; readonly localName: string; readonly state: ColumnState }
+  | { readonly kind: 'rename'; readonly column: KnownColumn; readonly localName: string }
+  | { readonly kind: 'remove'; readonly column: KnownColumn }
+  | { readonly kind: 'revive'; readonly column: KnownColumn }
+  | { readonly kind: 'add'; readonly descriptor: ColumnDescriptor; readonly localName: string }
+  | { readonly kind: 'keep'; readonly descriptor: ColumnDescriptor; readonly localName: string };
+
+/** The steps, or the refusal to take any because most columns vanished. */
+export type SchemaPlan =
+  | { readonly kind: 'apply'; readonly actions: readonly SchemaAction[] }
+  | { readonly kind: 'hold'; readonly vanishedCount: number; readonly liveCount: number };
+
+/** Types whose values have the same form, so that a change between them keeps the column. */
+function formOf(type: ColumnType): string {
+  switch (type) {
+    case 'Text':
+    case 'Phone':
+    case 'EMail':
+    case 'URL':
+    case 'User':
+    case 'Autonumber':
+    case 'Unknown':
+      return 'text';
+    case 'Numeric':
+    case 'Duration':
+      return 'number';
+    default:
+      return type;
+  }
+}
+
+/** Plans one table; `day` (YYYY-MM-DD) goes into the names of columns set aside. `known` is empty for a new table. */
+export function planSchema(
+  known: readonly KnownColumn[],
+  described: readonly ColumnDescriptor[],
+  options: { readonly day: string; readonly confirmed: boolean },
+): SchemaPlan {
+  const describedById = new Map(described.map((column) => [column.id, column]));
+  const live = known.filter(({ state }) => state === 'live');
+  const vanished = live.filter(({ id }) => !describedById.has(id));
+  if (!options.confirmed && isMassRemoval(live.length, vanished.length)) {
+    return { kind: 'hold', vanishedCount: vanished.length, liveCount: live.length };
+  }
+  return { kind: 'apply', actions: planActions(known, described, options.day) };
+}
+
+function planActions(
+  known: readonly KnownColumn[],
+  described: readonly ColumnDescriptor[],
+  day: string,
+): readonly SchemaAction[] {
+  const describedById = new Map(described.map((column) => [column.id, column]));
+  const usable = new Map<number, KnownColumn>(); // columns that stay the home of their id
+  const actions: SchemaAction[] = [];
+  const taken = new Set(known.map((column) => foldName(column.localName)));
+  const setAside = (column: KnownColumn, why: string, state: ColumnState): void => {
+    const aside = asideName(column.localName, why, day, taken);
+    taken.delete(foldName(column.localName));
+    taken.add(foldName(aside));
+    actions.push({ kind: 'setAside', column, localName: aside, state });
+  };
+
+  for (const column of known) {
+    if (column.state === 'aside') continue;
+    const descriptor = describedById.get(column.id);
+    if (descriptor === undefined) {
+      if (column.state === 'live') actions.push({ kind: 'remove', column });
+    } else if (formOf(column.type) === formOf(columnType(descriptor.type))) {
+      usable.set(column.id, column);
+      if (column.state === 'removed') actions.push({ kind: 'revive', column });
+    } else {
+      setAside(column, 'was ' + column.type, 'aside');
+    }
+  }
+
+  // A described name wins over a removed column that still stands under it.
+  const wanted = new Set(described.map(({ name }) => foldName(name)));
+  for (const column of known) {
+    const isGone = column.state !== 'aside' && !describedById.has(column.id);
+    if (isGone && wanted.has(foldName(column.localName))) setAside(column, 'removed', 'removed');
+  }
+  return [...actions, ...planNames(described, usable, taken)];
+}
+
+/** Renames, additions and confirmations, in the order of ids, so that of two equal names the older thing keeps it. */
+function planNames(
+  described: readonly ColumnDescriptor[],
+  usable: ReadonlyMap<number, KnownColumn>,
+  taken: Set<string>,
+): readonly SchemaAction[] {
+  const actions: SchemaAction[] = [];
+  const inOrder = described.toSorted((a, b) => a.id - b.id);
+  const renamed = inOrder.filter(({ id, name }) => (usable.get(id)?.name ?? name) !== name);
+  for (const { id } of renamed) taken.delete(foldName(usable.get(id)?.localName ?? ''));
+  const localNameById = new Map<number, string>();
+  for (const descriptor of inOrder) {
+    const column = usable.get(descriptor.id);
+    const keepsName = column !== undefined && column.name === descriptor.name;
+    const local = keepsName ? column.localName : localName('column', descriptor, taken);
+    taken.add(foldName(local));
+    localNameById.set(descriptor.id, local);
+    if (column !== undefined && column.localName !== local) actions.push({ kind: 'rename', column, localName: local });
+  }
+  for (const descriptor of described) {
+    const local = localNameById.get(descriptor.id) ?? descriptor.name;
+    actions.push({ kind: usable.has(descriptor.id) ? 'keep' : 'add', descriptor, localName: local });
+  }
+  return actions;
+}

@@ -1,0 +1,40 @@
+/**
+ * Which columns a sweep asks for and in which order rows come. `column=*` returns the updateable columns only, so every
+ * other readable column is named as well. The order must be total and should be append-only: creation time, then key;
+ * without an explicit sort the origin promises none. Pure.
+ */
+import type { ColumnDescriptor } from '../wire/schema.ts';
+import { columnType, isWritable } from '../wire/schema.ts';
+
+/** What `select` is asked for. */
+export interface Selection {
+  readonly columns: readonly string[];
+  readonly sort: readonly string[];
+}
+
+/** Name of the creation time among the six system columns (origin facts, 2.3). */
+const CREATED_COLUMN = 'date created';
+
+/**
+ * Decides the selection of a table. `sortOverride` (configuration) wins; unknown names in it are returned as a problem.
+ * The key ends the order in any case, because it is what makes it total.
+ */
+export function planSelection(
+  table: { readonly key: string; readonly columns: readonly ColumnDescriptor[] },
+  sortOverride: readonly string[] | null,
+): { readonly selection: Selection; readonly unknownSort: readonly string[] } {
+  const named = table.columns.filter((column) => !isWritable(column)).map(({ name }) => name);
+  const byLowerName = new Map(table.columns.map(({ name }) => [name.toLowerCase(), name]));
+  const wished = sortOverride ?? defaultSort(table.columns);
+  const known = wished.flatMap((name) => byLowerName.get(name.toLowerCase()) ?? []);
+  const sort = table.key === '' || known.includes(table.key) ? known : [...known, table.key];
+  const unknownSort = wished.filter((name) => !byLowerName.has(name.toLowerCase()));
+  return { selection: { columns: ['*', ...named], sort }, unknownSort };
+}
+
+function defaultSort(columns: readonly ColumnDescriptor[]): readonly string[] {
+  const created = columns.find(
+    (column) => column.name.toLowerCase() === CREATED_COLUMN && columnType(column.type) === 'Timestamp',
+  );
+  return created === undefined ? [] : [created.name];
+}

@@ -1,0 +1,208 @@
+/**
+ * The tables that rowsync keeps for itself inside the replica, and the views that people may read. Everything that must
+ * be true together stands in one file, so that one transaction keeps it true (I6: an ETag never without its rows).
+ *
+ * `_rowsync_…` tables are private. `sync_…` views are public: documented in the README, changed only with a line in the
+ * changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
+ */
+import type Database from 'better-sqlite3';
+import { sql } from './sql.ts';
+
+/** Version of everything below (`PRAGMA user_version`). */
+export const SCHEMA_VERSION = 1;
+
+/**
+ * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
+ * a user's. It is set and cleared inside the same transaction, so no other connection ever sees it set.
+ */
+const WRITER = sql`
+  CREATE TABLE _rowsync_writer (flag INTEGER PRIMARY KEY CHECK (flag = 1)) STRICT`;
+
+/**
+ * Who told us what stands here (one row). ETags mean something only for the same identity.
+ *
+ *   url, database, user_id, role   the identity itself
+ *   user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
+ *   changed_at                     when the identity last changed, null after the first pull
+ */
+const IDENTITY = sql`
+  CREATE TABLE _rowsync_identity (
+    lock INTEGER PRIMARY KEY CHECK (lock = 1),
+    url TEXT NOT NULL, database TEXT NOT NULL, user_id INTEGER NOT NULL, role TEXT NOT NULL,
+    user_email TEXT NOT NULL, time_zone TEXT NOT NULL,
+    changed_at TEXT
+  ) STRICT`;
+
+/**
+ * Descriptors with their ETags, so that an unchanged schema costs a 304.
+ *
+ *   scope        'database' or 'table:<origin id>'
+ *   descriptor   JSON of our own neutral form
+ */
+const DESCRIPTORS = sql`
+  CREATE TABLE _rowsync_descriptors (
+    scope TEXT PRIMARY KEY, etag TEXT NOT NULL, descriptor TEXT NOT NULL
+  ) STRICT`;
+
+/**
+ * One row per origin table that was ever replicated, by origin id.
+ *
+ *   name, alias, local_name   at the origin, and in this file
+ *   state                     loading (first sweep not finished) · steady · gone (no longer described)
+ *   row_count                 rows in the user table, kept in the same transaction as the rows
+ *   sweep                     number of the current or last sweep; 0 before the first
+ *   sweep_started_at          of that sweep
+ *   swept_at                  end of the last finished sweep
+ *   sweep_open                1 while a sweep is unfinished: the next pull goes on with it
+ *   end_proven                1 once the origin answered that nothing lies behind the last page
+ *   identity_checked          0 after a change of identity until a person or a sweep without deletes cleared it
+ *   problem_…                 the error that ended the last attempt, null after a success
+ *   held_…                    why deletes wait for a person, since when and how many; null when none do
+ */
+const TABLES = sql`
+  CREATE TABLE _rowsync_tables (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, alias TEXT NOT NULL, local_name TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL CHECK (state IN ('loading', 'steady', 'gone')),
+    row_count INTEGER NOT NULL DEFAULT 0,
+    sweep INTEGER NOT NULL DEFAULT 0, sweep_started_at TEXT, swept_at TEXT,
+    sweep_open INTEGER NOT NULL DEFAULT 0, end_proven INTEGER NOT NULL DEFAULT 0,
+    identity_checked INTEGER NOT NULL DEFAULT 1,
+    problem_code TEXT, problem_message TEXT, problem_hint TEXT,
+    held_code TEXT, held_message TEXT, held_hint TEXT, held_at TEXT
+  ) STRICT`;
+
+/**
+ * The columns of each replicated table, by origin id.
+ *
+ *   type            as the origin spells it; value_form is the ColumnType that we read it with
+ *   stored_as       TEXT, INTEGER or ANY
+ *   writable        1 where the calling user may write it at the origin
+ *   state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
+ */
+const COLUMNS = sql`
+  CREATE TABLE _rowsync_columns (
+    seq INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, id INTEGER NOT NULL,
+    name TEXT NOT NULL, alias TEXT NOT NULL, local_name TEXT NOT NULL,
+    type TEXT NOT NULL, value_form TEXT NOT NULL, stored_as TEXT NOT NULL,
+    kind TEXT, writable INTEGER NOT NULL, width INTEGER, options TEXT NOT NULL, position INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('live', 'removed', 'aside')), since TEXT NOT NULL,
+    UNIQUE (table_id, local_name)
+  ) STRICT`;
+
+/**
+ * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
+ *
+ *   etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
+ *   sweep         number of the sweep in which the page was last proven
+ *   verified_at   when that was
+ */
+const PAGES = sql`
+  CREATE TABLE _rowsync_pages (
+    table_id INTEGER NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, etag TEXT,
+    row_count INTEGER NOT NULL, first_id INTEGER, last_id INTEGER,
+    sweep INTEGER NOT NULL, verified_at TEXT NOT NULL,
+    PRIMARY KEY (table_id, page)
+  ) STRICT`;
+
+/** The ids of each page, in the origin's order, as a JSON array; apart from the page so that a 304 rewrites a few bytes. */
+const PAGE_ROWS = sql`
+  CREATE TABLE _rowsync_page_rows (
+    table_id INTEGER NOT NULL, page INTEGER NOT NULL, row_ids TEXT NOT NULL,
+    PRIMARY KEY (table_id, page)
+  ) STRICT`;
+
+/** Rows that left a page and were not seen on another one yet. Kept here so that a crash in mid-sweep forgets none. */
+const SUSPECTS = sql`
+  CREATE TABLE _rowsync_suspects (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+
+/** Evidence of every delete: the row's last values here, as a JSON object of the replica's columns. Never pruned. */
+const DELETED = sql`
+  CREATE TABLE _rowsync_deleted (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, table_name TEXT NOT NULL, row_id INTEGER NOT NULL,
+    deleted_at TEXT NOT NULL, reason TEXT NOT NULL, row_values TEXT NOT NULL
+  ) STRICT`;
+
+/** Rows that could not be read, with the column and why; never with the value. Gone once the row can be read. */
+const UNREADABLE = sql`
+  CREATE TABLE _rowsync_unreadable (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, column_name TEXT NOT NULL, reason TEXT NOT NULL,
+    since TEXT NOT NULL, PRIMARY KEY (table_id, row_id)
+  ) STRICT`;
+
+/** One row per recorded cycle; the newest thousands are kept (ledger.ts). */
+const RUNS = sql`
+  CREATE TABLE _rowsync_runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, started_at TEXT NOT NULL, finished_at TEXT,
+    outcome TEXT NOT NULL,
+    tables INTEGER NOT NULL DEFAULT 0, requests INTEGER NOT NULL DEFAULT 0, not_modified INTEGER NOT NULL DEFAULT 0,
+    received_bytes INTEGER NOT NULL DEFAULT 0,
+    inserted INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
+    error_code TEXT, error_message TEXT
+  ) STRICT`;
+
+/** One line per table: how many rows, how fresh, what is wrong and what to do. */
+const STATUS_VIEW = sql`
+  CREATE VIEW sync_status AS
+  SELECT t.local_name AS "table",
+         CASE WHEN t.problem_code IS NOT NULL THEN 'failed' WHEN t.held_code IS NOT NULL THEN 'held' ELSE t.state END AS state,
+         t.row_count AS rows,
+         (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
+         t.swept_at AS last_sweep,
+         (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) AS fresh_since,
+         (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,
+         coalesce(t.problem_message, t.held_message) AS problem,
+         coalesce(t.problem_hint, t.held_hint) AS hint
+  FROM _rowsync_tables t`;
+
+const RUNS_VIEW = sql`
+  CREATE VIEW sync_runs AS
+  SELECT id, kind, started_at, finished_at, outcome, tables, requests, not_modified, received_bytes,
+         inserted, updated, deleted, error_code, error_message
+  FROM _rowsync_runs`;
+
+const COLUMNS_VIEW = sql`
+  CREATE VIEW sync_columns AS
+  SELECT t.local_name AS "table", c.local_name AS "column", t.name AS origin_table, c.name AS origin_column,
+         c.type, c.stored_as, c.kind, c.writable, c.width, c.options, c.state, c.since, c.id AS origin_id
+  FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
+
+const FRESHNESS_VIEW = sql`
+  CREATE VIEW sync_freshness AS
+  SELECT t.local_name AS "table", p.page, p.row_count AS rows, p.verified_at, p.etag IS NOT NULL AS has_etag
+  FROM _rowsync_pages p JOIN _rowsync_tables t ON t.id = p.table_id`;
+
+const DELETED_VIEW = sql`
+  CREATE VIEW sync_deleted AS
+  SELECT seq AS id, table_name AS "table", row_id, deleted_at, reason, row_values AS last_values FROM _rowsync_deleted`;
+
+const FAILURES_VIEW = sql`
+  CREATE VIEW sync_failures AS
+  SELECT t.local_name AS "table", u.row_id, u.column_name AS "column", u.reason, u.since
+  FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id`;
+
+const STATEMENTS = [
+  WRITER,
+  IDENTITY,
+  DESCRIPTORS,
+  TABLES,
+  COLUMNS,
+  PAGES,
+  PAGE_ROWS,
+  SUSPECTS,
+  DELETED,
+  UNREADABLE,
+  RUNS,
+  STATUS_VIEW,
+  RUNS_VIEW,
+  COLUMNS_VIEW,
+  FRESHNESS_VIEW,
+  DELETED_VIEW,
+  FAILURES_VIEW,
+];
+
+/** Creates everything above in an empty file; called inside a transaction. */
+export function createBookkeeping(db: Database.Database): void {
+  for (const statement of STATEMENTS) db.exec(statement);
+}

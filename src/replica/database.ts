@@ -1,0 +1,217 @@
+/**
+ * The replica file: opening, the lock that keeps a second process out (I14), pragmas, and the one way to write.
+ *
+ * Every write is one `BEGIN IMMEDIATE` transaction around synchronous code; the network is never awaited inside it.
+ * SQLite waits for another client's lock at most 50 ms inside the event loop, then we wait outside of it and try again.
+ */
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Clock } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { replicaError } from './failures.ts';
+import { sql, type Sql } from './sql.ts';
+
+/** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
+export const APPLICATION_ID = 0x7273_796e;
+
+/** Longest wait for a lock inside the event loop. */
+const BUSY_TIMEOUT_MS = 50;
+/** Longest wait for another client's transaction altogether; people leave transactions open for minutes. */
+const WRITE_WAIT_MS_MAX = 300_000;
+/** Pause between two tries for the lock, before jitter. */
+const WRITE_PAUSE_MS = 100;
+/** The write-ahead log is cut back to this size after a checkpoint. */
+const WAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Anything a statement can be prepared on. */
+export interface Connection {
+  /** Prepares once per text and connection. */
+  prepare(text: Sql): Database.Statement;
+}
+
+declare const open: unique symbol;
+
+/** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
+export interface Tx extends Connection {
+  readonly [open]: true;
+}
+
+/** The replica, open for writing by this process alone. */
+export class Replica implements Connection {
+  readonly path: string;
+  readonly #db: Database.Database;
+  readonly #lock: Database.Database;
+  readonly #clock: Clock;
+  readonly #statements = new Map<Sql, Database.Statement>();
+
+  constructor(path: string, parts: { db: Database.Database; lock: Database.Database; clock: Clock }) {
+    this.path = path;
+    this.#db = parts.db;
+    this.#lock = parts.lock;
+    this.#clock = parts.clock;
+  }
+
+  prepare(text: Sql): Database.Statement {
+    let statement = this.#statements.get(text);
+    if (statement === undefined) this.#statements.set(text, (statement = this.#db.prepare(text)));
+    return statement;
+  }
+
+  /** Forgets prepared statements; called after tables changed, so that the cache stays small. */
+  forgetStatements(): void {
+    this.#statements.clear();
+  }
+
+  /**
+   * Runs `change` in one transaction and returns its result; everything or nothing is stored. While it runs, rowsync's
+   * own triggers let it write user tables. `change` must be synchronous.
+   * @throws RowsyncError `replica.busy` when another client held the lock for five minutes, `replica.full`, ….
+   */
+  async write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
+    await this.#begin(what, signal);
+    try {
+      this.prepare(sql`INSERT INTO _rowsync_writer (flag) VALUES (1)`).run();
+      const result = change(this as unknown as Tx); // the transaction is open now
+      this.prepare(sql`DELETE FROM _rowsync_writer`).run();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (thrown) {
+      // SQLite ends the transaction itself on some errors, a full disk among them.
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      throw replicaError(thrown, `${what} in ${this.path}`);
+    }
+  }
+
+  async #begin(what: string, signal?: AbortSignal): Promise<void> {
+    const startedMs = this.#clock.monotonicMs();
+    for (;;) {
+      try {
+        this.#db.exec('BEGIN IMMEDIATE');
+        return;
+      } catch (thrown) {
+        const error = replicaError(thrown, `${what} in ${this.path}`);
+        const waitedMs = this.#clock.monotonicMs() - startedMs;
+        if (error.code !== 'replica.busy' || waitedMs > WRITE_WAIT_MS_MAX || signal?.aborted === true) throw error;
+      }
+      await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), signal);
+    }
+  }
+
+  /** Closes the file and lets go of the lock. */
+  close(): void {
+    this.#db.close();
+    this.#lock.close();
+  }
+}
+
+/**
+ * Opens the replica for writing, making the file if it is missing.
+ * @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, `replica.damaged`.
+ */
+export function openReplica(path: string, deps: { clock: Clock }): Replica {
+  const absolute = resolve(path);
+  const lock = takeLock(absolute);
+  try {
+    createPrivately(absolute);
+    const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      prepareFile(db, absolute);
+      return new Replica(absolute, { db, lock, clock: deps.clock });
+    } catch (thrown) {
+      db.close();
+      throw thrown;
+    }
+  } catch (thrown) {
+    lock.close();
+    throw replicaError(thrown, `Opening the replica ${absolute}`);
+  }
+}
+
+/** Only its owner may read the replica, so the mode is set before SQLite writes the first byte; -wal and -shm inherit it. */
+function createPrivately(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, 'wx', 0o600));
+}
+
+/**
+ * Holds an open transaction on a file beside the replica. The kernel frees the lock when the process ends in any way.
+ * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
+ */
+function takeLock(path: string): Database.Database {
+  const lockPath = `${path}.lock`;
+  const folder = dirname(path);
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `The folder ${folder} for the replica does not exist`,
+      hint: `Create it (mkdir -p ${folder}), or change replica.path.`,
+    });
+  }
+  let lock: Database.Database | undefined;
+  try {
+    createPrivately(lockPath);
+    lock = new Database(lockPath, { timeout: 0 });
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (thrown) {
+    lock?.close();
+    const error = replicaError(thrown, `Locking ${lockPath}`);
+    if (error.code !== 'replica.busy') throw error;
+    throw new RowsyncError('replica', 'replica.inUse', {
+      message: `Another rowsync process works on ${path}`,
+      hint: 'Wait for it to end, or stop it; `rowsync status` and `rowsync sql` work meanwhile.',
+      cause: thrown,
+    });
+  }
+}
+
+/** Checks whose file it is, sets and checks the pragmas, and brings the bookkeeping up to date. */
+function prepareFile(db: Database.Database, path: string): void {
+  const isNew = db.pragma('schema_version', { simple: true }) === 0;
+  if (!isNew) checkOwner(db, path);
+  applyPragmas(db, [
+    ['journal_mode', 'wal'],
+    ['synchronous', 1], // a page lost in a power cut is lost together with its ETag, and is simply read again
+    ['trusted_schema', 0],
+    ['cell_size_check', 1],
+    ['journal_size_limit', WAL_BYTES_MAX],
+  ]);
+  if (isNew || Number(db.pragma('user_version', { simple: true })) < SCHEMA_VERSION) {
+    db.transaction(() => {
+      createBookkeeping(db);
+      db.pragma(`application_id = ${APPLICATION_ID}`);
+      db.pragma(`user_version = ${SCHEMA_VERSION}`);
+    }).immediate();
+  }
+}
+
+/** @throws RowsyncError `replica.foreign` or `replica.newer`. */
+export function checkOwner(db: Database.Database, path: string): void {
+  if (db.pragma('application_id', { simple: true }) !== APPLICATION_ID) {
+    throw new RowsyncError('replica', 'replica.foreign', {
+      message: `${path} is a SQLite file that rowsync did not make`,
+      hint: 'Nothing was changed. Point replica.path to a new file, or move this one away.',
+    });
+  }
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version > SCHEMA_VERSION) {
+    throw new RowsyncError('replica', 'replica.newer', {
+      message: `${path} has version ${version}; this rowsync knows versions up to ${SCHEMA_VERSION}`,
+      hint: 'Nothing was changed. Install the newer rowsync again, or pull into a new file.',
+    });
+  }
+}
+
+/** Sets pragmas and reads each one back, since SQLite ignores what it does not know or cannot do. */
+function applyPragmas(db: Database.Database, pragmas: readonly (readonly [string, string | number])[]): void {
+  for (const [name, value] of pragmas) {
+    db.pragma(`${name} = ${value}`);
+    const found = db.pragma(name, { simple: true });
+    if (found !== value) {
+      throw new RowsyncError('replica', 'replica.failed', {
+        message: `SQLite did not accept ${name} = ${value} (it is ${String(found)})`,
+        hint: 'Network file systems do not support what a replica needs; use a local disk.',
+      });
+    }
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * Reading and writing the bookkeeping of tables, descriptors, identity and runs. Row pages are in pages.ts, the shape of
+ * user tables in tables.ts. Reads take any connection; writes take an open transaction.
+ */
+import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
+import type { Connection, Tx } from './database.ts';
+import { sql } from './sql.ts';
+
+/** Runs kept in `sync_runs`; at one run a minute a week's worth. */
+const RUNS_MAX = 10_000;
+
+/** Who the replica was last pulled as. */
+export interface StoredIdentity {
+  readonly url: string;
+  readonly database: string;
+  readonly userId: number;
+  readonly role: string;
+}
+
+/** The identity of the last pull, or null before the first. */
+export function readIdentity(from: Connection): StoredIdentity | null {
+  const row = from.prepare(sql`SELECT url, database, user_id AS userId, role FROM _rowsync_identity`).get();
+  return (row as StoredIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
+}
+
+/** Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once. */
+export function storeIdentity(
+  tx: Tx,
+  identity: StoredIdentity & { readonly userEmail: string; readonly timeZone: string },
+  change: { readonly changed: boolean; readonly at: string },
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, changed_at)
+        VALUES (1, ?, ?, ?, ?, ?, ?, NULL)
+        ON CONFLICT (lock) DO UPDATE SET url = excluded.url, database = excluded.database, user_id = excluded.user_id,
+          role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone`,
+  ).run(identity.url, identity.database, identity.userId, identity.role, identity.userEmail, identity.timeZone);
+  if (!change.changed) return;
+  tx.prepare(sql`UPDATE _rowsync_identity SET changed_at = ?`).run(change.at);
+  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
+  tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
+  tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0`).run();
+}
+
+/** What a descriptor is of: the database, or the table with that origin id. */
+export type DescriptorScope = 'database' | number;
+
+function scopeText(scope: DescriptorScope): string {
+  return scope === 'database' ? scope : `table:${scope}`;
+}
+
+/** A stored descriptor of the database with its ETag, or null. */
+export function readDatabaseDescriptor(from: Connection): { etag: string; descriptor: DatabaseDescriptor } | null {
+  return readDescriptor(from, 'database') as { etag: string; descriptor: DatabaseDescriptor } | null; // stored under this scope only
+}
+
+/** A stored descriptor of a table with its ETag, or null. */
+export function readTableDescriptor(
+  from: Connection,
+  tableId: number,
+): { etag: string; descriptor: TableDescriptor } | null {
+  return readDescriptor(from, tableId) as { etag: string; descriptor: TableDescriptor } | null; // stored under this scope only
+}
+
+function readDescriptor(from: Connection, scope: DescriptorScope): { etag: string; descriptor: unknown } | null {
+  const row = from
+    .prepare(sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`)
+    .get(scopeText(scope)) as { etag: string; descriptor: string } | undefined; // columns and types are ours
+  return row === undefined ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
+}
+
+/** Remembers a descriptor with its ETag; without one there is nothing to ask with later, and it is forgotten. */
+export function storeDescriptor(
+  tx: Tx,
+  scope: DescriptorScope,
+  answer: { readonly etag: string | null; readonly value: DatabaseDescriptor | TableDescriptor },
+): void {
+  if (answer.etag === null) {
+    forgetDescriptor(tx, scope);
+    return;
+  }
+  tx.prepare(
+    sql`INSERT INTO _rowsync_descriptors (scope, etag, descriptor) VALUES (?, ?, ?)
+        ON CONFLICT (scope) DO UPDATE SET etag = excluded.etag, descriptor = excluded.descriptor`,
+  ).run(scopeText(scope), answer.etag, JSON.stringify(answer.value));
+}
+
+/** Forgets a descriptor: the next pull asks for it unconditionally. */
+export function forgetDescriptor(tx: Tx, scope: DescriptorScope): void {
+  tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText(scope));
+}
+
+/** A replicated table as the bookkeeping knows it. */
+export interface LedgerTable {
+  readonly id: number;
+  readonly name: string;
+  readonly alias: string;
+  readonly localName: string;
+  readonly state: 'loading' | 'steady' | 'gone';
+  readonly rowCount: number;
+  readonly sweep: number;
+  readonly sweepOpen: boolean;
+  readonly endProven: boolean;
+  readonly identityChecked: boolean;
+  readonly sweptAt: string | null;
+  readonly heldCode: string | null;
+}
+
+const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
+  sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
+  held_code AS heldCode`;
+
+/** Every table that was ever replicated and not pruned, by origin id. */
+export function readTables(from: Connection): readonly LedgerTable[] {
+  return from
+    .prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`)
+    .all()
+    .map(tableFromRow);
+}
+
+/** One table; it must exist. */
+export function readTable(from: Connection, tableId: number): LedgerTable {
+  return tableFromRow(from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId));
+}
+
+/** SQLite has no booleans: the flags arrive as 0 and 1. */
+type TableRow = Omit<LedgerTable, Flag> & Readonly<Record<Flag, 0 | 1>>;
+type Flag = 'sweepOpen' | 'endProven' | 'identityChecked';
+
+function tableFromRow(row: unknown): LedgerTable {
+  const table = row as TableRow; // columns and types are ours (bookkeeping.ts)
+  return {
+    ...table,
+    sweepOpen: table.sweepOpen === 1,
+    endProven: table.endProven === 1,
+    identityChecked: table.identityChecked === 1,
+  };
+}
+
+/** Begins a sweep, or goes on with an unfinished one; returns its number. */
+export function openSweep(tx: Tx, tableId: number, at: string): number {
+  const { sweep, sweepOpen } = readTable(tx, tableId);
+  if (sweepOpen) return sweep;
+  tx.prepare(sql`UPDATE _rowsync_tables SET sweep = sweep + 1, sweep_open = 1, sweep_started_at = ? WHERE id = ?`).run(
+    at,
+    tableId,
+  );
+  return sweep + 1;
+}
+
+/** Ends a sweep: the table is steady, and the last failure is forgotten. */
+export function closeSweep(tx: Tx, tableId: number, at: string): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = ?, end_proven = 1,
+          problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = ?`,
+  ).run(at, tableId);
+}
+
+/** An error as the bookkeeping keeps it. */
+export interface Complaint {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Stores why a table could not be finished; null forgets it. */
+export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET problem_code = ?, problem_message = ?, problem_hint = ? WHERE id = ?`).run(
+    problem?.code ?? null,
+    problem?.message ?? null,
+    problem?.hint ?? null,
+    tableId,
+  );
+}
+
+/** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it go on. */
+export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
+          held_at = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(held_at, @at) END WHERE id = @tableId`,
+  ).run({ tableId, code: hold?.code ?? null, message: hold?.message ?? null, hint: hold?.hint ?? null, at });
+}
+
+/** Notes that deletes of the table no longer wait for the last change of identity. */
+export function storeIdentityChecked(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 1 WHERE id = ?`).run(tableId);
+}
+
+/** Marks a table that is no longer described; its rows stay. */
+export function storeGone(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET state = 'gone' WHERE id = ?`).run(tableId);
+}
+
+/** Marks a table that is described again after it was gone: it must be swept before it counts as steady. */
+export function storeReturned(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET state = 'loading', sweep_open = 0 WHERE id = ? AND state = 'gone'`).run(
+    tableId,
+  );
+}
+
+/** What a run adds up to. */
+export interface RunTotals {
+  readonly outcome: string;
+  readonly tableCount: number;
+  readonly requestCount: number;
+  readonly notModifiedCount: number;
+  readonly receivedBytes: number;
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+  readonly deletedCount: number;
+  readonly error: Complaint | null;
+}
+
+/** Opens the record of a run and returns its id; earlier runs that never ended are marked as interrupted. */
+export function openRun(tx: Tx, kind: string, at: string): number {
+  tx.prepare(
+    sql`UPDATE _rowsync_runs SET outcome = 'interrupted' WHERE finished_at IS NULL AND outcome = 'running'`,
+  ).run();
+  const { lastInsertRowid } = tx
+    .prepare(sql`INSERT INTO _rowsync_runs (kind, started_at, outcome) VALUES (?, ?, 'running')`)
+    .run(kind, at);
+  const id = Number(lastInsertRowid);
+  tx.prepare(sql`DELETE FROM _rowsync_runs WHERE id <= ?`).run(id - RUNS_MAX);
+  return id;
+}
+
+/** Closes the record of a run. */
+export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_runs SET finished_at = ?, outcome = ?, tables = ?, requests = ?, not_modified = ?, received_bytes = ?,
+          inserted = ?, updated = ?, deleted = ?, error_code = ?, error_message = ? WHERE id = ?`,
+  ).run(
+    at,
+    totals.outcome,
+    totals.tableCount,
+    totals.requestCount,
+    totals.notModifiedCount,
+    totals.receivedBytes,
+    totals.insertedCount,
+    totals.updatedCount,
+    totals.deletedCount,
+    totals.error?.code ?? null,
+    totals.error?.message ?? null,
+    runId,
+  );
+}

@@ -1,0 +1,180 @@
+/**
+ * Rows in and out of user tables. Values become what SQLite stores and back; writing is one upsert statement for many
+ * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
+ */
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import type { Connection, Tx } from './database.ts';
+import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { columnList } from './tables.ts';
+
+/** Rows per upsert statement, largest first. Fifty to a hundred run about twice as fast as one; more gain nothing. */
+const CHUNKS = [64, 8, 1] as const;
+/** SQLite's bound on parameters of one statement (SQLITE_MAX_VARIABLE_NUMBER). */
+const PARAMETERS_MAX = 32_766;
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** What better-sqlite3 binds and returns for one value. */
+export type Stored = null | string | number | bigint;
+
+/** A user table as rows are written to it; `columns` are the live ones, in the order of each row's values. */
+export interface RowTarget {
+  readonly id: number;
+  readonly localName: string;
+  readonly columns: readonly { readonly localName: string; readonly type: ColumnType }[];
+}
+
+/** How many rows a write added and changed. */
+export interface RowChanges {
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+}
+
+/**
+ * What SQLite stores for a value: booleans as 0 and 1, integers as INTEGER where 64 bits hold them (a plain JavaScript
+ * number would be bound as REAL), longer decimals as their text.
+ */
+export function storedFromValue(value: Value): Stored {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return value >= INT64_MIN && value <= INT64_MAX ? value : value.toString();
+}
+
+/** The value that a stored one stands for; read with safe integers, so every INTEGER is a bigint. */
+export function valueFromStored(stored: Stored, type: ColumnType): Value {
+  if (typeof stored !== 'bigint') {
+    const isNumeric = type === 'Numeric' || type === 'Duration';
+    return isNumeric && typeof stored === 'string' ? numericFromStored(stored) : stored;
+  }
+  if (type === 'Checkbox') return stored !== 0n;
+  const double = Number(stored);
+  return Number.isSafeInteger(double) ? double : stored;
+}
+
+/** A decimal text of a long integer is the integer again; everything else is what it was. */
+function numericFromStored(stored: string): Value {
+  return /^-?\d+$/.test(stored) ? BigInt(stored) : stored;
+}
+
+/** Writes rows of one page; those that stand there already as they are, are not written. */
+export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): RowChanges {
+  const before = countPresent(tx, target, rows);
+  let changedCount = 0;
+  let at = 0;
+  for (const chunk of CHUNKS) {
+    if (chunk > 1 && chunk * (target.columns.length + 2) > PARAMETERS_MAX) continue;
+    if (rows.length - at < chunk) continue;
+    const statement = tx.prepare(upsertSql(target, chunk));
+    for (; rows.length - at >= chunk; at += chunk) {
+      changedCount += statement.run(bindings(rows, at, chunk)).changes;
+    }
+  }
+  const insertedCount = new Set(rows.map(({ id }) => id)).size - before;
+  if (insertedCount > 0) addToRowCount(tx, target.id, insertedCount);
+  return { insertedCount, updatedCount: changedCount - insertedCount };
+}
+
+function bindings(rows: readonly Row[], from: number, count: number): Stored[] {
+  const values: Stored[] = [];
+  for (const row of rows.slice(from, from + count)) {
+    values.push(row.id, row.allow);
+    for (const value of row.values) values.push(storedFromValue(value));
+  }
+  return values;
+}
+
+const upsertTexts = new WeakMap<RowTarget, Map<number, Sql>>();
+
+function upsertSql(target: RowTarget, chunk: number): Sql {
+  let texts = upsertTexts.get(target);
+  if (texts === undefined) upsertTexts.set(target, (texts = new Map<number, Sql>()));
+  const known = texts.get(chunk);
+  if (known !== undefined) return known;
+
+  const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
+  const marks = joinSql(Array.from({ length: names.length + 1 }, () => sql`?`));
+  const rows = joinSql(Array.from({ length: chunk }, () => sql`(${marks})`));
+  const table = ident(target.localName);
+  const text = sql`INSERT INTO ${table} (${columnList(target.columns)}) VALUES ${rows}
+    ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
+    WHERE ${joinSql(
+      names.map((name) => sql`${table}.${name} IS NOT excluded.${name}`),
+      ' OR ',
+    )}`;
+  texts.set(chunk, text);
+  return text;
+}
+
+function countPresent(from: Connection, target: RowTarget, rows: readonly Row[]): number {
+  const ids = JSON.stringify(rows.map(({ id }) => id));
+  return from
+    .prepare(sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
+    .pluck()
+    .get(ids) as number; // count(*) is an integer
+}
+
+/** Deletes rows that the origin proved to be gone, keeping their last values in `sync_deleted`; returns how many stood here. */
+export function deleteRows(
+  tx: Tx,
+  target: RowTarget,
+  ids: readonly number[],
+  why: { reason: string; at: string },
+): number {
+  const table = ident(target.localName);
+  const list = JSON.stringify(ids);
+  const keep = tx.prepare(
+    sql`INSERT INTO _rowsync_deleted (table_id, table_name, row_id, deleted_at, reason, row_values) VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  for (const row of readRowsById(tx, target, ids)) {
+    keep.run(target.id, target.localName, row.id, why.at, why.reason, evidenceText(target, row));
+  }
+  const { changes } = tx.prepare(sql`DELETE FROM ${table} WHERE _id IN (SELECT value FROM json_each(?))`).run(list);
+  tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
+    target.id,
+    list,
+  );
+  tx.prepare(
+    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+  ).run(target.id, list);
+  if (changes > 0) addToRowCount(tx, target.id, -changes);
+  return changes;
+}
+
+/** A row as a JSON object of the replica's column names; numbers keep every digit. */
+function evidenceText(target: RowTarget, row: Row): string {
+  const pairs = target.columns.map(({ localName }, index) => {
+    const stored = storedFromValue(row.values[index] ?? null);
+    return `${JSON.stringify(localName)}:${typeof stored === 'bigint' ? stored.toString() : JSON.stringify(stored)}`;
+  });
+  return `{${[`"_id":${row.id}`, ...pairs].join(',')}}`;
+}
+
+function addToRowCount(tx: Tx, tableId: number, by: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
+}
+
+/** Reads rows by id, in no particular order; ids that are not here are left out. */
+export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
+  const rows = from
+    .prepare(
+      sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(JSON.stringify(ids)) as [bigint, string | null, ...Stored[]][]; // the columns just listed
+  return rows.map(([id, allow, ...values]) => ({
+    id: Number(id),
+    allow,
+    values: values.map((value, index) => valueFromStored(value, target.columns[index]?.type ?? 'Text')),
+  }));
+}
+
+/** Ids that stand in the user table, in order, a block at a time: those above `after`, at most `count`. */
+export function readIds(from: Connection, target: RowTarget, after: number, count: number): readonly number[] {
+  return from
+    .prepare(sql`SELECT _id FROM ${ident(target.localName)} WHERE _id > ? ORDER BY _id LIMIT ?`)
+    .pluck()
+    .all(after, count) as number[]; // _id is an INTEGER within 53 bits
+}

@@ -1,0 +1,75 @@
+/**
+ * Requests that are refused as a whole: the HTTP status and the error descriptor (specification 2.7, origin facts 4.1).
+ * A refusal is a value that every step of a request may return. Secondary codes marked "ours" are not documented by the
+ * service; they are stable here. Pure.
+ */
+import type { ErrorDescriptor } from '../wire/json.ts';
+
+/** Secondary codes by what went wrong. */
+export const CODES = {
+  /** The authentication family is 1000 to 1999; its members are ours. */
+  badCredentials: 1000,
+  badToken: 1001,
+  otherDatabase: 1002,
+  /** Ours. */
+  unknownMethod: 2000,
+  /** Ours. */
+  badParameter: 2100,
+  /** Ours. */
+  unsupported: 2200,
+  /** Ours, by analogy with columns and views. */
+  noTable: 3000,
+  noColumn: 3100,
+  /** Ours. */
+  hiddenColumn: 3101,
+  noView: 3200,
+  /** Ours. */
+  internal: 9000,
+} as const;
+
+/** A whole-request failure. Without a descriptor the answer has no body (401, 413, 414). */
+export class Refusal {
+  readonly status: number;
+  readonly descriptor: ErrorDescriptor | null;
+
+  constructor(status: number, descriptor: Omit<ErrorDescriptor, 'error'> | null) {
+    this.status = status;
+    this.descriptor = descriptor === null ? null : { error: status, ...descriptor };
+  }
+}
+
+/** 401: no credentials came; the server adds a Basic challenge. */
+export const unauthorized = new Refusal(401, null);
+
+/** 414: the query string is too long. */
+export const queryTooLong = new Refusal(414, null);
+
+/** 403 for credentials that are no good. */
+export function forbidden(code: number, message: string): Refusal {
+  return new Refusal(403, { code, message, source: null });
+}
+
+/** 400 for a parameter; `source` is its name. */
+export function badParameter(source: string, message: string): Refusal {
+  return new Refusal(400, { code: CODES.badParameter, message, source });
+}
+
+/** 405 for paths that name no method, and for verbs that the method does not take. */
+export function unknownMethod(message: string, source: string | null = null): Refusal {
+  return new Refusal(405, { code: CODES.unknownMethod, message, source });
+}
+
+/** 403 for a table that does not exist, or not for this role. */
+export function noTable(source: string): Refusal {
+  return new Refusal(403, { code: CODES.noTable, message: 'Table does not exist', source });
+}
+
+/** 400 for a column that does not exist. */
+export function noColumn(source: string): Refusal {
+  return new Refusal(400, { code: CODES.noColumn, message: 'Column does not exist', source });
+}
+
+/** 403 for a column that the role may not see. */
+export function hiddenColumn(source: string): Refusal {
+  return new Refusal(403, { code: CODES.hiddenColumn, message: 'Column is not accessible', source });
+}

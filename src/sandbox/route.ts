@@ -1,0 +1,91 @@
+/**
+ * From a request's path to the method it names: `/secure/api/v2/{appid}[/{token}|/-][/{table}[/{view}]]/{method}.{ext}`
+ * (specification, sections 4 and 5; origin facts 7.2). Input: the raw path. Output: the parts, decoded, or a refusal.
+ * Knows no credentials and no tables. Pure.
+ */
+import { namesFromSegment } from '../wire/query.ts';
+import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
+
+/** A method with the places it can stand at: directly below the database, below a table, or below a table's view. */
+export const METHODS = {
+  describe: { verbs: ['GET'], depths: [0, 1] },
+  user: { verbs: ['GET'], depths: [0] },
+  select: { verbs: ['GET'], depths: [1] },
+  retrieve: { verbs: ['GET'], depths: [1] },
+} as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
+
+/** A method that the sandbox serves. */
+export type Method = keyof typeof METHODS;
+
+/** What stands behind the database id to say who calls. */
+export type PathCredentials =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'token'; readonly token: string }
+  /** A minus sign: the session cookie of the platform's own pages. */
+  | { readonly kind: 'session' };
+
+/** A path that belongs to the API. */
+export interface ApiPath {
+  readonly database: string;
+  readonly credentials: PathCredentials;
+  /** The segments behind the credentials, as sent. */
+  readonly segments: readonly string[];
+  /** The path as sent, with the token cut out; safe to keep. */
+  readonly safePath: string;
+}
+
+/** A served method with what its path names. */
+export interface Route {
+  readonly method: Method;
+  /** Names that the table segment may stand for, likeliest first; null for methods of the database. */
+  readonly tableNames: readonly string[] | null;
+}
+
+const PREFIX = /^\/secure\/api\/v2\/([^/?]+)(?:\/(.*))?$/i;
+const TOKEN = /^[0-9a-f]{32}$/i;
+
+/** Splits a path; undefined when it is outside of the API. */
+export function readApiPath(path: string): ApiPath | undefined {
+  const match = PREFIX.exec(path);
+  if (!match) return undefined;
+  const [, database = '', rest = ''] = match;
+  const segments = rest.split('/');
+  const [first = '', ...others] = segments;
+  if (others.length > 0 && TOKEN.test(first)) {
+    const safePath = path.slice(0, path.length - rest.length) + others.join('/');
+    return { database, credentials: { kind: 'token', token: first }, segments: others, safePath };
+  }
+  if (others.length > 0 && first === '-') {
+    return { database, credentials: { kind: 'session' }, segments: others, safePath: path };
+  }
+  return { database, credentials: { kind: 'none' }, segments, safePath: path };
+}
+
+/** The method that the segments name, for logs and hooks too; `other` when it is none. */
+export function methodName(segments: readonly string[]): Method | 'other' {
+  const name = (segments.at(-1) ?? '').replace(/\.[^.]*$/, '').toLowerCase();
+  return isMethod(name) ? name : 'other';
+}
+
+/** Finds the method, or says why there is none. */
+export function findRoute(verb: string, segments: readonly string[]): Route | Refusal {
+  const last = segments.at(-1) ?? '';
+  const extension = /\.([^.]*)$/.exec(last)?.[1]?.toLowerCase() ?? '';
+  const method = methodName(segments);
+  const depth = segments.length - 1;
+  if (method === 'other' || !METHODS[method].depths.some((known) => known === depth)) {
+    return unknownMethod('Invalid method name');
+  }
+  if (!METHODS[method].verbs.some((known) => known === verb)) {
+    return unknownMethod(`The method takes ${METHODS[method].verbs.join(' or ')}`, method);
+  }
+  if (extension !== 'json') return unknownMethod('This sandbox answers in JSON; use the extension .json', last);
+  if (depth === 0) return { method, tableNames: null };
+  const tableNames = namesFromSegment(segments[0] ?? '');
+  if (tableNames === undefined) return badParameter('table', 'The path is not valid percent-encoded UTF-8');
+  return { method, tableNames };
+}
+
+function isMethod(name: string): name is Method {
+  return Object.hasOwn(METHODS, name);
+}

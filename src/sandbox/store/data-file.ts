@@ -1,0 +1,246 @@
+/**
+ * A SQLite file of the user's as tables of the sandbox. Input: the path of a file, opened read-only and never written.
+ * Output: one table spec after another, whose rows are read while the store takes them in. Views, virtual tables and
+ * SQLite's own tables are left out.
+ *
+ * Declared types propose, values decide (`column-type.ts`). A single INTEGER primary key becomes an Autonumber key, a
+ * single text one a unique Text key; every other table gets an Autonumber `Id`. Rows are created one second apart from
+ * 2020-01-01 on, in the order of the primary key.
+ */
+import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { RowsyncError } from '../../base/errors.ts';
+import type { Value } from '../../wire/schema.ts';
+import type { SqlValue } from './cells.ts';
+import { chooseType, convert, emptyProfile, lookAt, type Profile, type SourceValue } from './column-type.ts';
+import { fileFromValue } from './file-type.ts';
+import { ident } from './file.ts';
+import type { Cell, Cells, ColumnSpec, TableSpec } from './spec.ts';
+
+const CREATED_FROM_MS = Date.UTC(2020, 0, 1);
+/** Width of Text columns whose declaration has none. */
+const TEXT_WIDTH = 255;
+
+/** One column of the file, with everything that was learned about it. */
+interface Source {
+  readonly name: string;
+  readonly declared: string;
+  readonly notNull: boolean;
+  readonly defaultSql: string | null;
+  /** Position in the primary key, from 1; 0 outside of it. */
+  readonly keyPosition: number;
+  readonly isUnique: boolean;
+  readonly profile: Profile;
+}
+
+/**
+ * The tables of the file, in the order of their names.
+ * @throws RowsyncError `sandbox.data`, from the first step on.
+ */
+export function* tablesFromFile(path: string): Generator<TableSpec> {
+  const { file, close } = attempt(path, () => openReadOnly(path));
+  try {
+    for (const name of attempt(path, () => tableNames(file))) yield attempt(path, () => tableSpec(path, file, name));
+  } finally {
+    close();
+  }
+}
+
+/**
+ * Opens the file so that nothing is left beside it. SQLite puts `-wal` and `-shm` files next to a database in WAL mode even
+ * to read it, and cannot where the folder is read-only; such a file is read from a copy, unless another program has it
+ * open, whose `-wal` then holds rows that the file alone lacks.
+ */
+function openReadOnly(path: string): { readonly file: Database.Database; readonly close: () => void } {
+  const options = { readonly: true, fileMustExist: true } as const;
+  if (!isWal(path) || existsSync(`${path}-wal`)) {
+    const file = new Database(path, options);
+    return { file, close: () => void file.close() };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-data-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, 'data.sqlite');
+    copyFileSync(path, copy);
+    const file = new Database(copy, options);
+    const close = (): void => {
+      file.close();
+      remove();
+    };
+    return { file, close };
+  } catch (thrown) {
+    remove();
+    throw thrown;
+  }
+}
+
+/** Whether the header says WAL: byte 18, the write version (SQLite file format, 1.3.2). */
+function isWal(path: string): boolean {
+  if (!existsSync(path)) return false; // SQLite says so in its own words
+  const descriptor = openSync(path, 'r');
+  try {
+    const header = Buffer.alloc(20);
+    readSync(descriptor, header, 0, header.length, 0);
+    return header[18] === 2;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof RowsyncError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new RowsyncError('usage', 'sandbox.data', {
+      message: `The sandbox cannot serve ${path}: ${reason}`,
+      hint: 'Check that the file exists, can be read, and is a SQLite database.',
+      cause,
+    });
+  }
+}
+
+function tableNames(file: Database.Database): readonly string[] {
+  return file
+    .prepare<[], string>(
+      `SELECT name FROM pragma_table_list
+       WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`,
+    )
+    .pluck()
+    .all();
+}
+
+function tableSpec(path: string, file: Database.Database, name: string): TableSpec {
+  const sources = readSources(file, name);
+  const key = keyOf(sources);
+  return {
+    name,
+    plural: name.endsWith('s') ? name : `${name}s`,
+    key: key?.name,
+    columns: sources.map((source) => columnSpec(source, source === key)),
+    rows: rowsOf(path, file, { name, sources, key }),
+    createdFromMs: CREATED_FROM_MS,
+  };
+}
+
+function readSources(file: Database.Database, table: string): readonly Source[] {
+  const columns = file
+    .prepare<[string], { name: string; type: string; notnull: number; dflt_value: string | null; pk: number }>(
+      'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid',
+    )
+    .all(table);
+  const unique = new Set(
+    file
+      .prepare<[string], string | null>(
+        `SELECT max(i.name) FROM pragma_index_list(?) l JOIN pragma_index_info(l.name) i
+         WHERE l."unique" = 1 AND l.partial = 0 GROUP BY l.name HAVING count(*) = 1`,
+      )
+      .pluck()
+      .all(table),
+  );
+  const names = columns.map((column) => column.name);
+  const profiles = columns.map((column) => emptyProfile(column.type));
+  for (const row of readRows(file, table, { names, orderBy: [] })) {
+    for (const [index, profile] of profiles.entries()) lookAt(profile, row[index] ?? null);
+  }
+  return columns.map((column, index) => ({
+    name: column.name,
+    declared: column.type,
+    notNull: column.notnull === 1,
+    defaultSql: column.dflt_value,
+    keyPosition: column.pk,
+    isUnique: unique.has(column.name),
+    profile: profiles[index] ?? emptyProfile(column.type),
+  }));
+}
+
+function* readRows(
+  file: Database.Database,
+  table: string,
+  { names, orderBy }: { readonly names: readonly string[]; readonly orderBy: readonly string[] },
+): Generator<readonly SourceValue[]> {
+  const order = orderBy.length === 0 ? '' : ` ORDER BY ${orderBy.map(ident).join(', ')}`;
+  yield* file
+    .prepare<[], SourceValue[]>(`SELECT ${names.map(ident).join(', ')} FROM ${ident(table)}${order}`)
+    .raw()
+    .safeIntegers()
+    .iterate();
+}
+
+/** The column that can be the key: alone in the primary key, and all integers or all texts. */
+function keyOf(sources: readonly Source[]): Source | undefined {
+  const keys = sources.filter(({ keyPosition }) => keyPosition > 0);
+  const [only] = keys;
+  if (only === undefined || keys.length > 1 || only.profile.nullCount > 0) return undefined;
+  return isIntegerKey(only) || chooseType(only.profile) === 'Text' ? only : undefined;
+}
+
+function isIntegerKey({ declared, profile }: Source): boolean {
+  return /INT/i.test(declared) && profile.integerCount === profile.valueCount;
+}
+
+function columnSpec(source: Source, isKey: boolean): ColumnSpec {
+  const { name, profile, notNull, isUnique } = source;
+  const type = isKey && isIntegerKey(source) ? 'Autonumber' : chooseType(profile);
+  const options = [...(isUnique || isKey ? ['Unique'] : []), ...(notNull || isKey ? ['Required'] : [])];
+  const declaredWidth = Number(/\(\s*(\d{1,6})\s*\)/.exec(source.declared)?.[1] ?? TEXT_WIDTH);
+  return {
+    name,
+    type,
+    options: type === 'Text' || type === 'Multiline' ? [...options, 'AllowFind'] : options,
+    width: type === 'Text' ? Math.max(declaredWidth, profile.longest) : undefined,
+    defaultValue: isKey ? undefined : defaultOf(source),
+  };
+}
+
+/** A default that is written as a literal, where it fits the type; expressions have no counterpart. */
+function defaultOf({ defaultSql, profile }: Source): Value | undefined {
+  const type = chooseType(profile);
+  if (defaultSql === null || type === 'Attachment') return undefined;
+  const literal = literalOf(defaultSql);
+  return literal === undefined ? undefined : convert(type, literal);
+}
+
+function literalOf(sql: string): SqlValue | undefined {
+  if (/^[+-]?\d{1,15}$/.test(sql)) return BigInt(sql.replace('+', ''));
+  if (/^[+-]?\d{1,15}\.\d{1,15}$/.test(sql)) return Number(sql);
+  return /^'(?:[^']|'')*'$/.test(sql) ? sql.slice(1, -1).replaceAll("''", "'") : undefined;
+}
+
+function* rowsOf(
+  path: string,
+  file: Database.Database,
+  table: { readonly name: string; readonly sources: readonly Source[]; readonly key: Source | undefined },
+): Generator<Cells> {
+  const { name, sources, key } = table;
+  const types = sources.map((source) => columnSpec(source, source === key).type);
+  const orderBy = sources
+    .filter(({ keyPosition }) => keyPosition > 0)
+    .toSorted((a, b) => a.keyPosition - b.keyPosition)
+    .map((source) => source.name);
+  const rows = readRows(file, name, { names: sources.map((source) => source.name), orderBy });
+  let rowNumber = 0;
+  for (;;) {
+    const next = attempt(path, () => rows.next());
+    if (next.done === true) return;
+    rowNumber += 1;
+    const row = next.value;
+    const keyText = key === undefined ? String(rowNumber) : String(row[sources.indexOf(key)]);
+    const cells = sources.map(
+      (source, index) =>
+        [source.name, cellOf(types[index] ?? 'Text', row[index] ?? null, `${source.name}-${keyText}`)] as const,
+    );
+    yield Object.fromEntries(cells);
+  }
+}
+
+function cellOf(type: string, value: SourceValue, fileName: string): Cell {
+  if (value === null) return null;
+  if (type === 'Attachment') return fileFromValue(fileName, value);
+  return convert(type, Buffer.isBuffer(value) ? value.toString('utf8') : value);
+}

@@ -1,0 +1,360 @@
+/**
+ * The rows of a sandbox's tables: read in any order, inserted, edited, deleted. Input: names and cells as code gives them;
+ * the server and simulated colleagues come through here alike. Output: rows ready for the wire. Invariants: a row id is
+ * never used twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
+ */
+import { assert, must } from '../../base/assert.ts';
+import type { Row, Value } from '../../wire/schema.ts';
+import { columnSql, findByName, type Catalog, type Column, type Table } from './catalog.ts';
+import {
+  autonumber,
+  fileCell,
+  guidFromFile,
+  isFile,
+  sqlFromValue,
+  textFromValue,
+  valueFromSql,
+  type SqlValue,
+} from './cells.ts';
+import { ident, type Connection } from './file.ts';
+import type { Cells, FileSpec } from './spec.ts';
+import type { Versions } from './versions.ts';
+
+/** Who writes, and when. */
+export interface Author {
+  /** `Name <email>`. */
+  readonly user: string;
+  readonly nowMs: number;
+  /** `nowMs` as the value of a Timestamp. */
+  readonly stamp: string;
+}
+
+/** A sort key whose column was found. */
+export interface ColumnOrder {
+  readonly column: Column;
+  readonly descending: boolean;
+}
+
+/** Row orders kept at most, and ids in all of them together: sweeps ask for one order per table again and again. */
+const ORDERS_MAX = 32;
+const ORDER_IDS_MAX = 8_000_000;
+
+/** Reads and writes rows by the catalog of the moment. A new catalog needs a new instance. */
+export class Rows {
+  readonly #connection: Connection;
+  readonly #catalog: Catalog;
+  readonly #versions: Versions;
+  readonly #numbering: Numbering;
+  readonly #inserts = new Map<number, (cells: Cells, author: Author) => number>();
+  readonly #orders = new Map<string, { version: string; ids: readonly number[] }>();
+
+  constructor(connection: Connection, catalog: Catalog, versions: Versions) {
+    this.#connection = connection;
+    this.#catalog = catalog;
+    this.#versions = versions;
+    this.#numbering = new Numbering(connection);
+  }
+
+  /** Writes down what was counted in memory; called at the end of every transaction. */
+  flush(): void {
+    this.#numbering.flush();
+  }
+
+  /** Inserts one row and returns its id. */
+  insert(table: Table, cells: Cells, author: Author): number {
+    let insert = this.#inserts.get(table.id);
+    if (insert === undefined) this.#inserts.set(table.id, (insert = this.#prepareInsert(table)));
+    const id = insert(cells, author);
+    this.#versions.touchRows(table.id);
+    return id;
+  }
+
+  /** Changes the given cells of one row; false when they all had these values already, or the row does not exist. */
+  update(table: Table, id: number, cells: Cells, author: Author): boolean {
+    const targets = Object.entries(cells).map(([name, cell]) => ({ column: storedColumn(table, name), cell }));
+    const before = this.#readSql(
+      table,
+      targets.map(({ column }) => column),
+      id,
+    );
+    if (before === undefined) return false;
+    const changed: { column: Column; value: SqlValue }[] = [];
+    for (const [index, { column, cell }] of targets.entries()) {
+      const value = isFile(cell) ? this.#storeFile(column, id, cell, author) : sqlFromValue(column, cell);
+      if (value !== before[index]) changed.push({ column, value });
+    }
+    if (changed.length === 0) return false;
+    this.#writeChanged(table, id, changed, author);
+    return true;
+  }
+
+  /** Deletes one row; false when it does not exist. It stays in the recycle bin unless `purge` is set. */
+  delete(table: Table, id: number, author: Author, purge = false): boolean {
+    const stored = table.columns.filter((column) => column.sqlName !== null);
+    const values = this.#readSql(table, stored, id);
+    if (values === undefined) return false;
+    if (!purge) {
+      const cells = stored.map((column, index) => [
+        column.id,
+        textFromValue(valueFromSql(column.valueType, values[index] ?? null)),
+      ]);
+      this.#connection
+        .prepare(
+          'INSERT INTO _sandbox_deleted (table_id, row_id, deleted_ms, deleted_by, cells) VALUES (?, ?, ?, ?, ?)',
+        )
+        .run(table.id, id, author.nowMs, author.user, JSON.stringify(Object.fromEntries(cells)));
+    } else {
+      this.#connection.prepare('DELETE FROM _sandbox_files WHERE table_id = ? AND row_id = ?').run(table.id, id);
+    }
+    this.#connection.prepare(`DELETE FROM ${ident(table.sqlName)} WHERE _sandbox_row = ?`).run(id);
+    this.#versions.touchRows(table.id);
+    return true;
+  }
+
+  /** Number of rows. */
+  count(table: Table): number {
+    const count = this.#connection
+      .prepare<[], number>(`SELECT count(*) FROM ${ident(table.sqlName)}`)
+      .pluck()
+      .get();
+    return must(count, 'a count has one row');
+  }
+
+  /** The row that stands about `fraction` of the way through the ids; undefined in an empty table. */
+  near(table: Table, fraction: number): number | undefined {
+    const name = ident(table.sqlName);
+    return this.#connection
+      .prepare<[number], number>(
+        `SELECT _sandbox_row FROM ${name}
+         WHERE _sandbox_row >= (SELECT min(_sandbox_row) FROM ${name}) + CAST(? *
+           ((SELECT max(_sandbox_row) FROM ${name}) - (SELECT min(_sandbox_row) FROM ${name})) AS INTEGER)
+         ORDER BY _sandbox_row LIMIT 1`,
+      )
+      .pluck()
+      .get(fraction);
+  }
+
+  /** All row ids in the given order; rows that compare equal stand by id. Kept until something behind it changes. */
+  ids(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
+    const columns = sort.map(({ column }) => column);
+    const key = [table.id, ...sort.map(({ column, descending }) => `${column.id}${descending ? '-' : '+'}`)].join(' ');
+    const version = this.#versions.ofOrder(table, columns);
+    const kept = this.#orders.get(key);
+    this.#orders.delete(key);
+    const order = kept?.version === version ? kept : { version, ids: this.#readIds(table, sort) };
+    this.#orders.set(key, order);
+    this.#dropOldOrders();
+    return order.ids;
+  }
+
+  /** The rows with these ids, in the order of the ids; what does not exist is left out. */
+  read(table: Table, columns: readonly Column[], ids: readonly number[], allow: string | null): Row[] {
+    const values = columns.map((column) => `, ${columnSql(this.#catalog, column)}`).join('');
+    const rows = this.#connection
+      .prepare<[string], SqlValue[]>(
+        `SELECT t._sandbox_row${values} FROM json_each(?) page
+         CROSS JOIN ${ident(table.sqlName)} t ON t._sandbox_row = page.value ORDER BY page.key`,
+      )
+      .raw()
+      .safeIntegers()
+      .all(JSON.stringify(ids));
+    const types = columns.map((column) => column.valueType);
+    return rows.map((row) => ({
+      id: Number(row[0]),
+      allow,
+      values: types.map((type, index) => valueFromSql(type, row[index + 1] ?? null)),
+    }));
+  }
+
+  /** The ids of the rows with these keys, in the order of the keys; what does not exist is left out. */
+  idsFromKeys(table: Table, keys: readonly string[]): number[] {
+    const key = ident(must(table.key.sqlName, 'a key is stored'));
+    return this.#connection
+      .prepare<[string], number>(
+        `SELECT t._sandbox_row FROM json_each(?) page
+         CROSS JOIN ${ident(table.sqlName)} t ON t.${key} = page.value ORDER BY page.key`,
+      )
+      .pluck()
+      .all(JSON.stringify(keys));
+  }
+
+  #readIds(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
+    const terms = sort.map(({ column, descending }) => {
+      const direction = descending ? ' DESC' : '';
+      const value = columnSql(this.#catalog, column);
+      if (column.valueType === 'Checkbox') return `${value}${direction}`;
+      if (column.valueType !== 'Numeric' && column.valueType !== 'Duration')
+        return `${value} COLLATE NOCASE${direction}`;
+      // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.
+      return `CAST(${value} AS REAL)${direction}, ${value}${direction}`;
+    });
+    return this.#connection
+      .prepare<[], number>(
+        `SELECT t._sandbox_row FROM ${ident(table.sqlName)} t ORDER BY ${[...terms, 't._sandbox_row'].join(', ')}`,
+      )
+      .pluck()
+      .all();
+  }
+
+  #dropOldOrders(): void {
+    let idCount = 0;
+    for (const { ids } of this.#orders.values()) idCount += ids.length;
+    for (const [key, { ids }] of this.#orders) {
+      if (this.#orders.size <= 1 || (this.#orders.size <= ORDERS_MAX && idCount <= ORDER_IDS_MAX)) return;
+      this.#orders.delete(key);
+      idCount -= ids.length;
+    }
+  }
+
+  #prepareInsert(table: Table): (cells: Cells, author: Author) => number {
+    const stored = table.columns.filter((column) => column.sqlName !== null);
+    const names = stored.map((column) => ident(must(column.sqlName, 'filtered above')));
+    const statement = this.#connection.prepare(
+      `INSERT INTO ${ident(table.sqlName)} (_sandbox_created_ms, _sandbox_modified_ms${names.map((name) => `, ${name}`).join('')})
+       VALUES (?, ?${', ?'.repeat(names.length)})`,
+    );
+    const known = new Set(stored.map((column) => column.name));
+    return (cells, author) => {
+      for (const name of Object.keys(cells)) if (!known.has(name)) storedColumn(table, name);
+      const files: { column: Column; file: FileSpec }[] = [];
+      const values = stored.map((column) => {
+        const cell = Object.hasOwn(cells, column.name) ? cells[column.name] : undefined;
+        if (column.valueType === 'Autonumber') return this.#numbering.take(column, cell);
+        if (cell === undefined) return sqlFromValue(column, valueWithout(column, author));
+        if (!isFile(cell)) return sqlFromValue(column, cell);
+        files.push({ column, file: cell });
+        return null;
+      });
+      const id = Number(statement.run(author.nowMs, author.nowMs, ...values).lastInsertRowid);
+      for (const { column, file } of files) {
+        const value = this.#storeFile(column, id, file, author);
+        const name = ident(must(column.sqlName, 'filtered above'));
+        this.#connection
+          .prepare(`UPDATE ${ident(table.sqlName)} SET ${name} = ? WHERE _sandbox_row = ?`)
+          .run(value, id);
+      }
+      return id;
+    };
+  }
+
+  #readSql(table: Table, columns: readonly Column[], id: number): readonly SqlValue[] | undefined {
+    const values = columns.map((column) => `, t.${ident(must(column.sqlName, 'only stored columns are read here'))}`);
+    const row = this.#connection
+      .prepare<[number], SqlValue[]>(
+        `SELECT t._sandbox_row${values.join('')} FROM ${ident(table.sqlName)} t WHERE t._sandbox_row = ?`,
+      )
+      .raw()
+      .safeIntegers()
+      .get(id);
+    return row?.slice(1);
+  }
+
+  #writeChanged(
+    table: Table,
+    id: number,
+    changed: readonly { column: Column; value: SqlValue }[],
+    author: Author,
+  ): void {
+    const given = new Set(changed.map(({ column }) => column.id));
+    const stamps = table.columns
+      .filter((column) => (column.kind === 'LastModifiedBy' || column.kind === 'DateModified') && !given.has(column.id))
+      .map((column) => ({ column, value: sqlFromValue(column, valueWithout(column, author)) }));
+    const all = [...changed, ...stamps];
+    const settings = all.map(({ column }) => `, ${ident(must(column.sqlName, 'only stored columns are written'))} = ?`);
+    this.#connection
+      .prepare(`UPDATE ${ident(table.sqlName)} SET _sandbox_modified_ms = ?${settings.join('')} WHERE _sandbox_row = ?`)
+      .run(author.nowMs, ...all.map(({ value }) => value), id);
+    this.#versions.touchColumns(
+      table.id,
+      all.map(({ column }) => column.id),
+    );
+  }
+
+  #storeFile(column: Column, rowId: number, file: FileSpec, author: Author): string {
+    const place = [column.tableId, rowId, column.id];
+    const last = this.#connection
+      .prepare<unknown[], number | null>(
+        'SELECT max(revision) FROM _sandbox_files WHERE table_id = ? AND row_id = ? AND column_id = ?',
+      )
+      .pluck()
+      .get(...place);
+    const revision = (last ?? 0) + 1;
+    const guid = guidFromFile([...place, revision].join('/'), file.bytes);
+    this.#connection
+      .prepare(
+        `INSERT INTO _sandbox_files (guid, table_id, row_id, column_id, revision, name, media_type, bytes, author, created_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(guid, ...place, revision, file.name, file.mediaType, Buffer.from(file.bytes), author.user, author.nowMs);
+    return fileCell(file.name, revision, guid);
+  }
+}
+
+function storedColumn(table: Table, name: string): Column {
+  const column = findByName(table.columns, name);
+  assert(column !== undefined && column.name === name, `the sandbox's table "${table.name}" has a column "${name}"`);
+  assert(column.sqlName !== null, `the column "${name}" of the sandbox's table "${table.name}" is not computed`);
+  return column;
+}
+
+/** The value of a column for which none was given. */
+function valueWithout(column: Column, author: Author): Value {
+  switch (column.kind) {
+    case 'RecordOwner':
+    case 'CreatedBy':
+    case 'LastModifiedBy':
+      return author.user;
+    case 'DateCreated':
+    case 'DateModified':
+      return author.stamp;
+    default:
+      return column.defaultValue;
+  }
+}
+
+/** The counters of the Autonumber columns, kept in memory and written down once per transaction. */
+class Numbering {
+  readonly #connection: Connection;
+  readonly #nextById = new Map<number, number>();
+  readonly #moved = new Set<number>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The next number in the column's format; a given value is kept, and counted past if it is a number. */
+  take(column: Column, given: Cells[string] | undefined): SqlValue {
+    const next = this.#nextById.get(column.id) ?? this.#load(column.id);
+    if (given === undefined) {
+      this.#advance(column.id, next + 1);
+      return autonumber(column.format, next);
+    }
+    if (given === null) return null;
+    assert(!isFile(given), `the cell for the Autonumber "${column.name}" is a text`);
+    const text = String(given);
+    const digits = /\d{1,15}$/.exec(text);
+    if (digits !== null && Number(digits[0]) >= next) this.#advance(column.id, Number(digits[0]) + 1);
+    return text;
+  }
+
+  /** Writes the counters that moved. */
+  flush(): void {
+    if (this.#moved.size === 0) return;
+    const write = this.#connection.prepare('UPDATE _sandbox_columns SET next_number = ? WHERE id = ?');
+    for (const id of this.#moved) write.run(this.#nextById.get(id), id);
+    this.#moved.clear();
+  }
+
+  #load(columnId: number): number {
+    const next = this.#connection
+      .prepare<[number], number>('SELECT next_number FROM _sandbox_columns WHERE id = ?')
+      .pluck()
+      .get(columnId);
+    return must(next, 'a column has a counter');
+  }
+
+  #advance(columnId: number, next: number): void {
+    this.#nextById.set(columnId, next);
+    this.#moved.add(columnId);
+  }
+}

@@ -1,0 +1,342 @@
+/**
+ * Changes to what a sandbox's database consists of: tables and columns created, renamed, retyped, dropped. Input: specs
+ * and the catalog of the moment. Output: bookkeeping rows and the SQLite tables beside them; the caller runs it in one
+ * transaction and reads a new catalog afterwards.
+ *
+ * A table or column stands in SQLite under its own name. Where SQLite cannot hold that name (reserved, empty, NUL, or
+ * equal to another one but for case) it stands under its alias, `t_N` or `f_N`.
+ */
+import { assert, must } from '../../base/assert.ts';
+import { numericFromText } from '../../wire/decimal.ts';
+import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';
+import { findByName, type Catalog, type Column, type ComputedById, type Table } from './catalog.ts';
+import { sqlFromValue, sqlType, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
+import { ident, type Connection } from './file.ts';
+import type { ColumnSpec, Computed, TableSpec } from './spec.ts';
+
+/** Kinds of computed columns; like all kinds but Updatable, Key and RecordOwner they are read-only. */
+const KIND_BY_HOW = { lookup: 'Lookup', count: 'Summary', sum: 'Summary', max: 'Summary', join: 'Formula' } as const;
+
+const SYSTEM_COLUMNS: readonly ColumnSpec[] = [
+  { name: 'Record Owner', type: 'User', kind: 'RecordOwner' },
+  { name: 'Created By', type: 'User', kind: 'CreatedBy', displayOptions: [] },
+  { name: 'Date Created', type: 'Timestamp', kind: 'DateCreated', displayOptions: [] },
+  { name: 'Last Modified By', type: 'User', kind: 'LastModifiedBy', displayOptions: [] },
+  { name: 'Date Modified', type: 'Timestamp', kind: 'DateModified', displayOptions: [] },
+];
+
+/** The color of tables that name none, as in the documented samples. */
+const COLOR = '#0061B0';
+
+/** Creates a table with its columns and one view; rows come later. */
+export function createTable(connection: Connection, catalog: Catalog, spec: TableSpec): void {
+  const id = takeId(connection, 'next_table_id');
+  const alias = `t_${id}`;
+  const sqlName = sqlNameFor(spec.name, alias, sqlTableNames(connection));
+  connection.exec(
+    `CREATE TABLE ${ident(sqlName)} (_sandbox_row INTEGER PRIMARY KEY AUTOINCREMENT,
+       _sandbox_created_ms INTEGER NOT NULL, _sandbox_modified_ms INTEGER NOT NULL) STRICT`,
+  );
+  const columns = allColumns(spec);
+  const keyName = spec.key ?? must(columns[0], 'a table without a key gets one').name;
+  connection
+    .prepare(
+      `INSERT INTO _sandbox_tables (id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+    )
+    .run(
+      id,
+      spec.name,
+      spec.plural ?? `${spec.name}s`,
+      alias,
+      spec.color ?? COLOR,
+      (spec.showTab ?? true) ? 1 : 0,
+      (spec.allowAdd ?? true) ? 1 : 0,
+      sqlName,
+    );
+  for (const column of columns) {
+    const isKey = column.name === keyName;
+    const place = { tableId: id, sqlTable: sqlName };
+    const columnId = createColumn(connection, catalog, place, isKey ? { ...column, kind: 'Key' } : column);
+    if (isKey) connection.prepare('UPDATE _sandbox_tables SET key_id = ? WHERE id = ?').run(columnId, id);
+  }
+  createView(connection, id, `List All ${spec.plural ?? `${spec.name}s`}`);
+}
+
+/** The key in front unless it is among the columns, the system columns behind; added names never repeat a given one. */
+function allColumns(spec: TableSpec): readonly ColumnSpec[] {
+  const taken = new Set(spec.columns.map(({ name }) => name.toLowerCase()));
+  const renamed = (column: ColumnSpec): ColumnSpec =>
+    taken.has(column.name.toLowerCase()) ? { ...column, name: `${column.name} (2)` } : column;
+  const key: ColumnSpec = { name: 'Id', type: 'Autonumber', options: ['Unique', 'Required'] };
+  assert(
+    spec.key === undefined || spec.columns.some(({ name }) => name === spec.key),
+    `the key of the sandbox's table "${spec.name}" is one of its columns`,
+  );
+  return [
+    ...(spec.key === undefined ? [renamed(key)] : []),
+    ...spec.columns,
+    ...((spec.systemColumns ?? true) ? SYSTEM_COLUMNS.map(renamed) : []),
+  ];
+}
+
+function createView(connection: Connection, tableId: number, name: string): void {
+  const id = takeId(connection, 'next_view_id');
+  connection
+    .prepare(
+      `INSERT INTO _sandbox_views (id, table_id, name, alias, type, show_in_menu, actions) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(id, tableId, name, `v_${id}`, 'Table', 1, JSON.stringify(['Add', 'Edit', 'View', 'Delete']));
+}
+
+/** Creates a column at the end of a table that already stands in SQLite; returns its id. */
+export function createColumn(
+  connection: Connection,
+  catalog: Catalog,
+  place: { readonly tableId: number; readonly sqlTable: string },
+  spec: ColumnSpec,
+): number {
+  const id = takeId(connection, 'next_column_id');
+  const alias = `f_${id}`;
+  const stored = spec.computed === undefined;
+  const sqlName = stored ? sqlNameFor(spec.name, alias, sqlColumnNames(connection, place.sqlTable)) : null;
+  const kind = spec.kind ?? (spec.computed === undefined ? 'Updatable' : KIND_BY_HOW[spec.computed.how]);
+  const valueType = columnType(spec.type);
+  assert(spec.computed?.how !== 'join' || sqlType(valueType) === 'TEXT', 'joined texts make a text column');
+  if (sqlName !== null) {
+    connection.exec(`ALTER TABLE ${ident(place.sqlTable)} ADD COLUMN ${ident(sqlName)} ${sqlType(valueType)}`);
+    const first = sqlFromValue({ name: spec.name, valueType }, spec.defaultValue ?? null);
+    if (first !== null) connection.prepare(`UPDATE ${ident(place.sqlTable)} SET ${ident(sqlName)} = ?`).run(first);
+    // Also carries the promise that keys are unique.
+    if (kind === 'Key') createIndex(connection, 'UNIQUE INDEX', { id, sqlName, sqlTable: place.sqlTable });
+  }
+  const computed = spec.computed === undefined ? null : computedById(connection, catalog, place.tableId, spec.computed);
+  connection
+    .prepare(
+      `INSERT INTO _sandbox_columns (id, table_id, name, alias, type, kind, read_only, options, display_options, width,
+         default_value, format, next_number, computed, sql_name)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+    )
+    .run(
+      id,
+      place.tableId,
+      spec.name,
+      alias,
+      spec.type,
+      kind,
+      spec.readOnly === true ? 1 : 0,
+      JSON.stringify(spec.options ?? []),
+      JSON.stringify(spec.displayOptions ?? ['ShowInViews']),
+      spec.width ?? (valueType === 'Text' ? 255 : null),
+      JSON.stringify(defaultToKeep(spec.defaultValue ?? null)),
+      spec.format ?? '{0}',
+      computed === null ? null : JSON.stringify(computed),
+      sqlName,
+    );
+  return id;
+}
+
+/** JSON cannot carry a bigint; a number, or else the exact text, means the same to a Numeric column. */
+function defaultToKeep(value: Value): Value {
+  if (typeof value !== 'bigint') return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value.toString();
+}
+
+function createIndex(
+  connection: Connection,
+  index: 'INDEX' | 'UNIQUE INDEX',
+  column: { readonly id: number; readonly sqlName: string; readonly sqlTable: string },
+): void {
+  connection.exec(
+    `CREATE ${index} IF NOT EXISTS _sandbox_index_${column.id} ON ${ident(column.sqlTable)} (${ident(column.sqlName)})`,
+  );
+}
+
+/** A column that is still being described: its names may belong to the table that is created right now. */
+interface Names {
+  readonly id: number;
+  readonly name: string;
+  readonly alias: string;
+  readonly sqlName: string | null;
+}
+
+function columnsNow(connection: Connection, tableId: number): readonly Names[] {
+  return connection
+    .prepare<[number], Names>(
+      'SELECT id, name, alias, sql_name AS sqlName FROM _sandbox_columns WHERE table_id = ? ORDER BY id',
+    )
+    .all(tableId);
+}
+
+function computedById(connection: Connection, catalog: Catalog, ownId: number, computed: Computed): ComputedById {
+  const idOf = (tableId: number, name: string): number =>
+    must(findByName(columnsNow(connection, tableId), name), `a computed column refers to a column "${name}"`).id;
+  if (computed.how === 'join') return { how: 'join', columnIds: computed.columns.map((name) => idOf(ownId, name)) };
+  const other = must(findByName(catalog.tables, computed.table), `a computed column refers to "${computed.table}"`);
+  if (computed.how === 'lookup') {
+    const referenceId = idOf(ownId, computed.reference);
+    return { how: 'lookup', referenceId, tableId: other.id, columnId: idOf(other.id, computed.column) };
+  }
+  const reference = must(findByName(other.columns, computed.reference), 'a summary refers to a column');
+  const sqlName = must(reference.sqlName, 'a summary refers to a stored column');
+  createIndex(connection, 'INDEX', { id: reference.id, sqlName, sqlTable: other.sqlName });
+  const columnId = computed.column === undefined ? null : idOf(other.id, computed.column);
+  return { how: computed.how, tableId: other.id, referenceId: reference.id, columnId };
+}
+
+/** Drops a table with its rows, and every computed column elsewhere that looked at it. */
+export function removeTable(connection: Connection, catalog: Catalog, table: Table): void {
+  for (const column of catalog.tables.flatMap(({ columns }) => columns)) {
+    const { computed } = column;
+    if (computed !== null && computed.how !== 'join' && computed.tableId === table.id) forgetColumn(connection, column);
+  }
+  connection.exec(`DROP TABLE ${ident(table.sqlName)}`);
+  for (const bookkeeping of ['columns', 'views', 'files', 'deleted']) {
+    connection.prepare(`DELETE FROM _sandbox_${bookkeeping} WHERE table_id = ?`).run(table.id);
+  }
+  connection.prepare('DELETE FROM _sandbox_tables WHERE id = ?').run(table.id);
+}
+
+/** Drops a column, and every computed column that looked at it. The key cannot go. */
+export function removeColumn(connection: Connection, catalog: Catalog, table: Table, column: Column): void {
+  assert(column.id !== table.key.id, 'the key column stays');
+  for (const other of catalog.tables.flatMap(({ columns }) => columns)) {
+    if (looksAt(other.computed, column.id)) forgetColumn(connection, other);
+  }
+  if (column.sqlName !== null) {
+    connection.exec(`DROP INDEX IF EXISTS _sandbox_index_${column.id}`);
+    connection.exec(`ALTER TABLE ${ident(table.sqlName)} DROP COLUMN ${ident(column.sqlName)}`);
+  }
+  forgetColumn(connection, column);
+}
+
+function looksAt(computed: ComputedById | null, columnId: number): boolean {
+  if (computed === null) return false;
+  if (computed.how === 'join') return computed.columnIds.includes(columnId);
+  return computed.referenceId === columnId || computed.columnId === columnId;
+}
+
+function forgetColumn(connection: Connection, column: Column): void {
+  connection.prepare('DELETE FROM _sandbox_files WHERE column_id = ?').run(column.id);
+  connection.prepare('DELETE FROM _sandbox_columns WHERE id = ?').run(column.id);
+}
+
+/** Renames a table here and in SQLite; its id and alias stay. */
+export function renameTableTo(connection: Connection, table: Table, name: string): void {
+  const others = sqlTableNames(connection).filter((taken) => taken !== table.sqlName);
+  const sqlName = sqlNameFor(name, table.alias, others);
+  if (sqlName !== table.sqlName) {
+    // By way of a third name, since SQLite takes a change of case for a name that is taken.
+    connection.exec(`ALTER TABLE ${ident(table.sqlName)} RENAME TO _sandbox_renamed`);
+    connection.exec(`ALTER TABLE _sandbox_renamed RENAME TO ${ident(sqlName)}`);
+  }
+  connection.prepare('UPDATE _sandbox_tables SET name = ?, sql_name = ? WHERE id = ?').run(name, sqlName, table.id);
+}
+
+/** Renames a column here and in SQLite; its id and alias stay. */
+export function renameColumnTo(connection: Connection, table: Table, column: Column, name: string): void {
+  let { sqlName } = column;
+  if (sqlName !== null) {
+    const others = sqlColumnNames(connection, table.sqlName).filter((taken) => taken !== sqlName);
+    const next = sqlNameFor(name, column.alias, others);
+    if (next !== sqlName) {
+      connection.exec(`ALTER TABLE ${ident(table.sqlName)} RENAME COLUMN ${ident(sqlName)} TO ${ident(next)}`);
+    }
+    sqlName = next;
+  }
+  connection.prepare('UPDATE _sandbox_columns SET name = ?, sql_name = ? WHERE id = ?').run(name, sqlName, column.id);
+}
+
+/** What `retypeColumn` may change. */
+export type ColumnChange = Partial<
+  Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'>
+>;
+
+/** Changes how a column is described. With a new type, values are converted where they mean something and else emptied. */
+export function retypeColumn(connection: Connection, table: Table, column: Column, change: ColumnChange): void {
+  connection
+    .prepare(
+      `UPDATE _sandbox_columns
+       SET type = ?, kind = ?, read_only = ?, options = ?, display_options = ?, width = ? WHERE id = ?`,
+    )
+    .run(
+      change.type ?? column.type,
+      change.kind ?? column.kind,
+      (change.readOnly ?? column.readOnly) ? 1 : 0,
+      JSON.stringify(change.options ?? column.options),
+      JSON.stringify(change.displayOptions ?? column.displayOptions),
+      change.width ?? column.width,
+      column.id,
+    );
+  const valueType = columnType(change.type ?? column.type);
+  if (column.sqlName === null || valueType === column.valueType) return;
+  assert(column.id !== table.key.id, 'the key column keeps its type');
+  convertColumn(connection, table, { ...column, sqlName: column.sqlName }, valueType);
+}
+
+function convertColumn(
+  connection: Connection,
+  table: Table,
+  column: Column & { readonly sqlName: string },
+  valueType: ColumnType,
+): void {
+  const from = ident(column.sqlName);
+  const into = ident(`_sandbox_new_${column.id}`);
+  const name = ident(table.sqlName);
+  const rows = connection
+    .prepare<[], [bigint, SqlValue]>(`SELECT _sandbox_row, ${from} FROM ${name}`)
+    .raw()
+    .safeIntegers()
+    .all();
+  connection.exec(`ALTER TABLE ${name} ADD COLUMN ${into} ${sqlType(valueType)}`);
+  const write = connection.prepare(`UPDATE ${name} SET ${into} = ? WHERE _sandbox_row = ?`);
+  for (const [id, stored] of rows) {
+    const value = convertValue(valueFromSql(column.valueType, stored), valueType);
+    write.run(sqlFromValue({ name: column.name, valueType }, value), id);
+  }
+  connection.exec(`DROP INDEX IF EXISTS _sandbox_index_${column.id}`);
+  connection.exec(`ALTER TABLE ${name} DROP COLUMN ${from}`);
+  connection.exec(`ALTER TABLE ${name} RENAME COLUMN ${into} TO ${from}`);
+}
+
+function convertValue(value: Value, type: ColumnType): Value {
+  const text = textFromValue(value);
+  if (text === null) return null;
+  switch (type) {
+    case 'Numeric':
+    case 'Duration':
+      return numericFromText(text) ?? null;
+    case 'Checkbox':
+      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
+    case 'Date':
+    case 'Time':
+    case 'Timestamp':
+      return null;
+    default:
+      return text;
+  }
+}
+
+function takeId(connection: Connection, counter: 'next_table_id' | 'next_column_id' | 'next_view_id'): number {
+  const id = connection
+    .prepare<[], number>(`UPDATE _sandbox_database SET ${counter} = ${counter} + 1 RETURNING ${counter} - 1`)
+    .pluck()
+    .get();
+  return must(id, 'the store has a database row');
+}
+
+function sqlTableNames(connection: Connection): readonly string[] {
+  return connection.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all();
+}
+
+function sqlColumnNames(connection: Connection, sqlTable: string): readonly string[] {
+  return connection.prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?)').pluck().all(sqlTable);
+}
+
+/** SQLite folds only ASCII letters when it compares names; folding more than that is harmless here. */
+function sqlNameFor(name: string, alias: string, taken: readonly string[]): string {
+  const usable = name !== '' && !name.includes('\0') && !/^(?:sqlite_|_sandbox_|rowid$|_rowid_$|oid$)/i.test(name);
+  const isTaken = taken.some((other) => other.toLowerCase() === name.toLowerCase());
+  return usable && !isTaken ? name : alias;
+}

@@ -1,0 +1,96 @@
+/**
+ * What a database in the sandbox consists of, as code describes it: tables, columns, users, rights. The sample, a
+ * `--data` file and tests all end up as these types; `store.ts` turns them into SQLite tables. Types and constants only.
+ */
+import type { Value } from '../../wire/schema.ts';
+
+/** How a column that nobody may write gets its value. All names are columns that are stored, not computed ones. */
+export type Computed =
+  /** The value of `column` in the row of `table` whose key stands in our column `reference`. */
+  | { readonly how: 'lookup'; readonly reference: string; readonly table: string; readonly column: string }
+  /** Count of the rows of `table` whose column `reference` holds our key, or the sum or maximum of their `column`. */
+  | {
+      readonly how: 'count' | 'sum' | 'max';
+      readonly table: string;
+      readonly reference: string;
+      readonly column?: string | undefined;
+    }
+  /** Our own text columns, joined with a space; empty ones are left out. */
+  | { readonly how: 'join'; readonly columns: readonly string[] };
+
+/** One column to create. */
+export interface ColumnSpec {
+  readonly name: string;
+  /** A type of the specification, or any other word to imitate a type that rowsync does not know. */
+  readonly type: string;
+  /** `Updatable` unless given or computed. `column=*` covers Updatable, Key and RecordOwner. */
+  readonly kind?: string | undefined;
+  /** `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar, AllowSeeRevisionHistory, … */
+  readonly options?: readonly string[] | undefined;
+  /** `displayOptions`; `ShowInViews` unless given. */
+  readonly displayOptions?: readonly string[] | undefined;
+  readonly width?: number | undefined;
+  readonly readOnly?: boolean | undefined;
+  /** Value of rows that are created without one. Null unless given. */
+  readonly defaultValue?: Value | undefined;
+  /** Template of an Autonumber: `{0}` or `{0000}` is the number (origin facts 2.1). `{0}` unless given. */
+  readonly format?: string | undefined;
+  readonly computed?: Computed | undefined;
+}
+
+/** A file to store with a row; the cell then reads `name;revision;guid`. */
+export interface FileSpec {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** One cell as code gives it: a `Value` (wire/schema.ts), or a file for an Attachment column. */
+export type Cell = Value | FileSpec;
+
+/** Cells by column name; what is left out gets its default (on insert) or stays (on update). */
+export type Cells = { readonly [column: string]: Cell };
+
+/** One table to create. Unless told otherwise it also gets the system columns. */
+export interface TableSpec {
+  /** Singular name. */
+  readonly name: string;
+  /** `<name>s` unless given. */
+  readonly plural?: string | undefined;
+  readonly color?: string | undefined;
+  readonly showTab?: boolean | undefined;
+  readonly allowAdd?: boolean | undefined;
+  /** Name of the key column. Where it is left out, an Autonumber `Id` is added in front. */
+  readonly key?: string | undefined;
+  readonly columns: readonly ColumnSpec[];
+  /** Whether to add Record Owner, Created By, Date Created, Last Modified By, Date Modified. True unless given. */
+  readonly systemColumns?: boolean | undefined;
+  readonly rows?: Iterable<Cells> | undefined;
+  /**
+   * Creation time of the first row in epoch milliseconds; every further one is a second younger. Without it all rows are
+   * created now.
+   */
+  readonly createdFromMs?: number | undefined;
+}
+
+/** A user of the database, with the one role that decides what they may see. */
+export interface UserSpec {
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly role: string;
+  readonly culture: string;
+  /** IANA name; timestamps are sent in this zone. */
+  readonly timezone: string;
+  /** Administrative permissions: CustomizeApplication, ManageUsers, ManageData. */
+  readonly admin: readonly string[];
+}
+
+/** What a role may do. Tables and columns that it may not see do not exist for it. */
+export interface RoleSpec {
+  readonly name: string;
+  readonly canWrite: boolean;
+  readonly hiddenTables: readonly string[];
+  /** `Table.Column` pairs, as two names. */
+  readonly hiddenColumns: readonly (readonly [table: string, column: string])[];
+}

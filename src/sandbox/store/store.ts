@@ -1,0 +1,410 @@
+/**
+ * The database behind a sandbox, as one handle: what the server reads, and what tests and simulated colleagues change.
+ * Input: names and cells. Output: rows, descriptors, versions. Every public method is one transaction and is done when it
+ * returns, so a request sees each change whole. No SQL in or out.
+ */
+import type { Statement } from 'better-sqlite3';
+
+import { assert, must } from '../../base/assert.ts';
+import { stampFromMs, type Clock } from '../../base/clock.ts';
+import type { Row, Value } from '../../wire/schema.ts';
+import {
+  findByName,
+  readCatalog,
+  userText,
+  type Catalog,
+  type Column,
+  type Role,
+  type Table,
+  type User,
+} from './catalog.ts';
+import { openStoreFile, type Connection } from './file.ts';
+import { Rows, type Author, type ColumnOrder } from './rows.ts';
+import {
+  createColumn,
+  createTable,
+  removeColumn,
+  removeTable,
+  renameColumnTo,
+  renameTableTo,
+  retypeColumn,
+  type ColumnChange,
+} from './schema.ts';
+import type { Cells, ColumnSpec, RoleSpec, TableSpec, UserSpec } from './spec.ts';
+import { Versions } from './versions.ts';
+
+/** What a new store is created with. */
+export interface DatabaseSpec {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly culture: string;
+  readonly timeZone: string;
+  /** Where the data comes from, in words; compared when a store is opened again. */
+  readonly source: string;
+}
+
+/** One row as code reads it: cells by column name, computed ones included. */
+export interface StoredRow {
+  readonly id: number;
+  readonly values: Readonly<Record<string, Value>>;
+}
+
+/** First ids, near those of the documented samples: what a client takes for granted should not depend on small numbers. */
+const FIRST_TABLE_ID = 115_442;
+const FIRST_COLUMN_ID = 2_445_930;
+const FIRST_VIEW_ID = 730_247;
+
+/** An open sandbox database. */
+export class Store {
+  /** The SQLite file; other connections may read it while the sandbox runs. */
+  readonly path: string;
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #versions = new Versions();
+  #catalog: Catalog;
+  #rows: Rows;
+  /** Both are asked for each request. */
+  readonly #findToken: Statement<[string], number>;
+  /** SQLite's own change counter; it moves when another connection writes to the file. */
+  readonly #readFileVersion: Statement<[], number>;
+  #fileVersion: number | undefined;
+
+  private constructor(path: string, connection: Connection, clock: Clock) {
+    this.path = path;
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#catalog = readCatalog(connection);
+    this.#rows = new Rows(connection, this.#catalog, this.#versions);
+    this.#findToken = connection
+      .prepare<[string], number>('SELECT user_id FROM _sandbox_tokens WHERE token = ? AND revoked = 0')
+      .pluck();
+    this.#readFileVersion = connection.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#fileVersion = this.#readFileVersion.get();
+  }
+
+  /**
+   * Opens the store at `path`, or creates it as `database` says. `durable` is false for temporary files.
+   * @throws RowsyncError `sandbox.store`.
+   */
+  static open(
+    path: string,
+    database: DatabaseSpec,
+    options: { readonly clock: Clock; readonly durable: boolean },
+  ): { store: Store; isNew: boolean } {
+    const { connection, isNew } = openStoreFile(path, options.durable);
+    if (isNew) {
+      connection
+        .prepare(
+          `INSERT INTO _sandbox_database (id, name, description, culture, time_zone, source, next_table_id,
+             next_column_id, next_view_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(
+          database.id,
+          database.name,
+          database.description,
+          database.culture,
+          database.timeZone,
+          database.source,
+          FIRST_TABLE_ID,
+          FIRST_COLUMN_ID,
+          FIRST_VIEW_ID,
+        );
+    }
+    return { store: new Store(path, connection, options.clock), isNew };
+  }
+
+  /** Closes the file. Nothing else may be called afterwards. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** What is described at this moment. */
+  get catalog(): Catalog {
+    this.#followFile();
+    return this.#catalog;
+  }
+
+  /** Equal texts promise equal answers from these tables; the schema alone for none. */
+  version(tableIds: readonly number[]): string {
+    this.#followFile();
+    return this.#versions.ofTables(tableIds);
+  }
+
+  // Reading, for the server.
+
+  /** All row ids in an order; see `Rows.ids`. */
+  orderedIds(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
+    return this.#rows.ids(table, sort);
+  }
+
+  /** Rows by id, in the order of the ids. */
+  readRows(table: Table, columns: readonly Column[], ids: readonly number[], allow: string | null): Row[] {
+    return this.#rows.read(table, columns, ids, allow);
+  }
+
+  /** Row ids by key, in the order of the keys. */
+  idsFromKeys(table: Table, keys: readonly string[]): number[] {
+    return this.#rows.idsFromKeys(table, keys);
+  }
+
+  /** A row about `fraction` (0 to 1) of the way through the table; undefined when it is empty. */
+  rowNear(table: Table, fraction: number): number | undefined {
+    return this.#rows.near(table, fraction);
+  }
+
+  // Rows, for tests and colleagues. Tables and columns go by their exact names. The author is the first user unless given.
+
+  /** Inserts a row and returns its `@row.id`. */
+  insert(table: string, cells: Cells, as?: UserSpec): number {
+    return this.#write(() => this.#rows.insert(this.table(table), cells, this.#author(as)));
+  }
+
+  /** Inserts many rows in one transaction and returns their number; see `TableSpec.createdFromMs`. */
+  insertMany(table: string, rows: Iterable<Cells>, createdFromMs?: number): number {
+    return this.#write(() => {
+      const target = this.table(table);
+      const author = this.#author(undefined);
+      let count = 0;
+      for (const cells of rows) {
+        const nowMs = createdFromMs === undefined ? author.nowMs : createdFromMs + count * 1000;
+        const stamp = createdFromMs === undefined ? author.stamp : stampFromMs(nowMs);
+        this.#rows.insert(target, cells, { ...author, nowMs, stamp });
+        count += 1;
+      }
+      return count;
+    });
+  }
+
+  /** Changes cells of a row; false when nothing changed. */
+  update(table: string, id: number, cells: Cells, as?: UserSpec): boolean {
+    return this.#write(() => this.#rows.update(this.table(table), id, cells, this.#author(as)));
+  }
+
+  /** Deletes a row; false when there is none. With `purge` it does not go to the recycle bin. */
+  delete(table: string, id: number, options: { readonly purge?: boolean; readonly as?: UserSpec } = {}): boolean {
+    return this.#write(() =>
+      this.#rows.delete(this.table(table), id, this.#author(options.as), options.purge ?? false),
+    );
+  }
+
+  /** Runs several changes as one. */
+  change(changes: () => void): void {
+    this.#write(changes);
+  }
+
+  /** All rows of a table by id, every column. */
+  rows(table: string): readonly StoredRow[] {
+    const found = this.table(table);
+    const ids = this.#rows.ids(found, []);
+    return this.#rows.read(found, found.columns, ids, null).map(({ id, values }) => ({
+      id,
+      values: Object.fromEntries(found.columns.map((column, index) => [column.name, values[index] ?? null])),
+    }));
+  }
+
+  /** Ids of all rows of a table, ascending. */
+  ids(table: string): readonly number[] {
+    return this.#rows.ids(this.table(table), []);
+  }
+
+  /** Number of rows of a table. */
+  count(table: string): number {
+    return this.#rows.count(this.table(table));
+  }
+
+  /** The table with this exact name. */
+  table(name: string): Table {
+    const table = this.catalog.tables.find((candidate) => candidate.name === name);
+    assert(table !== undefined, `the sandbox has a table "${name}"`);
+    return table;
+  }
+
+  // Schema.
+
+  /** Creates a table with its rows. */
+  addTable(spec: TableSpec): void {
+    this.#changeSchema(() => createTable(this.#connection, this.#catalog, spec));
+    if (spec.rows !== undefined) this.insertMany(spec.name, spec.rows, spec.createdFromMs);
+  }
+
+  /** Drops a table with its rows. */
+  dropTable(name: string): void {
+    this.#changeSchema(() => removeTable(this.#connection, this.#catalog, this.table(name)));
+  }
+
+  /** Renames a table; id and alias stay. */
+  renameTable(name: string, now: string): void {
+    this.#changeSchema(() => renameTableTo(this.#connection, this.table(name), now));
+  }
+
+  /** Adds a column at the end; existing rows get its default. */
+  addColumn(table: string, spec: ColumnSpec): void {
+    const { id, sqlName } = this.table(table);
+    this.#changeSchema(() => createColumn(this.#connection, this.#catalog, { tableId: id, sqlTable: sqlName }, spec));
+  }
+
+  /** Drops a column with its values. */
+  dropColumn(table: string, name: string): void {
+    const found = this.table(table);
+    this.#changeSchema(() => removeColumn(this.#connection, this.#catalog, found, columnOf(found, name)));
+  }
+
+  /** Renames a column; id and alias stay. */
+  renameColumn(table: string, name: string, now: string): void {
+    const found = this.table(table);
+    this.#changeSchema(() => renameColumnTo(this.#connection, found, columnOf(found, name), now));
+  }
+
+  /** Changes a column's type, kind, options, width; values that mean nothing in a new type become null. */
+  changeColumn(table: string, name: string, change: ColumnChange): void {
+    const found = this.table(table);
+    this.#changeSchema(() => retypeColumn(this.#connection, found, columnOf(found, name), change));
+  }
+
+  // Users and rights.
+
+  /** The user that the sandbox's own token and password belong to. */
+  get user(): User {
+    return must(this.#catalog.users[0], 'a store has a user');
+  }
+
+  /** Adds a user, with an id of their own unless given. */
+  addUser(spec: UserSpec & { readonly password: string }): void {
+    this.#changeSchema(() => {
+      this.#connection
+        .prepare(
+          `INSERT INTO _sandbox_users (email, password, first_name, last_name, role, culture, timezone, admin)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(
+          spec.email,
+          spec.password,
+          spec.firstName,
+          spec.lastName,
+          spec.role,
+          spec.culture,
+          spec.timezone,
+          JSON.stringify(spec.admin),
+        );
+    });
+  }
+
+  /** Turns the sandbox's own user into another one: role, zone, e-mail, even the id. Token and password go along. */
+  changeUser(change: Partial<UserSpec & { readonly id: number }>): void {
+    const before = this.user;
+    const after = { ...before, ...change };
+    this.#changeSchema(() => {
+      this.#connection
+        .prepare(
+          `UPDATE _sandbox_users
+           SET id = ?, email = ?, first_name = ?, last_name = ?, role = ?, culture = ?, timezone = ?, admin = ? WHERE id = ?`,
+        )
+        .run(
+          after.id,
+          after.email,
+          after.firstName,
+          after.lastName,
+          after.role,
+          after.culture,
+          after.timezone,
+          JSON.stringify(after.admin),
+          before.id,
+        );
+      this.#connection.prepare('UPDATE _sandbox_tokens SET user_id = ? WHERE user_id = ?').run(after.id, before.id);
+    });
+  }
+
+  /** Creates a role or changes its rights. */
+  setRole(spec: RoleSpec): void {
+    const rights: Omit<Role, 'name'> = {
+      canWrite: spec.canWrite,
+      hiddenTableIds: spec.hiddenTables.map((name) => this.table(name).id),
+      hiddenColumnIds: spec.hiddenColumns.map(([table, name]) => columnOf(this.table(table), name).id),
+    };
+    this.#changeSchema(() => {
+      this.#connection
+        .prepare(
+          'INSERT INTO _sandbox_roles (name, rights) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET rights = excluded.rights',
+        )
+        .run(spec.name, JSON.stringify(rights));
+    });
+  }
+
+  /** Binds a token to the sandbox's own user. A revoked one becomes valid again. */
+  addToken(token: string): void {
+    this.#connection
+      .prepare('INSERT OR REPLACE INTO _sandbox_tokens (token, user_id, revoked) VALUES (?, ?, 0)')
+      .run(token.toLowerCase(), this.user.id);
+  }
+
+  /** Makes a token worthless. */
+  revokeToken(token: string): void {
+    this.#connection.prepare('UPDATE _sandbox_tokens SET revoked = 1 WHERE token = ?').run(token.toLowerCase());
+  }
+
+  /** A token that works, or undefined. */
+  anyToken(): string | undefined {
+    return this.#connection
+      .prepare<[], string>('SELECT token FROM _sandbox_tokens WHERE revoked = 0 ORDER BY rowid LIMIT 1')
+      .pluck()
+      .get();
+  }
+
+  /** The user that a token stands for; undefined when it is unknown or revoked. */
+  userOfToken(token: string): User | undefined {
+    const id = this.#findToken.get(token.toLowerCase());
+    return id === undefined ? undefined : this.catalog.users.find((user) => user.id === id);
+  }
+
+  #author(as: UserSpec | undefined): Author {
+    const nowMs = this.#clock.nowMs();
+    return { user: userText(as ?? this.user), nowMs, stamp: stampFromMs(nowMs) };
+  }
+
+  /** Runs writes in a transaction; a nested one joins the outer. */
+  #write<T>(work: () => T): T {
+    this.#followFile();
+    if (this.#connection.inTransaction) return work();
+    const transaction = this.#connection.transaction(() => {
+      const result = work();
+      this.#rows.flush();
+      return result;
+    });
+    try {
+      return transaction.immediate();
+    } catch (thrown) {
+      this.#reload(); // what was rolled back may already stand in memory
+      throw thrown;
+    }
+  }
+
+  #changeSchema(work: () => unknown): void {
+    this.#write(() => {
+      this.#rows.flush();
+      work();
+      this.#reload();
+    });
+  }
+
+  #reload(): void {
+    this.#catalog = readCatalog(this.#connection);
+    this.#rows = new Rows(this.#connection, this.#catalog, this.#versions);
+    this.#versions.touchSchema();
+  }
+
+  /** Somebody else may edit the store's file with any SQLite client: what was kept in memory is then worth nothing. */
+  #followFile(): void {
+    if (this.#connection.inTransaction) return;
+    const now = this.#readFileVersion.get();
+    if (now === this.#fileVersion) return;
+    this.#fileVersion = now;
+    this.#reload();
+  }
+}
+
+function columnOf(table: Table, name: string): Column {
+  const column = findByName(table.columns, name);
+  assert(column !== undefined && column.name === name, `the sandbox's table "${table.name}" has a column "${name}"`);
+  return column;
+}

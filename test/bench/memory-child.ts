@@ -1,0 +1,16 @@
+/** One pull in a process of its own, so that its peak memory can be read. Started by benches.ts with one JSON argument. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Address } from './origin-child.ts';
+import { pullOnce } from './ours.ts';
+
+/** Linux carries the peak that `getrusage` tells over from the parent, so its own record of this process comes first. */
+function peakBytes(): number {
+  const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
+  const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1];
+  return Number(kibibytes ?? process.resourceUsage().maxRSS) * 1024;
+}
+
+const { address, path } = JSON.parse(process.argv[2] ?? '{}') as { address: Address; path: string };
+await pullOnce(address, path, { compress: true });
+process.send?.(peakBytes());
+process.disconnect?.();

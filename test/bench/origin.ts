@@ -1,0 +1,72 @@
+/**
+ * Sandboxes for benchmarks: one process for each size and latency, started when first asked for, all ended together.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeDataFile } from './data.ts';
+import type { Address, Order } from './origin-child.ts';
+
+/** A sandbox in another process. */
+export interface BenchOrigin extends Address {
+  readonly rowCount: number;
+  /** Changes rows at the origin; resolves when it is done. */
+  change(order: Order): Promise<void>;
+}
+
+/** Starts sandboxes, and keeps their files in `folder`. */
+export class Origins {
+  readonly #folder: string;
+  readonly #children: ChildProcess[] = [];
+  readonly #origins = new Map<string, Promise<BenchOrigin>>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** A sandbox that serves `rowCount` rows; the same one for equal arguments, so whoever changes rows names it apart. */
+  serve(
+    rowCount: number,
+    options: { readonly latencyMs?: number; readonly apart?: string } = {},
+  ): Promise<BenchOrigin> {
+    const { latencyMs = 0, apart = '' } = options;
+    const name = `${rowCount}-${latencyMs}-${apart}`;
+    let origin = this.#origins.get(name);
+    if (origin === undefined) this.#origins.set(name, (origin = this.#start(rowCount, latencyMs)));
+    return origin;
+  }
+
+  async #start(rowCount: number, latencyMs: number): Promise<BenchOrigin> {
+    const dataPath = join(this.#folder, `data-${rowCount}.sqlite`);
+    if (!existsSync(dataPath)) writeDataFile(dataPath, rowCount);
+    const child = fork(new URL('origin-child.ts', import.meta.url), [dataPath, String(latencyMs)]);
+    this.#children.push(child);
+    const [address] = (await Promise.race([once(child, 'message'), failure(child)])) as [Address];
+    return {
+      ...address,
+      rowCount,
+      change: async (order) => {
+        child.send(order);
+        await Promise.race([once(child, 'message'), failure(child)]);
+      },
+    };
+  }
+
+  /** Ends every sandbox. */
+  async stop(): Promise<void> {
+    await Promise.all(
+      this.#children.map(async (child) => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const ended = once(child, 'exit');
+        child.disconnect();
+        await ended;
+      }),
+    );
+  }
+}
+
+async function failure(child: ChildProcess): Promise<never> {
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  throw new Error(`a child process of the benchmark ended early (${String(code ?? signal)})`);
+}

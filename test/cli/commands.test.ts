@@ -1,0 +1,387 @@
+/**
+ * Every command against a sandbox: what it prints, and the code it exits with. Where the process itself matters (signals,
+ * pipes, the first impression), it is a real one; otherwise the command line runs in this process.
+ */
+import { once } from 'node:events';
+import { copyFileSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { makeWorkspace, runRowsync, startRowsync } from '../support/child.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
+
+// Every command is a process that compiles its sources, several per test, on machines that do other things as well.
+vi.setConfig({ testTimeout: 60_000 });
+
+const NOTES = 60;
+
+const tables = (): readonly TableSpec[] => [
+  {
+    name: 'Note',
+    columns: [
+      { name: 'Title', type: 'Text' },
+      { name: 'Size', type: 'Numeric' },
+      { name: 'Old', type: 'Text' },
+    ],
+    rows: Array.from({ length: NOTES }, (_, index) => ({ Title: `note ${index + 1}`, Size: index / 4, Old: 'x' })),
+  },
+  {
+    name: 'Order Line',
+    columns: [{ name: 'Amount', type: 'Numeric' }],
+    rows: [{ Amount: 9_007_199_254_740_993n }, { Amount: null }],
+  },
+  { name: 'Empty', columns: [{ name: 'A', type: 'Text' }], rows: [] },
+];
+
+/** Retries without their waits. */
+const hastyClock: Clock = { ...systemClock, sleep: async () => {} };
+
+test('pulls, asks, follows and verifies', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  const rowsync = (...args: string[]) => runRowsync(args, workspace);
+
+  const first = await rowsync('pull');
+  expect(first.stderr).toContain('Note: 60 rows, 60 new, 1 page read');
+  expect(first.stdout).toContain('3 tables, 62 rows: 62 new, 0 changed, 0 deleted');
+  expect(first.exitCode).toBe(0);
+
+  const status = await rowsync('status');
+  expect(status.stdout).toContain('3 tables, 62 rows; all steady');
+  expect(status.stdout).toMatch(/│ Order Line │ +2 │ (just now|\d+ s ago) │ steady │/);
+
+  const asked = await rowsync('sql', 'SELECT "Amount" FROM "Order Line" ORDER BY _id');
+  expect(asked.stdout).toBe(
+    [
+      '┌──────────────────┐',
+      '│           Amount │',
+      '├──────────────────┤',
+      '│ 9007199254740993 │',
+      '│             NULL │',
+      '└──────────────────┘',
+      '2 rows',
+      '',
+    ].join('\n'),
+  );
+
+  const id = sandbox.store.insert('Note', { Title: 'late' });
+  sandbox.store.update('Note', 1, { Title: 'early' });
+  const second = await rowsync('sync');
+  expect(second.stdout).toContain('1 new, 1 changed, 0 deleted');
+  expect(second.stdout).toContain('2 tables without changes');
+
+  const read = await rowsync(
+    'sql',
+    '--format',
+    'csv',
+    `SELECT "Title" FROM "Note" WHERE _id IN (1, ${id}) ORDER BY _id`,
+  );
+  expect(read.stdout).toBe('Title\nearly\nlate\n');
+
+  const verified = await rowsync('verify');
+  expect(verified.stdout).toContain('3 tables, 63 rows: every cell is equal to the origin');
+  expect(verified.exitCode).toBe(0);
+});
+
+test('gives a program the same in JSON', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  const json = async (...args: string[]): Promise<unknown> => {
+    const { stdout, stderr, exitCode } = await runCli(['--json', ...args], workspace);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    return JSON.parse(stdout);
+  };
+
+  expect(await json('pull', 'note')).toMatchObject({
+    exitCode: 0,
+    error: null,
+    tables: [{ table: 'Note', rowCount: 60, insertedCount: 60, held: null, error: null }],
+  });
+  expect(await json('status')).toMatchObject({
+    replica: { path: join(workspace.folder, 'replica.db') },
+    identity: { database: sandbox.database, userEmail: sandbox.user.email },
+    tables: [{ table: 'Note', state: 'steady', rowCount: 60, problem: null }],
+    runs: [{ kind: 'pull', outcome: 'done', insertedCount: 60 }],
+  });
+  expect(await json('sql', 'SELECT _id, "Title" FROM "Note" WHERE _id < 3')).toEqual([
+    { _id: 1, Title: 'note 1' },
+    { _id: 2, Title: 'note 2' },
+  ]);
+  expect(await json('verify')).toMatchObject({ exitCode: 0, tables: [{ mismatchCount: 0 }, { mismatchCount: 0 }, {}] });
+  expect(await json('resync', 'Note')).toEqual({ tables: ['Note'] });
+  expect(await json('schema', 'prune')).toEqual({ prunable: [] });
+  expect(await json('check')).toMatchObject({ exitCode: 0 });
+});
+
+test('a query comes from stdin, reads only, and says what SQLite says', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runRowsync(['pull'], workspace);
+
+  const fromInput = await runRowsync(['sql', '-f', 'csv'], { ...workspace, input: 'SELECT 1 AS one;\n' });
+  const wrong = await runRowsync(['sql', 'SELECT nonsense'], workspace);
+  const writing = await runRowsync(['sql', 'DELETE FROM "Note"'], workspace);
+
+  expect(fromInput.stdout).toBe('one\n1\n');
+  expect(wrong.exitCode).toBe(2);
+  expect(wrong.stderr).toContain('no such column: nonsense');
+  expect(wrong.stderr).toContain('code: replica.query');
+  expect(writing.stderr).toContain('code: replica.query');
+});
+
+test('an answer stops when its reader goes away', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runRowsync(['pull', 'Empty'], workspace);
+  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
+
+  const child = startRowsync(['sql', '--format', 'csv', endless], workspace);
+  await once(child.process.stdout ?? child.process, 'data');
+  child.process.stdout?.destroy();
+  const { exitCode, stderr } = await child.end;
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});
+
+test('resync makes the next pull read a table whole', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  sandbox.requests.clear();
+
+  const forgotten = await runCli(['resync', 'note'], workspace);
+  const unknown = await runCli(['resync', 'Nothing'], workspace);
+  await runCli(['pull'], workspace);
+
+  expect(forgotten.stdout).toBe('The next pull reads these tables whole: Note\n');
+  expect(unknown.exitCode).toBe(2);
+  // The page with its rows and the empty one behind it; the other two tables are unchanged.
+  expect(sandbox.requests.count({ method: 'select', status: 200 })).toBe(2);
+  expect(sandbox.requests.count({ method: 'select', status: 304 })).toBe(2);
+});
+
+test('a guard holds a mass delete with exit code 3, until --confirm', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  for (let id = 1; id <= 40; id += 1) sandbox.store.delete('Note', id);
+
+  const held = await runCli(['pull'], workspace);
+  const status = await runCli(['status'], workspace);
+  const confirmed = await runCli(['pull', 'Note', '--confirm'], workspace);
+
+  expect(held.exitCode).toBe(3);
+  expect(held.stdout).toContain('Note: held:');
+  expect(held.stdout).toContain('code: guard.deletes');
+  expect(status.stdout).toContain('needs attention:\nNote\n  held:');
+  expect(confirmed.exitCode).toBe(0);
+  expect(confirmed.stdout).toContain('40 deleted');
+});
+
+test('schema prune lists first, with exit code 3, and drops with --confirm', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  sandbox.store.dropColumn('Note', 'Old');
+  sandbox.store.dropTable('Empty');
+  await runCli(['pull'], workspace);
+
+  const listed = await runCli(['schema', 'prune'], workspace);
+  const kept = await runCli(['sql', 'SELECT count("Old") FROM "Note"', '-f', 'csv'], workspace);
+  const dropped = await runCli(['schema', 'prune', '--confirm'], workspace);
+  const again = await runCli(['schema', 'prune'], workspace);
+
+  expect(listed.exitCode).toBe(3);
+  expect(listed.stdout).toContain('\n  Empty\n  Note.Old\n');
+  expect(kept.stdout).toContain('60');
+  expect(dropped.exitCode).toBe(0);
+  expect(dropped.stdout).toBe('Dropped:\n  Empty\n  Note.Old\n');
+  expect(again.exitCode).toBe(0);
+});
+
+test('a pull that is asked to stop exits with 75, and the next one goes on', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox, 'limits: { pageRows: 5, concurrency: 1 }');
+  const child = startRowsync(['pull', 'Note'], workspace);
+  sandbox.before(4, () => child.process.kill('SIGTERM'), { method: 'select' });
+
+  const stopped = await child.end;
+  const resumed = await runRowsync(['pull', 'Note'], workspace);
+
+  expect(stopped.exitCode).toBe(75);
+  expect(stopped.stderr).toContain('stopping; once more ends at once');
+  expect(stopped.stdout).toContain('not finished, because rowsync was asked to stop');
+  expect(resumed.exitCode).toBe(0);
+  expect(resumed.stdout).toContain('1 table, 60 rows');
+});
+
+test('the origin being down means: try later', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await sandbox.stop();
+
+  const { exitCode, stdout } = await runCli(['pull'], { folder: workspace.folder, clock: hastyClock });
+
+  expect(exitCode).toBe(75);
+  expect(stdout).toContain('code: origin.unreachable');
+});
+
+test('a table that nobody knows is a mistake on the command line', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {}, Empty: false }');
+
+  const { exitCode, stdout } = await runCli(['pull', 'Note', 'Emtpy'], workspace);
+
+  expect(exitCode).toBe(2);
+  expect(stdout).toContain('No table is called "Emtpy"');
+  expect(stdout).toContain('The configuration matches: Note, Order Line.');
+});
+
+test('a wrong token is a plain failure that says what to do, without the token', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  const token = '0123456789abcdef0123456789abcdef';
+  using workspace = makeWorkspace({ ...sandbox, token });
+
+  const pulled = await runRowsync(['pull', '--verbose'], workspace);
+  const checked = await runRowsync(['check'], workspace);
+
+  expect(pulled.exitCode).toBe(1);
+  expect(pulled.stdout).toContain('code: origin.forbidden');
+  expect(checked.exitCode).toBe(1);
+  expect(checked.stdout).toMatch(/^fail {2}credentials /m);
+  expect(JSON.stringify([pulled, checked])).not.toContain(token);
+});
+
+test('check finds everything in order', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+
+  const before = await runCli(['check'], workspace);
+  await runCli(['pull'], workspace);
+  const after = await runCli(['check'], workspace);
+
+  expect(before.exitCode).toBe(0);
+  expect(before.stdout).toContain('will be made by the first pull');
+  expect(before.stdout).not.toMatch(/^(warn|fail) {2}(?!disk)/m);
+  expect(existsSync(join(workspace.folder, 'replica.db'))).toBe(true);
+  expect(after.stdout).toContain('replica.db has 3 tables');
+  for (const name of [
+    'config',
+    'folder',
+    'disk',
+    'connection',
+    'tls',
+    'clock',
+    'credentials',
+    'rights',
+    'time zone',
+    'database',
+    'tables',
+  ]) {
+    expect(after.stdout).toMatch(new RegExp(`^(ok|warn) {2,4}${name} `, 'm'));
+  }
+});
+
+test('check finds what is wrong with the configuration, each with what to do', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  const patterns = 'tables: { Note: { sort: [Nope] }, "Nothing*": {}, Empty: false }';
+  using workspace = makeWorkspace(sandbox, patterns);
+
+  const { exitCode, stdout } = await runCli(['check', '--json'], workspace);
+  const { checks } = JSON.parse(stdout) as {
+    checks: { name: string; outcome: string; message: string; hint: string }[];
+  };
+  const found = checks.filter(({ outcome, name }) => outcome !== 'ok' && name !== 'disk');
+
+  expect(exitCode).toBe(1);
+  expect(found.map(({ outcome, message }) => `${outcome}: ${message}`)).toEqual([
+    'warn: nothing matches Nothing*',
+    'fail: Note: sort names columns that do not exist: Nope',
+  ]);
+  expect(found.filter(({ hint }) => hint === '')).toEqual([]);
+  expect(checks.map(({ message }) => message)).toContain('1 table to copy; left alone: Order Line, Empty');
+});
+
+test('check finds a replica of another database, and a file that is not ours', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using other = await startTestSandbox({ tables: tables(), database: '777' });
+  using workspace = makeWorkspace(sandbox);
+  using elsewhere = makeWorkspace(other);
+  const path = join(workspace.folder, 'replica.db');
+  const elsewherePath = join(elsewhere.folder, 'replica.db');
+  await runCli(['pull'], workspace);
+
+  copyFileSync(path, elsewherePath);
+  const another = await runCli(['check'], elsewhere);
+  writeFileSync(elsewherePath, 'this is no database, but long enough to look like a file that somebody needs');
+  const foreign = await runCli(['check'], elsewhere);
+
+  expect(another.exitCode).toBe(1);
+  expect(another.stdout).toContain('holds database 21995, the configuration names 777');
+  expect(foreign.exitCode).toBe(1);
+  expect(foreign.stdout).toMatch(/^fail {2}replica /m);
+});
+
+test('check is quick to say that nobody answers', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await sandbox.stop();
+
+  const { exitCode, stdout } = await runCli(['check'], workspace);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^fail {2}connection .*refused/m);
+  expect(stdout).not.toContain('credentials');
+});
+
+test('sandbox --json prints one line when it is ready, and ends on SIGTERM', async () => {
+  using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: 'x' });
+  const token = 'ABCDEFabcdef01234567890123456789';
+
+  const child = startRowsync(
+    ['sandbox', '--json', '--database', '777', '--token', token, '--store', 'kept.db'],
+    workspace,
+  );
+  await once(child.process.stdout ?? child.process, 'data');
+  const ready = JSON.parse(child.text.stdout) as { url: string; database: string; token: string };
+  const response = await fetch(`${ready.url}/secure/api/v2/777/user.json`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  child.process.kill('SIGTERM');
+  const { exitCode } = await child.end;
+
+  expect(ready).toEqual({
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as unknown,
+    database: '777',
+    token,
+  });
+  expect(response.status).toBe(200);
+  expect(exitCode).toBe(0);
+  expect(existsSync(join(workspace.folder, 'kept.db'))).toBe(true);
+});
+
+test('the demo tells the whole story without a terminal, in under 30 seconds', async () => {
+  using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: 'x' });
+  const startedMs = performance.now();
+
+  const { exitCode, stdout } = await runRowsync(['demo'], workspace);
+  const durationMs = performance.now() - startedMs;
+  const [folder = ''] = /\S+rowsync-demo-\w+$/m.exec(stdout) ?? [];
+  const config = join(folder, 'rowsync.yaml');
+  const asked = await runRowsync(
+    ['sql', '-c', config, '-f', 'csv', 'SELECT count(*) > 8 AS isFull FROM sync_status'],
+    workspace,
+  );
+  const mode = statSync(join(folder, 'token')).mode & 0o777;
+  rmSync(folder, { recursive: true });
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/[1-9]\d* of \d+ pages were skipped by ETag/);
+  expect(stdout).toContain('every cell is equal to the origin');
+  expect(stdout).toContain('with your own database');
+  expect(asked.stdout).toBe('isFull\n1\n');
+  expect(mode).toBe(0o600);
+  expect(durationMs).toBeLessThan(30_000);
+});

@@ -1,0 +1,153 @@
+/**
+ * The command line itself: help, usage errors, and what happens without a configuration or a replica.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCli } from '../support/session.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowsync-cli-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const COMMANDS = ['demo', 'check', 'pull', 'sync', 'status', 'sql', 'verify', 'resync', 'schema', 'sandbox'];
+
+test.each(['--help', '-h', 'help'])('%s lists every command and the exit codes', async (argument) => {
+  const { exitCode, stdout, stderr } = await runCli([argument]);
+
+  expect(exitCode).toBe(0);
+  expect(stderr).toBe('');
+  expect(COMMANDS.filter((command) => !stdout.includes(`\n  ${command} `))).toEqual([]);
+  expect(stdout).toContain('75  the origin or the replica cannot be used now');
+});
+
+test.each([...COMMANDS.filter((command) => command !== 'schema'), 'schema prune'])(
+  'the help of %s has the options that every command takes',
+  async (command) => {
+    const { exitCode, stdout } = await runCli([...command.split(' '), '--help']);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`Usage: rowsync ${command}`);
+    expect(stdout).toContain('--config <file>');
+    expect(stdout).toContain('--json');
+  },
+);
+
+test('prints the version of the package', async () => {
+  const { stdout } = await runCli(['--version']);
+
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('prints the help, and fails, without a command', async () => {
+  const { exitCode, stdout, stderr } = await runCli([]);
+
+  expect(exitCode).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('Usage: rowsync');
+});
+
+test.each([
+  { args: ['pul'], says: "unknown command 'pul' (Did you mean pull?)" },
+  { args: ['pull', '--confrim'], says: "unknown option '--confrim' (Did you mean --confirm?)" },
+  { args: ['resync'], says: "missing required argument 'table'" },
+  { args: ['sql', '--format', 'xml', 'x'], says: 'Allowed choices are table, json, csv.' },
+  { args: ['sql', 'SELECT 1', 'SELECT 2'], says: 'too many arguments' },
+  { args: ['sandbox', '--port', '99999'], says: 'It must be a whole number from 0 to 65535.' },
+  { args: ['sandbox', '--activity', 'some'], says: 'It must be a whole number from 0 to 1000.' },
+  { args: ['status', '--config'], says: 'argument missing' },
+])('refuses $args', async ({ args, says }) => {
+  const { exitCode, stdout, stderr } = await runCli(args, { folder });
+
+  expect(exitCode).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain(says);
+  expect(stderr).toContain('code: usage.invalid');
+});
+
+test('prints an error as one JSON line with --json, wherever that stands', async () => {
+  for (const args of [
+    ['--json', 'pull'],
+    ['pull', '--json'],
+    ['pull', '--json', '--nonsense'],
+  ]) {
+    const { exitCode, stdout, stderr } = await runCli(args, { folder });
+
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    const { error } = JSON.parse(stderr) as { error: Record<string, string> };
+    expect(Object.keys(error)).toEqual(['code', 'kind', 'message', 'hint']);
+    expect(error['code']).toMatch(/^(config\.missing|usage\.invalid)$/);
+  }
+});
+
+test.each(['pull', 'sync', 'status', 'sql SELECT', 'verify', 'resync X', 'schema prune', 'check'])(
+  '%s says where it looked for a configuration',
+  async (command) => {
+    const { exitCode, stderr } = await runCli(command.split(' '), { folder });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`looked for ${join(folder, 'rowsync.yaml')} and /etc/rowsync/rowsync.yaml`);
+    expect(stderr).toContain('code: config.missing');
+  },
+);
+
+const CONFIG = `
+origin: { url: "http://127.0.0.1:9", database: "1", tokenFile: token }
+replica: { path: replica.db }
+`;
+
+test.each(['status', 'sql SELECT', 'resync X', 'schema prune', 'schema prune --confirm'])(
+  '%s needs no secret, and says that there is no replica',
+  async (command) => {
+    writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);
+
+    const { exitCode, stderr } = await runCli(command.split(' '), { folder });
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('code: replica.path');
+    expect(stderr).toContain('what to do: Make it with `rowsync pull`.');
+  },
+);
+
+test.each(['pull', 'verify', 'check'])('%s reports a secret that cannot be read', async (command) => {
+  writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);
+
+  const { exitCode, stderr } = await runCli([command], { folder });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('code: config.secret');
+});
+
+test('warns about a secret that others can read, and goes on', async () => {
+  writeFileSync(join(folder, 'rowsync.yaml'), CONFIG.replace('replica.db', 'nowhere/replica.db'));
+  writeFileSync(join(folder, 'token'), 'abc', { mode: 0o644 });
+
+  const { stderr } = await runCli(['pull'], { folder });
+
+  expect(stderr).toContain('warning: origin.tokenFile: others than its owner may use');
+  expect(stderr).toContain('code: replica.path');
+});
+
+test.each([
+  { what: 'no query', input: undefined, says: 'No query was given' },
+  { what: 'an empty query', input: '  \n', says: 'No query was given' },
+  {
+    what: 'a query that is too long',
+    input: `SELECT ${'1'.repeat(1_000_000)}`,
+    says: 'longer than 1000000 characters',
+  },
+])('refuses $what on stdin', async ({ input, says }) => {
+  writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);
+  mkdirSync(join(folder, 'x'));
+
+  const { exitCode, stderr } = await runCli(['sql'], { folder, ...(input === undefined ? {} : { input }) });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(says);
+});

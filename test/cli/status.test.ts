@@ -1,0 +1,130 @@
+/**
+ * The status screen.
+ */
+import { expect, test } from 'vitest';
+import { statusText, type Status } from '../../src/cli/commands/status.ts';
+import { displayWidth } from '../../src/cli/text.ts';
+import type { TableStatus } from '../../src/replica/reader.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus => ({
+  table: name,
+  state: 'steady',
+  rowCount: 1_234,
+  pageCount: 3,
+  lastSweepAt: '2026-11-21T11:55:00Z',
+  freshSince: '2026-11-21T11:54:00Z',
+  unreadableCount: 0,
+  problem: null,
+  hint: null,
+  ...changes,
+});
+
+const status = (tables: readonly TableStatus[]): Status => ({
+  replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2 },
+  identity: {
+    url: 'https://example.net',
+    database: '21995',
+    userEmail: 'ana@example.net',
+    role: 'Administrator',
+    timeZone: 'Europe/Paris',
+  },
+  tables,
+  runs: [
+    {
+      id: 7,
+      kind: 'pull',
+      startedAt: '2026-11-21T11:54:50Z',
+      finishedAt: '2026-11-21T11:55:00Z',
+      outcome: 'done',
+      requestCount: 12,
+      notModifiedCount: 9,
+      insertedCount: 1,
+      updatedCount: 2,
+      deletedCount: 0,
+      errorMessage: null,
+    },
+  ],
+});
+
+test('answers in one screen: how fresh, what is wrong, what to do', () => {
+  const tables = [
+    table('Customer', {
+      state: 'held',
+      problem: '60 of 91 rows would be deleted',
+      hint: 'Look, then rowsync pull --confirm',
+    }),
+    table('Order', { unreadableCount: 2 }),
+  ];
+
+  expect(statusText(status(tables), { nowMs: NOW, width: 80 })).toBe(
+    [
+      'replica   /data/replica.db (5.0 MiB)',
+      'origin    https://example.net, database 21995',
+      'user      ana@example.net, Administrator, Europe/Paris',
+      'last run  pull, 5 min ago: done',
+      '          12 requests, 9 not modified; 1 new, 2 changed, 0 deleted',
+      '',
+      '┌──────────┬───────┬───────────┬───────────────────┐',
+      '│ table    │  rows │     as of │ state             │',
+      '├──────────┼───────┼───────────┼───────────────────┤',
+      '│ Customer │ 1,234 │ 6 min ago │ held, see below   │',
+      '│ Order    │ 1,234 │ 6 min ago │ steady, see below │',
+      '└──────────┴───────┴───────────┴───────────────────┘',
+      '2 tables, 2,468 rows; 1 held, 1 steady',
+      '',
+      'needs attention:',
+      'Customer',
+      '  held: 60 of 91 rows would be deleted',
+      '    what to do: Look, then rowsync pull --confirm',
+      'Order',
+      '  2 rows cannot be read and keep their old values',
+      '    what to do: SELECT * FROM sync_failures says which, and why',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('keeps a large database to one screen of a terminal, the troubled and the oldest first', () => {
+  const tables = [
+    ...Array.from({ length: 60 }, (_, index) => table(`T${index}`)),
+    table('Old', { freshSince: '2026-11-01T00:00:00Z' }),
+    table('Bad', { state: 'failed', problem: 'refused', hint: 'ask' }),
+  ];
+
+  const lines = statusText(status(tables), { nowMs: NOW, width: 80 }).split('\n');
+
+  expect(lines.length).toBeLessThan(45);
+  expect(lines[9]).toContain('Bad');
+  expect(lines[10]).toContain('Old');
+  expect(lines).toContain('and 37 more tables, all fresher (--json lists them)');
+  expect(statusText(status(tables), { nowMs: NOW, width: null })).toContain('T59');
+});
+
+test('says what is missing before the first pull', () => {
+  const text = statusText({ ...status([]), identity: null, runs: [] }, { nowMs: NOW, width: 80 });
+
+  expect(text).toContain('not asked yet: run rowsync pull');
+  expect(text).toContain('last run  none');
+  expect(text).toContain('no tables yet');
+});
+
+test('shows a run that failed, with its error, and one that is under way', () => {
+  const base = status([]);
+  const failed = base.runs.map((run) => ({ ...run, outcome: 'failed', errorMessage: 'no answer' }));
+  const running = base.runs.map((run) => ({ ...run, finishedAt: null, outcome: 'running' }));
+
+  expect(statusText({ ...base, runs: failed }, { nowMs: NOW, width: null })).toContain('5 min ago: failed\n');
+  expect(statusText({ ...base, runs: failed }, { nowMs: NOW, width: null })).toContain('\n          no answer\n');
+  expect(statusText({ ...base, runs: running }, { nowMs: NOW, width: null })).toContain('began 5 min ago: running');
+});
+
+test('keeps hostile names and problems from the terminal, and tables within its width', () => {
+  const hostile = [table('\u001B[2J'.repeat(30), { problem: 'x\u0007', hint: '\u202E' })];
+
+  const lines = statusText(status(hostile), { nowMs: NOW, width: 80 }).split('\n');
+
+  expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  expect(Math.max(...lines.filter((line) => /^[│┌├└]/.test(line)).map(displayWidth))).toBeLessThanOrEqual(80);
+});

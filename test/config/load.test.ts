@@ -1,0 +1,344 @@
+/**
+ * Loading real files from a temporary folder: every kind of bad input is reported, all at once, without a secret.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { RowsyncError } from '../../src/base/errors.ts';
+import { findConfig, loadConfig, type LoadedConfig } from '../../src/config/load.ts';
+import type { Environment } from '../../src/config/secrets.ts';
+
+const TOKEN = '0123456789abcdef0123456789abcdef';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowsync-config-'));
+  file = join(folder, 'rowsync.yaml');
+  secretFile('token', `${TOKEN}\n`);
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function secretFile(name: string, content: string, mode = 0o600): string {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content, { mode });
+  chmodSync(path, mode);
+  return path;
+}
+
+function load(yaml: string, environment: Environment = {}, needsCredentials = true): LoadedConfig {
+  writeFileSync(file, yaml);
+  return loadConfig(file, { environment, needsCredentials });
+}
+
+function failure(attempt: () => unknown): RowsyncError {
+  try {
+    attempt();
+  } catch (thrown) {
+    if (thrown instanceof RowsyncError) return thrown;
+    throw thrown;
+  }
+  throw new Error('nothing was thrown');
+}
+
+const problemsOf = (yaml: string, environment: Environment = {}): string =>
+  failure(() => load(yaml, environment)).message.replaceAll(folder, '');
+
+const GOOD = `
+origin: { url: "https://example.net", database: "21995", tokenFile: token }
+replica: { path: data/replica.db }
+`;
+
+test('fills in every default and makes paths absolute, relative to the file', () => {
+  const { config, warnings } = load(GOOD);
+
+  expect(warnings).toEqual([]);
+  expect(config).toMatchObject({
+    file,
+    origin: { url: 'https://example.net', database: '21995', credentials: { kind: 'bearer', token: TOKEN } },
+    replica: { path: join(folder, 'data/replica.db') },
+    limits: { concurrency: 4, requestsPerSecond: 0, pageRows: 500 },
+    safety: { maxDeletePercent: 50 },
+  });
+  expect(config.tables.find('Customer')).toEqual({ pattern: '*', options: {} });
+});
+
+test('reports every problem at once, with line, path and value', () => {
+  const message = problemsOf(`origin:
+  url: ftp://example.net
+  database: abc
+  tokenFile: nowhere
+  colour: red
+replica: {}
+tables:
+  Customer: { sort: Id, push: true }
+  Order: yes please
+limits: { concurrency: 11, pageRows: 2.5, requestsPerSecond: fast }
+safety: { maxDeletePercent: 101 }
+schedule: { sync: "* * * * *" }
+`);
+
+  expect(message.split('\n')).toEqual([
+    '/rowsync.yaml has 13 problems:',
+    '  line 2, origin.url must be the scheme and host of the origin, such as https://www.teamdesk.net; it is "ftp://example.net"',
+    '  line 3, origin.database must be the number of the database, such as "21995"; it is "abc"',
+    '  line 4, origin.tokenFile names a file /nowhere that cannot be read (ENOENT)',
+    '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password',
+    '  line 6, replica.path is missing: it must be the path of the SQLite file',
+    '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
+    '  line 8, tables.Customer.push is not an option; here stand: sort',
+    '  line 9, tables.Order must be a mapping of options: {} for the defaults, or false to leave the table alone; it is "yes please"',
+    '  line 10, limits.concurrency must be a whole number from 1 to 10; it is 11',
+    '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',
+    '  line 10, limits.requestsPerSecond must be a number from 0 to 1000; it is "fast"',
+    '  line 11, safety.maxDeletePercent must be a number from 0 to 100; it is 101',
+    '  line 12, schedule is not an option; here stand: origin, replica, tables, limits, safety',
+  ]);
+});
+
+test.each([
+  { what: 'an empty file', yaml: '', says: 'the file must be a mapping of options; it is empty' },
+  { what: 'a list', yaml: '- origin', says: 'the file must be a mapping of options; it is a list' },
+  { what: 'a text', yaml: 'hello', says: 'the file must be a mapping of options; it is "hello"' },
+  { what: 'missing sections', yaml: '{}', says: 'origin is missing' },
+  {
+    what: 'an empty section',
+    yaml: `${GOOD}\nlimits:\n`,
+    says: 'line 5, limits must be a mapping of options; it is empty',
+  },
+  {
+    what: 'a table without options',
+    yaml: `${GOOD}\ntables:\n  Customer:\n`,
+    says: 'tables.Customer must be a mapping',
+  },
+  { what: 'a list of tables', yaml: `${GOOD}\ntables: [Customer]`, says: 'tables must be a mapping from table names' },
+  { what: 'a key with dots', yaml: `${GOOD}\ntables: { "a.b": 5 }`, says: 'tables."a.b" must be' },
+  {
+    what: 'a __proto__ key',
+    yaml: `${GOOD}\ntables: { __proto__: {} }`,
+    says: 'tables.__proto__ cannot be used as a key',
+  },
+  { what: 'a __proto__ key at the top', yaml: `${GOOD}\n__proto__: {}`, says: '__proto__ cannot be used' },
+  {
+    what: 'a sort without columns',
+    yaml: `${GOOD}\ntables: { A: { sort: [] } }`,
+    says: 'tables.A.sort must be a list',
+  },
+  {
+    what: 'a sort twice by one column',
+    yaml: `${GOOD}\ntables: { A: { sort: [x, x] } }`,
+    says: 'tables.A.sort must be',
+  },
+  { what: 'an empty column name', yaml: `${GOOD}\ntables: { A: { sort: [""] } }`, says: 'tables.A.sort[0] must be' },
+  { what: 'a path in the address', yaml: GOOD.replace('.net', '.net/secure'), says: 'origin.url must be' },
+  { what: 'a port that is none', yaml: GOOD.replace('.net', '.net:99999'), says: 'origin.url must be' },
+  { what: 'an address without a scheme', yaml: GOOD.replace('https://', ''), says: 'origin.url must be' },
+  { what: 'a blank replica path', yaml: GOOD.replace('data/replica.db', '" "'), says: 'replica.path must be the path' },
+  {
+    what: 'not a number',
+    yaml: `${GOOD}\nlimits: { concurrency: .nan }`,
+    says: 'limits.concurrency must be a whole number',
+  },
+])('refuses $what', ({ yaml, says }) => {
+  expect(problemsOf(yaml)).toContain(says);
+});
+
+test.each([
+  { what: 'bad indentation', yaml: 'origin:\n  url: a\n database: b', line: 3 },
+  { what: 'a key that stands twice', yaml: 'replica: {}\nreplica: {}', line: 2 },
+  { what: 'two documents', yaml: '{}\n---\n{}', line: 2 },
+  { what: 'an unknown tag', yaml: 'a: !secret b', line: 1 },
+  { what: 'an alias to nothing', yaml: 'a: *hunter2', line: 1 },
+])('names the line of $what, and quotes nothing', ({ yaml, line }) => {
+  const error = failure(() => load(yaml));
+
+  expect(error.code).toBe('config.invalid');
+  expect(error.message).toContain(`line ${line}: `);
+  expect(error.message).not.toContain('hunter2');
+});
+
+test.each([
+  ['21995', '21995'],
+  ['"21995"', '21995'],
+  ['"21995-3"', '21995-3'],
+])('takes database %s', (yaml, database) => {
+  expect(load(GOOD.replace('"21995"', yaml)).config.origin.database).toBe(database);
+});
+
+test.each([
+  ['https://example.net/', 'https://example.net'],
+  ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+  ['http://[::1]:8080', 'http://[::1]:8080'],
+  ['https://EXAMPLE.net:443', 'https://example.net'],
+])('takes the address %s as %s', (yaml, url) => {
+  expect(load(GOOD.replace('https://example.net', yaml)).config.origin.url).toBe(url);
+});
+
+test('warns about credentials that travel unencrypted, unless they stay on this machine', () => {
+  expect(load(GOOD.replace('https://example', 'http://example')).warnings).toEqual([
+    'origin.url: http sends the credentials and every row unencrypted; use https',
+  ]);
+  expect(load(GOOD.replace('https://example.net', 'http://localhost:80')).warnings).toEqual([]);
+});
+
+test.each([
+  { login: 'tokenFile: token', credentials: { kind: 'bearer', token: TOKEN } },
+  { login: 'token: "${TOKEN}"', credentials: { kind: 'bearer', token: 'abc' } },
+  {
+    login: 'user: a@example.net, passwordFile: password',
+    credentials: { kind: 'basic', user: 'a@example.net', password: ' pass word: ü ' },
+  },
+  { login: 'user: "${USER}", password: "${TOKEN}"', credentials: { kind: 'basic', user: 'somebody', password: 'abc' } },
+  { login: 'tokenFile: "${CREDENTIALS_DIRECTORY}/t"', credentials: { kind: 'bearer', token: 'from-systemd' } },
+])('logs in with $login', ({ login, credentials }) => {
+  secretFile('password', '\uFEFF pass word: ü \r\n');
+  secretFile('run/t', 'from-systemd', 0o440);
+  const environment = { TOKEN: 'abc', USER: 'somebody', CREDENTIALS_DIRECTORY: join(folder, 'run') };
+
+  const loaded = load(GOOD.replace('tokenFile: token', login), environment);
+
+  expect(loaded.config.origin.credentials).toEqual(credentials);
+  expect(loaded.warnings).toEqual([]);
+});
+
+test.each([
+  { login: 'user: a@example.net', says: 'origin.user needs passwordFile or password beside it' },
+  { login: 'password: "${P}"', says: 'origin.password needs user beside it' },
+  { login: 'token: "${P}", tokenFile: token', says: 'stands beside tokenFile: keep one way to log in' },
+  { login: 'token: "${P}", user: a', says: 'origin.user stands beside token' },
+  { login: 'user: a, password: "${P}", passwordFile: token', says: 'stands beside passwordFile: keep one of them' },
+  { login: 'token: "${UNSET}"', says: 'origin.token finds no secret in the environment variable UNSET: it is empty' },
+  { login: 'tokenFile: empty', says: 'origin.tokenFile finds no secret in /empty: it is empty' },
+  { login: 'tokenFile: words', says: 'origin.tokenFile finds no token in /words' },
+  { login: 'tokenFile: huge', says: 'origin.tokenFile names /huge, which is too large for a secret' },
+  { login: 'tokenFile: "."', says: 'which is not a file' },
+  { login: 'user: a, passwordFile: lines', says: 'origin.passwordFile finds more than one line in /lines' },
+  { login: 'user: "a:b", passwordFile: token', says: 'origin.user must be a user name' },
+])('refuses to log in with $login', ({ login, says }) => {
+  secretFile('empty', ' \n');
+  secretFile('words', 'not a token');
+  secretFile('lines', 'a\nb');
+  secretFile('huge', 'x'.repeat(20_000));
+
+  expect(problemsOf(GOOD.replace('tokenFile: token', login), { P: 'secret' })).toContain(says);
+});
+
+test('says which ways to log in there are when none is given', () => {
+  expect(problemsOf(GOOD.replace(', tokenFile: token', ''))).toContain('origin needs a way to log in: tokenFile');
+});
+
+test('gives problems with secrets alone a code of their own', () => {
+  expect(failure(() => load(GOOD.replace('tokenFile: token', 'tokenFile: x'))).code).toBe('config.secret');
+  expect(failure(() => load(`${GOOD}\nx: 1`)).code).toBe('config.invalid');
+});
+
+test.each([
+  { mode: 0o644, warns: true },
+  { mode: 0o640, warns: true },
+  { mode: 0o620, warns: true },
+  { mode: 0o600, warns: false },
+  { mode: 0o400, warns: false },
+])('a secret file of mode $mode: warns is $warns', ({ mode, warns }) => {
+  const path = secretFile('token', TOKEN, mode);
+
+  const { warnings } = load(GOOD);
+
+  expect(warnings).toEqual(
+    warns
+      ? [`origin.tokenFile: others than its owner may use ${path} (mode ${mode.toString(8)}); run: chmod 600 ${path}`]
+      : [],
+  );
+});
+
+test.each([
+  `tokenFile: ${TOKEN}`,
+  `token: ${TOKEN}`,
+  `user: a, password: ${TOKEN}`,
+  `passwordd: ${TOKEN}`,
+  `tokenFile: { a: ${TOKEN} }`,
+  `token: ["${TOKEN}"]`,
+])('never shows a secret that stands where none belongs: %s', (login) => {
+  const error = failure(() => load(GOOD.replace('tokenFile: token', login)));
+
+  expect(error.message).not.toContain(TOKEN);
+  expect(error.hint).not.toContain(TOKEN);
+});
+
+test('never shows a password inside an address', () => {
+  const message = problemsOf(GOOD.replace('https://', 'https://me:hunter2@'));
+
+  expect(message).toContain('origin.url must be');
+  expect(message).not.toContain('hunter2');
+});
+
+test('shows the reference, not the value, of an environment variable', () => {
+  const message = problemsOf(GOOD.replace('"https://example.net"', '"${HOST}"'), { HOST: 'hunter2' });
+
+  expect(message).toContain('it is "${HOST}"');
+  expect(message).not.toContain('hunter2');
+});
+
+test('puts environment variables in the place of their names, and reports those that are not set', () => {
+  const yaml = GOOD.replace('data/replica.db', '"${HERE}/$$${x}/replica.db"').replace('example', '${MISSING}');
+
+  expect(problemsOf(yaml)).toContain('origin.url needs the environment variable MISSING, which is not set');
+  expect(load(yaml, { HERE: 'there', MISSING: 'a' }).config.replica.path).toBe(join(folder, 'there/${x}/replica.db'));
+});
+
+test('needs no secret for a command that stays on this machine', () => {
+  const { config } = load(GOOD.replace('tokenFile: token', 'tokenFile: nowhere'), {}, false);
+
+  expect(config.origin.credentials).toBeNull();
+});
+
+test('still validates the rest for a command that stays on this machine', () => {
+  expect(failure(() => load(`${GOOD}\nx: 1`, {}, false)).code).toBe('config.invalid');
+});
+
+test('bounds what a broken file can print', () => {
+  const yaml = `${GOOD}\ntables:\n${Array.from({ length: 200 }, (_, index) => `  T${index}: 1`).join('\n')}`;
+
+  const message = problemsOf(yaml);
+
+  expect(message.split('\n')).toHaveLength(52);
+  expect(message).toContain('and 150 more');
+});
+
+test('refuses a file that expands without bound', () => {
+  const yaml = [
+    'a0: &a0 [x]',
+    ...Array.from({ length: 12 }, (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n}, `.repeat(9)}]`),
+  ].join('\n');
+
+  expect(failure(() => load(yaml)).code).toBe('config.invalid');
+});
+
+test.each([
+  { what: 'a file that does not exist', path: 'nowhere.yaml' },
+  { what: 'a folder', path: '.' },
+])('reports $what as missing', ({ path }) => {
+  const error = failure(() => loadConfig(join(folder, path)));
+
+  expect(error.code).toBe('config.missing');
+  expect(error.exitCode).toBe(2);
+});
+
+test('looks for rowsync.yaml in the current folder first, and takes a named file as it is', () => {
+  writeFileSync(file, GOOD);
+
+  expect(findConfig(undefined, folder)).toBe(file);
+  expect(findConfig('other.yaml', folder)).toBe(join(folder, 'other.yaml'));
+});
+
+test('says where it looked when there is no configuration', () => {
+  const error = failure(() => findConfig(undefined, folder));
+
+  expect(error.code).toBe('config.missing');
+  expect(error.message).toContain(`${file} and /etc/rowsync/rowsync.yaml`);
+});

@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest';
+
+import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
+
+/** Three rows with a title and a price. */
+function goods(name = 'Good', columns: readonly ColumnSpec[] = []): TableSpec {
+  return {
+    name,
+    columns: [{ name: 'Title', type: 'Text' }, { name: 'Price', type: 'Numeric' }, ...columns],
+    rows: [
+      { Title: 'a', Price: 1 },
+      { Title: 'b', Price: 2 },
+      { Title: 'c', Price: 3 },
+    ],
+    systemColumns: false,
+  };
+}
+
+function columnsOf(fixture: Fixture, table: string): unknown[] {
+  return fixture.rows('SELECT name FROM pragma_table_info(?)', table).map((row) => Object.values(row as object)[0]);
+}
+
+function described(fixture: Fixture): unknown[] {
+  return fixture.rows('SELECT "column", state FROM sync_columns ORDER BY "column"');
+}
+
+test('adds a column and fills it, although no page had changed but for it', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.addColumn('Good', { name: 'Stock', type: 'Numeric', defaultValue: 7 });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ updatedCount: 3, error: null });
+  expect(fixture.rows('SELECT "Title", "Stock" FROM "Good" ORDER BY _id')).toEqual([
+    { Title: 'a', Stock: 7 },
+    { Title: 'b', Stock: 7 },
+    { Title: 'c', Stock: 7 },
+  ]);
+});
+
+test('follows the rename of a column without losing a value', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.renameColumn('Good', 'Title', 'Name');
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ updatedCount: 0, error: null });
+  expect(columnsOf(fixture, 'Good')).toEqual(['_id', '_allow', 'Id', 'Name', 'Price']);
+  expect(fixture.rows('SELECT "Name" FROM "Good" ORDER BY _id')).toEqual([{ Name: 'a' }, { Name: 'b' }, { Name: 'c' }]);
+});
+
+test('follows two columns that swap their names', async () => {
+  await using fixture = await startFixture({
+    tables: [goods('Good', [{ name: 'Note', type: 'Text', defaultValue: 'n' }])],
+  });
+  await fixture.pull();
+  fixture.sandbox.store.renameColumn('Good', 'Title', 'Between');
+  fixture.sandbox.store.renameColumn('Good', 'Note', 'Title');
+  fixture.sandbox.store.renameColumn('Good', 'Between', 'Note');
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT "Title", "Note" FROM "Good" WHERE "Price" = 1')).toEqual([{ Title: 'n', Note: 'a' }]);
+});
+
+test('keeps the values of a removed column, marked, until the schema is pruned', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.dropColumn('Good', 'Title');
+  const { pruneSchema } = await import('../../src/replica/tables.ts');
+
+  const report = await fixture.pull();
+  const kept = fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id');
+  const marked = described(fixture);
+  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx));
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(kept).toEqual([{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }]);
+  expect(marked).toContainEqual({ column: 'Title', state: 'removed' });
+  expect(dropped).toEqual(['Good.Title']);
+  expect(columnsOf(fixture, 'Good')).toEqual(['_id', '_allow', 'Id', 'Price']);
+});
+
+test('sets a column aside whose values changed their form', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.changeColumn('Good', 'Price', { type: 'Text' });
+
+  const report = await fixture.pull();
+
+  const [aside] = columnsOf(fixture, 'Good').filter((name) => String(name).startsWith('Price (was Numeric '));
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows(`SELECT "${String(aside)}" AS old FROM "Good" ORDER BY _id`)).toEqual([
+    { old: 1 },
+    { old: 2 },
+    { old: 3 },
+  ]);
+  expect(fixture.rows('SELECT typeof("Price") AS t FROM "Good" WHERE "Price" IS NOT NULL')).not.toContainEqual({
+    t: 'integer',
+  });
+  expect(described(fixture)).toContainEqual({ column: aside, state: 'aside' });
+});
+
+test('changes nothing when most columns vanish at once, until a person confirms', async () => {
+  await using fixture = await startFixture({ tables: [goods('Good', [{ name: 'Note', type: 'Text' }])] });
+  await fixture.pull();
+  fixture.sandbox.store.setRole({
+    name: 'Blind',
+    canWrite: true,
+    hiddenTables: [],
+    hiddenColumns: [
+      ['Good', 'Title'],
+      ['Good', 'Price'],
+      ['Good', 'Note'],
+    ],
+  });
+  fixture.sandbox.store.changeUser({ role: 'Blind' });
+
+  const held = await fixture.pull();
+  const before = described(fixture);
+  const confirmed = await fixture.pull({ confirm: true });
+
+  expect(held.tables[0]).toMatchObject({ error: null, held: { code: 'guard.schema', exitCode: 3 } });
+  expect(before).not.toContainEqual({ column: 'Title', state: 'removed' });
+  expect(confirmed.tables[0]).toMatchObject({ error: null, held: null });
+  expect(described(fixture)).toContainEqual({ column: 'Title', state: 'removed' });
+  expect(fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id')).toHaveLength(3);
+});
+
+test('follows the rename of a table, with its refusals under the new name', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.renameTable('Good', 'Ware');
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ table: 'Ware', rowCount: 3, insertedCount: 0, error: null }]);
+  expect(() => fixture.execute('DELETE FROM "Ware"')).toThrow(/Ware is a read-only mirror/);
+  expect(() => fixture.rows('SELECT * FROM "Good"')).toThrow(/no such table/);
+});
+
+test('keeps a table that is gone, says so, and takes it up again when it returns', async () => {
+  await using fixture = await startFixture({ tables: [goods(), goods('Other')] });
+  await fixture.pull();
+  fixture.sandbox.store.setRole({ name: 'Half', canWrite: true, hiddenTables: ['Other'], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Half' });
+
+  const without = await fixture.pull();
+  const gone = fixture.rows(`SELECT state, rows FROM sync_status WHERE "table" = 'Other'`);
+  fixture.sandbox.store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [] });
+  const again = await fixture.pull();
+
+  expect(without.tables.map(({ table }) => table)).toEqual(['Good']);
+  expect(gone).toEqual([{ state: 'gone', rows: 3 }]);
+  expect(again.tables.find(({ table }) => table === 'Other')).toMatchObject({ rowCount: 3, error: null });
+  expect(fixture.rows(`SELECT state FROM sync_status WHERE "table" = 'Other'`)).toEqual([{ state: 'steady' }]);
+});
+
+test('leaves all tables as they are when most of them vanish at once', async () => {
+  await using fixture = await startFixture({ tables: [goods('A'), goods('B'), goods('C')] });
+  await fixture.pull();
+  fixture.sandbox.store.setRole({ name: 'Blind', canWrite: true, hiddenTables: ['A', 'B'], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Blind' });
+
+  const held = await fixture.pull();
+  const states = fixture.rows('SELECT state FROM sync_status');
+  const confirmed = await fixture.pull({ confirm: true });
+
+  expect(held.error).toMatchObject({ code: 'guard.schema', exitCode: 3 });
+  expect(states).toEqual([{ state: 'steady' }, { state: 'steady' }, { state: 'steady' }]);
+  expect(confirmed.error).toBeNull();
+  expect(fixture.rows(`SELECT count(*) AS n FROM sync_status WHERE state = 'gone'`)).toEqual([{ n: 2 }]);
+});
+
+test('replicates a table that was dropped and made again under its name as another table', async () => {
+  await using fixture = await startFixture({ tables: [goods(), goods('Other')] });
+  await fixture.pull();
+  fixture.sandbox.store.dropTable('Good');
+  fixture.sandbox.store.addTable(goods());
+  const newId = fixture.sandbox.store.table('Good').id;
+
+  const report = await fixture.pull();
+
+  expect(report.tables.find(({ table }) => table === `Good_${newId}`)).toMatchObject({ rowCount: 3, error: null });
+  expect(fixture.rows('SELECT count(*) AS n FROM "Good"')).toEqual([{ n: 3 }]);
+});

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startFixture } from '../support/replica.ts';
+
+const WILD_NAMES = [
+  'a "quoted" name',
+  'it’s [in] brackets]',
+  "single ' quote",
+  'two\nlines',
+  'select',
+  'Größe / Poids; DROP TABLE x--',
+  '%2F?#&=+',
+  'back\\slash',
+  '§ Id',
+  '𝔘nicode 😀',
+  ' leading and trailing ',
+];
+
+function table(name: string, columns: readonly string[] = ['Title']): TableSpec {
+  return {
+    name,
+    columns: columns.map((column) => ({ name: column, type: 'Text' })),
+    rows: [Object.fromEntries(columns.map((column) => [column, `value of ${column}`]))],
+    systemColumns: false,
+  };
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+test.each(WILD_NAMES)('replicates a table and a column called %j under that name', async (name) => {
+  await using fixture = await startFixture({ tables: [table(name, [name])] });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ table: name, error: null, rowCount: 1 });
+  expect(fixture.rows(`SELECT ${quoted(name)} AS v FROM ${quoted(name)}`)).toEqual([{ v: `value of ${name}` }]);
+});
+
+test.each([
+  ['sqlite_stat1', 'origin_sqlite_stat1'],
+  ['_rowsync_pages', 'origin__rowsync_pages'],
+  ['sync_status', 'origin_sync_status'],
+])('replicates the table %s as %s', async (name, local) => {
+  await using fixture = await startFixture({ tables: [table(name)] });
+
+  const first = await fixture.pull();
+  const second = await fixture.pull();
+
+  expect(first.tables[0]).toMatchObject({ table: local, error: null, rowCount: 1 });
+  expect(second.tables[0]).toMatchObject({ table: local, error: null, pagesReadCount: 0 });
+});
+
+test('gives columns that are called like ours another name, and says which', async () => {
+  await using fixture = await startFixture({ tables: [table('T', ['_id', '_allow', '__proto__', 'constructor'])] });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT origin__id AS a, origin__allow AS b, "__proto__" AS c, constructor AS d FROM T')).toEqual(
+    [{ a: 'value of _id', b: 'value of _allow', c: 'value of __proto__', d: 'value of constructor' }],
+  );
+  expect(fixture.rows(`SELECT "column" FROM sync_columns WHERE origin_column = '_id'`)).toEqual([
+    { column: 'origin__id' },
+  ]);
+});
+
+test('keeps two tables and two columns apart whose names differ in case only', async () => {
+  await using fixture = await startFixture({ tables: [table('Note'), table('NOTE', ['title', 'Title'])] });
+  const upper = fixture.sandbox.store.table('NOTE');
+  const title = upper.columns.find(({ name }) => name === 'Title');
+
+  const report = await fixture.pull();
+
+  expect(
+    report.tables.map(({ table: name, error }) => ({ name, error })).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  ).toEqual([
+    { name: `NOTE_${upper.id}`, error: null },
+    { name: 'Note', error: null },
+  ]);
+  expect(fixture.rows(`SELECT title, "Title_${title?.id}" AS other FROM "NOTE_${upper.id}"`)).toEqual([
+    { title: 'value of title', other: 'value of Title' },
+  ]);
+});
+
+test('replicates a table of 60 columns', async () => {
+  const names = Array.from({ length: 60 }, (_, index) => `Column number ${index + 1}`);
+  await using fixture = await startFixture({ tables: [table('Wide', names)] });
+
+  const report = await fixture.pull();
+  fixture.sandbox.store.delete('Wide', fixture.sandbox.store.ids('Wide')[0] ?? 0);
+  const deleted = await fixture.pull({ confirm: true });
+
+  expect(report.tables[0]).toMatchObject({ rowCount: 1, error: null });
+  expect(deleted.tables[0]).toMatchObject({ rowCount: 0, deletedCount: 1, error: null });
+  expect(fixture.rows(`SELECT last_values ->> 'Column number 60' AS v FROM sync_deleted`)).toEqual([
+    { v: 'value of Column number 60' },
+  ]);
+});
+
+test('does not take a name that a table or view of the user has in the file', async () => {
+  await using fixture = await startFixture({ tables: [table('Note')] });
+  fixture.execute('CREATE VIEW "note" AS SELECT 1 AS mine');
+  const { id } = fixture.sandbox.store.table('Note');
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ table: `Note_${id}`, rowCount: 1, error: null });
+  expect(fixture.rows('SELECT mine FROM note')).toEqual([{ mine: 1 }]);
+});

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+
+import { changedIndexes } from '../../src/reconcile/diff.ts';
+import { isMassRemoval, judgeDeletion } from '../../src/reconcile/guards.ts';
+import { judgeIdentity } from '../../src/reconcile/identity.ts';
+import { planSelection } from '../../src/reconcile/selection.ts';
+import type { ColumnDescriptor } from '../../src/wire/schema.ts';
+
+const DELETION = { rowCount: 100, missingCount: 0, maxDeletePercent: 50, identityChanged: false, confirmed: false };
+
+test.each([
+  ['nothing is missing', {}, { kind: 'go' }],
+  ['half is missing', { missingCount: 50 }, { kind: 'go' }],
+  ['more than half is missing', { missingCount: 51 }, { kind: 'hold', reason: 'share', percent: 51 }],
+  [
+    'everything is missing',
+    { missingCount: 100, maxDeletePercent: 100 },
+    { kind: 'hold', reason: 'empty', percent: 100 },
+  ],
+  ['the only row is missing', { rowCount: 1, missingCount: 1 }, { kind: 'hold', reason: 'empty', percent: 100 }],
+  ['everything is missing and a person confirmed', { missingCount: 100, confirmed: true }, { kind: 'go' }],
+  [
+    'one row is missing for another caller',
+    { missingCount: 1, identityChanged: true },
+    { kind: 'hold', reason: 'identity', percent: 1 },
+  ],
+  ['nothing is missing for another caller', { identityChanged: true }, { kind: 'go' }],
+  ['no share is allowed', { missingCount: 1, maxDeletePercent: 0 }, { kind: 'hold', reason: 'share', percent: 1 }],
+  ['the replica has no rows', { rowCount: 0 }, { kind: 'go' }],
+])('judges deletes when %s', (_name, facts, expected) => {
+  expect(judgeDeletion({ ...DELETION, ...facts })).toEqual(expected);
+});
+
+test.each([
+  [2, 1, false],
+  [3, 2, true],
+  [4, 2, false],
+  [1, 1, false],
+  [10, 6, true],
+  [0, 0, false],
+])('of %i things, %i vanishing is a mass removal: %s', (liveCount, vanishedCount, expected) => {
+  expect(isMassRemoval(liveCount, vanishedCount)).toBe(expected);
+});
+
+const ME = { url: 'https://a.example', database: '1', userId: 7, role: 'Admin' };
+
+test.each([
+  ['nobody before', null, 'first'],
+  ['the same caller', ME, 'same'],
+  ['another user', { ...ME, userId: 8 }, 'changed'],
+  ['another role', { ...ME, role: 'Reader' }, 'changed'],
+  ['another host', { ...ME, url: 'https://b.example' }, 'changed'],
+  ['another database', { ...ME, database: '2' }, 'otherDatabase'],
+])('judges the identity against %s', (_name, stored, expected) => {
+  expect(judgeIdentity(stored, ME)).toBe(expected);
+});
+
+function column(name: string, more: Partial<ColumnDescriptor> = {}): ColumnDescriptor {
+  return {
+    id: 1,
+    name,
+    alias: '',
+    type: 'Text',
+    dataOptions: [],
+    displayOptions: [],
+    width: null,
+    kind: 'Updatable',
+    readOnly: false,
+    other: {},
+    ...more,
+  };
+}
+
+test('names every column that the star leaves out, and sorts by creation time, then key', () => {
+  const columns = [
+    column('Id', { kind: 'Key' }),
+    column('Name'),
+    column('Locked', { readOnly: true }),
+    column('Total', { kind: 'Summary' }),
+    column('Date Created', { kind: 'DateCreated', type: 'Timestamp' }),
+  ];
+
+  const plan = planSelection({ key: 'Id', columns }, null);
+
+  expect(plan).toEqual({
+    selection: { columns: ['*', 'Locked', 'Total', 'Date Created'], sort: ['Date Created', 'Id'] },
+    unknownSort: [],
+  });
+});
+
+test('names every column where the origin does not say which ones can be written', () => {
+  const plan = planSelection({ key: 'Id', columns: [column('Id', { kind: null, readOnly: null })] }, null);
+
+  expect(plan.selection).toEqual({ columns: ['*', 'Id'], sort: ['Id'] });
+});
+
+test('takes a configured order, ends it with the key and reports names that do not exist', () => {
+  const columns = [column('Id', { kind: 'Key' }), column('Position')];
+
+  const plan = planSelection({ key: 'Id', columns }, ['position', 'Nowhere']);
+
+  expect(plan).toEqual({ selection: { columns: ['*'], sort: ['Position', 'Id'] }, unknownSort: ['Nowhere'] });
+});
+
+test('finds the cells that differ, null and false included', () => {
+  expect(changedIndexes([1, 'a', null, false, 2n ** 60n], [1, 'b', '', null, 2n ** 60n])).toEqual([1, 2, 3]);
+});

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { asideName, foldName, localName, type NameScope } from '../../src/reconcile/naming.ts';
+
+const CASES: readonly (readonly [NameScope, string, string])[] = [
+  ['table', 'Order Details', 'Order Details'],
+  ['table', 'select', 'select'],
+  ['table', 'a "quoted" [name]', 'a "quoted" [name]'],
+  ['table', 'two\nlines', 'two\nlines'],
+  ['table', 'sqlite_stat1', 'origin_sqlite_stat1'],
+  ['table', 'SQLITE_x', 'origin_SQLITE_x'],
+  ['table', '_rowsync_pages', 'origin__rowsync_pages'],
+  ['table', 'sync_status', 'origin_sync_status'],
+  ['table', '_id', '_id'],
+  ['table', '', 'origin_7'],
+  ['table', ' ', 'origin_7'],
+  ['table', 'nul\0in it', 'nulin it'],
+  ['column', '_id', 'origin__id'],
+  ['column', '_ALLOW', 'origin__ALLOW'],
+  ['column', 'sqlite_x', 'sqlite_x'],
+  ['column', '__proto__', '__proto__'],
+  ['column', 'Größe/Poids', 'Größe/Poids'],
+];
+
+test.each(CASES)('names the %s %j in the replica %j', (scope, name, expected) => {
+  expect(localName(scope, { name, id: 7 }, new Set())).toBe(expected);
+});
+
+test('puts the id behind a name that is taken, where case does not count', () => {
+  expect(localName('table', { name: 'NOTE', id: 7 }, new Set(['note']))).toBe('NOTE_7');
+});
+
+test('keeps apart what only differs outside of A to Z, as SQLite does', () => {
+  expect(localName('column', { name: 'STRAẞE', id: 7 }, new Set([foldName('straße')]))).toBe('STRAẞE');
+});
+
+test('finds a free name even when the one with the id is taken', () => {
+  expect(localName('table', { name: 'Note', id: 7 }, new Set(['note', 'note_7']))).toBe('Note_7_');
+});
+
+test('dates the name of a column that makes room, and counts on the same day', () => {
+  const taken = new Set(['price (removed 2026-11-21)']);
+
+  expect(asideName('Price', 'removed', '2026-11-21', new Set())).toBe('Price (removed 2026-11-21)');
+  expect(asideName('Price', 'removed', '2026-11-21', taken)).toBe('Price (removed 2026-11-21, 2)');
+});
+
+test('never gives two things the same name, and never a reserved one', () => {
+  const names = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a', 'A', 'a_2', '_id', 'sqlite_a')));
+  fc.assert(
+    fc.property(names, fc.constantFrom<NameScope>('table', 'column'), (list, scope) => {
+      const taken = new Set<string>();
+      for (const [index, name] of list.entries()) {
+        const local = localName(scope, { name, id: index + 1 }, taken);
+        expect(taken.has(foldName(local))).toBe(false);
+        expect(local).not.toContain('\0');
+        expect(local.trim()).not.toBe('');
+        expect(local).not.toMatch(scope === 'table' ? /^(sqlite_|_rowsync_|sync_)/i : /^(_id|_allow)$/i);
+        taken.add(foldName(local));
+      }
+    }),
+  );
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+
+import { judgePages, pageSkip, type PageEdges, type PagesVerdict } from '../../src/reconcile/pages.ts';
+
+/** Pages from lists of ids. */
+function pages(...lists: readonly (readonly number[])[]): readonly PageEdges[] {
+  return lists.map((ids, page) => ({
+    page,
+    rowCount: ids.length,
+    firstId: ids[0] ?? null,
+    lastId: ids.at(-1) ?? null,
+  }));
+}
+
+const CASES: readonly (readonly [string, readonly PageEdges[], PagesVerdict])[] = [
+  ['nothing read yet', pages(), { kind: 'more', from: 0 }],
+  ['an empty table', pages([]), { kind: 'whole', pageCount: 1 }],
+  ['one short page', pages([1, 2]), { kind: 'whole', pageCount: 1 }],
+  ['one full page, nothing behind it read', pages([1, 2, 3]), { kind: 'more', from: 1 }],
+  ['a full page and the shared row alone', pages([1, 2, 3], [3]), { kind: 'whole', pageCount: 2 }],
+  ['neighbours that share their row', pages([1, 2, 3], [3, 4]), { kind: 'whole', pageCount: 2 }],
+  ['an empty page behind the end', pages([1, 2, 3], [3], []), { kind: 'whole', pageCount: 2 }],
+  ['a row deleted before page 1 was read', pages([1, 2, 3], [4, 5]), { kind: 'torn', from: 0 }],
+  ['a row inserted before page 1 was read', pages([1, 2, 3], [2, 3]), { kind: 'torn', from: 0 }],
+  ['a tear further on', pages([1, 2, 3], [3, 4, 5], [6]), { kind: 'torn', from: 1 }],
+  ['an empty page where a shared row was due', pages([1, 2, 3], []), { kind: 'torn', from: 0 }],
+  ['rows behind a page that is not full', pages([1, 2], [2, 3]), { kind: 'torn', from: 0 }],
+  ['rows behind an empty first page', pages([], [2, 3]), { kind: 'torn', from: 0 }],
+];
+
+test.each(CASES)('judges %s', (_name, given, expected) => {
+  expect(judgePages(given, 3)).toEqual(expected);
+});
+
+test('lets every page start at the last row of the one before', () => {
+  expect([0, 1, 2].map((page) => pageSkip(page, 500))).toEqual([0, 499, 998]);
+});

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+
+import { planSchema, type KnownColumn, type SchemaAction } from '../../src/reconcile/schema.ts';
+import type { ColumnDescriptor } from '../../src/wire/schema.ts';
+
+const OPTIONS = { day: '2026-11-21', confirmed: false };
+
+function described(id: number, name: string, type = 'Text'): ColumnDescriptor {
+  return {
+    id,
+    name,
+    alias: `f_${id}`,
+    type,
+    dataOptions: [],
+    displayOptions: [],
+    width: null,
+    kind: 'Updatable',
+    readOnly: false,
+    other: {},
+  };
+}
+
+function known(id: number, name: string, more: Partial<KnownColumn> = {}): KnownColumn {
+  return { id, name, localName: name, type: 'Text', state: 'live', ...more };
+}
+
+/** A plan as short text: `add Name`, `rename A → B`, …; `keep` is left out. */
+function steps(knownColumns: readonly KnownColumn[], describedColumns: readonly ColumnDescriptor[]): readonly string[] {
+  const plan = planSchema(knownColumns, describedColumns, OPTIONS);
+  return plan.kind === 'hold' ? ['hold'] : plan.actions.filter(({ kind }) => kind !== 'keep').map(stepText);
+}
+
+function stepText(action: SchemaAction): string {
+  if (action.kind === 'add' || action.kind === 'keep') return `${action.kind} ${action.localName}`;
+  const to = 'localName' in action ? ` → ${action.localName}` : '';
+  return `${action.kind} ${action.column.localName}${to}`;
+}
+
+const CASES: readonly (readonly [string, readonly KnownColumn[], readonly ColumnDescriptor[], readonly string[]])[] = [
+  ['a new table', [], [described(1, 'A'), described(2, 'B')], ['add A', 'add B']],
+  ['nothing new', [known(1, 'A')], [described(1, 'A')], []],
+  ['an added column', [known(1, 'A')], [described(1, 'A'), described(2, 'B')], ['add B']],
+  ['a renamed column', [known(1, 'A')], [described(1, 'B')], ['rename A → B']],
+  [
+    'two columns that swap names',
+    [known(1, 'A'), known(2, 'B')],
+    [described(1, 'B'), described(2, 'A')],
+    ['rename A → B', 'rename B → A'],
+  ],
+  ['a removed column', [known(1, 'A'), known(2, 'B')], [described(1, 'A')], ['remove B']],
+  ['a column removed before', [known(1, 'A'), known(2, 'B', { state: 'removed' })], [described(1, 'A')], []],
+  ['a removed column that is back', [known(1, 'A', { state: 'removed' })], [described(1, 'A')], ['revive A']],
+  [
+    'a column recreated under the name of a removed one',
+    [known(1, 'A'), known(2, 'B', { state: 'removed' })],
+    [described(1, 'A'), described(3, 'B')],
+    ['setAside B → B (removed 2026-11-21)', 'add B'],
+  ],
+  [
+    'a column recreated under its own name at once',
+    [known(1, 'A'), known(2, 'B')],
+    [described(1, 'A'), described(3, 'B')],
+    ['remove B', 'setAside B → B (removed 2026-11-21)', 'add B'],
+  ],
+  ['a change between texts', [known(1, 'A')], [described(1, 'A', 'Phone')], []],
+  [
+    'a text that became a number',
+    [known(1, 'A')],
+    [described(1, 'A', 'Numeric')],
+    ['setAside A → A (was Text 2026-11-21)', 'add A'],
+  ],
+  [
+    'a text that became a number under another name',
+    [known(1, 'A')],
+    [described(1, 'B', 'Numeric')],
+    ['setAside A → A (was Text 2026-11-21)', 'add B'],
+  ],
+  ['names that differ in case only', [], [described(2, 'name'), described(1, 'Name')], ['add name_2', 'add Name']],
+  ['a case twin that comes later', [known(2, 'name')], [described(2, 'name'), described(1, 'Name')], ['add Name_1']],
+  ['a change of case', [known(1, 'name')], [described(1, 'Name')], ['rename name → Name']],
+  ['most columns gone', [known(1, 'A'), known(2, 'B'), known(3, 'C')], [described(1, 'A')], ['hold']],
+  ['half of the columns gone', [known(1, 'A'), known(2, 'B')], [described(1, 'A')], ['remove B']],
+];
+
+test.each(CASES)('plans %s', (_name, knownColumns, describedColumns, expected) => {
+  expect(steps(knownColumns, describedColumns)).toEqual(expected);
+});
+
+test('applies the loss of most columns once a person confirmed it', () => {
+  const columns = [known(1, 'A'), known(2, 'B'), known(3, 'C')];
+
+  const plan = planSchema(columns, [described(1, 'A')], { ...OPTIONS, confirmed: true });
+
+  expect(plan.kind).toBe('apply');
+});
+
+test('says with every plan what describe says of each column, in its order', () => {
+  const plan = planSchema([known(2, 'B')], [described(2, 'B'), described(1, 'A')], OPTIONS);
+
+  expect(plan).toMatchObject({
+    actions: [
+      { kind: 'keep', descriptor: { id: 2 } },
+      { kind: 'add', descriptor: { id: 1 } },
+    ],
+  });
+});

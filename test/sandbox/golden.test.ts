@@ -1,0 +1,222 @@
+/**
+ * Answers of the sandbox, byte for byte. The expected texts were written by hand from the specification (sections 2.2 to
+ * 2.5 and 2.9, origin facts 3), not produced by our own encoder.
+ */
+import { expect, test } from 'vitest';
+
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { testClock } from '../support/clock.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { call } from './client.ts';
+
+const TYPES = [
+  'Text',
+  'Phone',
+  'Multiline',
+  'Checkbox',
+  'Numeric',
+  'Date',
+  'Time',
+  'Timestamp',
+  'Duration',
+  'User',
+  'EMail',
+  'URL',
+  'Attachment',
+] as const;
+
+const everyType: TableSpec = {
+  name: 'Test',
+  columns: TYPES.map((type) => ({ name: `My ${type}`, type })),
+  rows: [
+    {
+      'My Text': 'a "b" \\ é',
+      'My Phone': '+33 1',
+      'My Multiline': 'one\ntwo',
+      'My Checkbox': true,
+      'My Numeric': 0.1,
+      'My Date': '2024-02-29',
+      'My Time': '23:59:58',
+      'My Timestamp': '2026-07-01T12:00:00Z',
+      'My Duration': 5400,
+      'My User': 'Ann Lee <ann@example.com>',
+      'My EMail': 'ann@example.com',
+      'My URL': 'https://example.com/?a=b&c',
+      'My Attachment': { name: 'logo;1.png', mediaType: 'image/png', bytes: Buffer.from('x') },
+    },
+    { 'My Checkbox': false, 'My Timestamp': '2026-01-15T23:30:00Z' },
+  ],
+};
+
+function numbers(...values: readonly (number | bigint | string)[]): TableSpec {
+  return {
+    name: 'Number',
+    systemColumns: false,
+    columns: [{ name: 'N', type: 'Numeric' }],
+    rows: values.map((value) => ({ N: value })),
+  };
+}
+
+test('describes the database', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Test', columns: [] }] });
+
+  const { text } = await call(sandbox, 'describe.json');
+
+  expect(text).toBe(
+    '{"id":"21995","name":"Northern Furniture","description":"Served by the rowsync sandbox from sample data",' +
+      '"culture":"en-US","timeZone":"Europe/Paris","tables":[{"id":115442,"recordName":"Test","recordsName":"Tests",' +
+      '"alias":"t_115442","showTab":true,"color":"#0061B0"}]}',
+  );
+});
+
+test('describes a table with its key, system columns and view', async () => {
+  await using sandbox = await startTestSandbox({
+    tables: [
+      {
+        name: 'Test',
+        columns: [
+          { name: 'Name', type: 'Text', width: 40, options: ['Required', 'AllowFind'], displayOptions: [] },
+          { name: 'Label', type: 'Text', computed: { how: 'join', columns: ['Name'] } },
+        ],
+      },
+    ],
+  });
+
+  const { text } = await call(sandbox, 'Test/describe.json');
+
+  const column = (id: number, name: string, type: string, rest: string): string =>
+    `{"id":${id},"name":"${name}","alias":"f_${id}","type":"${type}",${rest}}`;
+  const system = (id: number, name: string, type: string, kind: string): string =>
+    column(id, name, type, `"dataOptions":"","displayOptions":"","kind":"${kind}","readOnly":true`);
+  expect(text).toBe(
+    '{"id":115442,"recordName":"Test","recordsName":"Tests","alias":"t_115442","showTab":true,"color":"#0061B0",' +
+      '"allowAdd":true,"key":"Id","columns":[' +
+      [
+        column(
+          2445930,
+          'Id',
+          'Autonumber',
+          '"dataOptions":"Unique, Required","displayOptions":"ShowInViews","kind":"Key","readOnly":false',
+        ),
+        column(
+          2445931,
+          'Name',
+          'Text',
+          '"dataOptions":"Required, AllowFind","displayOptions":"","width":40,"kind":"Updatable","readOnly":false',
+        ),
+        column(
+          2445932,
+          'Label',
+          'Text',
+          '"dataOptions":"","displayOptions":"ShowInViews","width":255,"kind":"Formula","readOnly":true',
+        ),
+        column(
+          2445933,
+          'Record Owner',
+          'User',
+          '"dataOptions":"","displayOptions":"ShowInViews","kind":"RecordOwner","readOnly":false',
+        ),
+        system(2445934, 'Created By', 'User', 'CreatedBy'),
+        system(2445935, 'Date Created', 'Timestamp', 'DateCreated'),
+        system(2445936, 'Last Modified By', 'User', 'LastModifiedBy'),
+        system(2445937, 'Date Modified', 'Timestamp', 'DateModified'),
+      ].join(',') +
+      '],"views":[{"id":730247,"type":"Table","name":"List All Tests","alias":"v_730247","showInMenu":true,' +
+      '"actions":"Add, Edit, View, Delete"}]}',
+  );
+});
+
+test('describes the calling user', async () => {
+  await using sandbox = await startTestSandbox({ tables: [] });
+
+  const { text } = await call(sandbox, 'user.json');
+
+  expect(text).toBe(
+    '{"id":1,"email":"alice.martin@example.com","firstName":"Alice","lastName":"Martin","role":"Administrator",' +
+      '"culture":"en-US","timezone":"Europe/Paris","admin":"CustomizeApplication, ManageUsers, ManageData"}',
+  );
+});
+
+test('sends a value of every type, timestamps in the zone of the user', async () => {
+  await using sandbox = await startTestSandbox({ tables: [everyType], clock: testClock() });
+
+  const { text } = await call(sandbox, 'Test/select.json');
+
+  const guid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(text)?.[0] ?? 'no guid';
+  expect(text).toBe(
+    '[{"@row.id":1,"@row.allow":"Edit,Delete","Id":"1","My Text":"a \\"b\\" \\\\ é","My Phone":"+33 1",' +
+      '"My Multiline":"one\\r\\ntwo","My Checkbox":true,"My Numeric":0.1,"My Date":"2024-02-29T00:00:00+00:00",' +
+      '"My Time":"0001-01-01T23:59:58+00:00","My Timestamp":"2026-07-01T14:00:00+02:00","My Duration":5400,' +
+      '"My User":"Ann Lee <ann@example.com>","My EMail":"ann@example.com","My URL":"https://example.com/?a=b&c",' +
+      `"My Attachment":"logo;1.png;1;${guid}","Record Owner":"Alice Martin <alice.martin@example.com>"},` +
+      '{"@row.id":2,"@row.allow":"Edit,Delete","Id":"2","My Text":null,"My Phone":null,"My Multiline":null,' +
+      '"My Checkbox":false,"My Numeric":null,"My Date":null,"My Time":null,' +
+      '"My Timestamp":"2026-01-16T00:30:00+01:00","My Duration":null,"My User":null,"My EMail":null,"My URL":null,' +
+      '"My Attachment":null,"Record Owner":"Alice Martin <alice.martin@example.com>"}]',
+  );
+});
+
+test('sends every digit of a number, and never an exponent', async () => {
+  const values = [0, -0, 5, -1.5, 1e-7, 1e21, 9007199254740993n, -9223372036854775808n, '1234567890.123456789'];
+  await using sandbox = await startTestSandbox({ tables: [numbers(...values, '36893488147419103232', '0.30')] });
+
+  const { text } = await call(sandbox, 'Number/select.json?column=N');
+
+  expect(text.match(/"N":[^}]*/g)).toEqual([
+    '"N":0',
+    '"N":0',
+    '"N":5',
+    '"N":-1.5',
+    '"N":0.0000001',
+    '"N":1000000000000000000000',
+    '"N":9007199254740993',
+    '"N":-9223372036854775808',
+    '"N":1234567890.123456789',
+    '"N":36893488147419103232',
+    '"N":0.3',
+  ]);
+});
+
+test('sends a column named __proto__ as a column', async () => {
+  await using sandbox = await startTestSandbox({
+    tables: [
+      {
+        name: 'T',
+        systemColumns: false,
+        columns: [
+          { name: '__proto__', type: 'Text' },
+          { name: 'constructor', type: 'Text' },
+        ],
+        rows: [{ ['__proto__']: 'x', constructor: 'y' }],
+      },
+    ],
+  });
+
+  const { text } = await call(sandbox, 'T/select.json');
+
+  expect(text).toBe('[{"@row.id":1,"@row.allow":"Edit,Delete","Id":"1","__proto__":"x","constructor":"y"}]');
+});
+
+test('sends no rows as an empty array', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'T', columns: [] }] });
+
+  expect((await call(sandbox, 'T/select.json')).text).toBe('[]');
+  expect((await call(sandbox, 'T/retrieve.json?id=7')).text).toBe('[]');
+});
+
+test.each([
+  ['GET', 'Nope/select.json', 403, '{"error":403,"code":3000,"message":"Table does not exist","source":"Nope"}'],
+  [
+    'GET',
+    'Test/select.json?column=Nope',
+    400,
+    '{"error":400,"code":3100,"message":"Column does not exist","source":"Nope"}',
+  ],
+  ['GET', 'Test/tables.json', 405, '{"error":405,"code":2000,"message":"Invalid method name"}'],
+])('answers %s %s with a descriptor', async (verb, path, status, body) => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Test', columns: [] }] });
+
+  const answer = await call(sandbox, path, { verb });
+
+  expect(answer).toMatchObject({ status, text: body });
+});

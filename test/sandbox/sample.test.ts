@@ -1,0 +1,112 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { sampleTables } from '../../src/sandbox/sample.ts';
+import type { Cell, TableSpec } from '../../src/sandbox/store/spec.ts';
+import { COLUMN_TYPES } from '../../src/wire/schema.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { call } from './client.ts';
+
+interface Counted {
+  readonly spec: TableSpec;
+  readonly rows: readonly Readonly<Record<string, Cell>>[];
+}
+
+function read(seed: number): readonly Counted[] {
+  return sampleTables(seed).map((spec) => ({ spec, rows: [...(spec.rows ?? [])] }));
+}
+
+/** Everything as one text; bytes of files and long integers included. */
+function asText(tables: readonly Counted[]): string {
+  return JSON.stringify(
+    tables.map(({ rows }) => rows),
+    (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
+  );
+}
+
+describe('the sample data', () => {
+  let tables: readonly Counted[] = [];
+  beforeAll(() => {
+    tables = read(1);
+  });
+
+  test('has at least 8 tables and 20,000 rows', () => {
+    expect(tables.length).toBeGreaterThanOrEqual(8);
+    expect(tables.reduce((sum, { rows }) => sum + rows.length, 0)).toBeGreaterThanOrEqual(20_000);
+  });
+
+  test('is the same for the same seed and another for another', () => {
+    expect(asText(read(1))).toBe(asText(tables));
+    expect(asText(read(2))).not.toBe(asText(tables));
+  });
+
+  test('has every column type, and computed columns', () => {
+    const columns = tables.flatMap(({ spec }) => spec.columns);
+    const keys = tables.some(({ spec }) => spec.key === undefined) ? ['Autonumber'] : [];
+
+    const types = new Set([...columns.map(({ type }) => type), ...keys]);
+
+    expect(COLUMN_TYPES.filter((type) => type !== 'Unknown' && !types.has(type))).toEqual([]);
+    expect(columns.filter(({ computed }) => computed !== undefined).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test.each([
+    ['a space', / /],
+    ['an accent', /[À-ÿ]/],
+    ['a slash', /\//],
+    ['a double quote', /"/],
+  ])('has a table name with %s', (_what, pattern) => {
+    expect(tables.filter(({ spec }) => pattern.test(spec.name))).not.toEqual([]);
+  });
+
+  test.each([
+    ['a space', / /],
+    ['an accent', /[À-ÿ]/],
+    ['a slash', /\//],
+    ['an apostrophe', /'/],
+  ])('has a column name with %s', (_what, pattern) => {
+    expect(tables.flatMap(({ spec }) => spec.columns).filter(({ name }) => pattern.test(name))).not.toEqual([]);
+  });
+
+  test('has an empty table, and one of several whole pages', () => {
+    const counts = tables.map(({ rows }) => rows.length);
+
+    expect(counts).toContain(0);
+    expect(counts.filter((count) => count > 500 && count % 500 === 0)).not.toEqual([]);
+    expect(counts.filter((count) => count > 500 && count % 500 !== 0)).not.toEqual([]);
+  });
+
+  test('has nulls, multi-line texts and numbers that a double cannot hold', () => {
+    const cells = tables.flatMap(({ rows }) => rows).flatMap((row) => Object.values(row));
+
+    expect(cells).toContain(null);
+    expect(cells.some((cell) => typeof cell === 'string' && cell.includes('\n'))).toBe(true);
+    expect(cells.some((cell) => typeof cell === 'bigint' && !Number.isSafeInteger(Number(cell)))).toBe(true);
+    expect(cells.some((cell) => typeof cell === 'string' && /^\d+\.\d{16}$/.test(cell))).toBe(true);
+  });
+});
+
+test('is served whole: every page of every table is JSON with as many rows as the store has', async () => {
+  await using sandbox = await startTestSandbox();
+
+  for (const table of sandbox.store.catalog.tables) {
+    const columns = table.columns.map(({ alias }) => `column=${alias}`).join('&');
+    let count = 0;
+    for (let skip = 0; skip <= sandbox.store.count(table.name); skip += 500) {
+      const answer = await call(sandbox, `${table.alias}/select.json?${columns}&skip=${skip}`);
+      const rows = JSON.parse(answer.text) as object[];
+      expect(Object.keys(rows[0] ?? {}).length).toBe(rows.length === 0 ? 0 : table.columns.length + 2);
+      count += rows.length;
+    }
+    expect(count).toBe(sandbox.store.count(table.name));
+  }
+});
+
+test('refers to rows that exist', async () => {
+  await using sandbox = await startTestSandbox();
+
+  const line = sandbox.store.rows('Order Line').find(({ values }) => values['Product Name'] === null);
+  const order = sandbox.store.rows('Order').find(({ values }) => values['Customer Name'] === null);
+
+  expect(line).toBeUndefined();
+  expect(order).toBeUndefined();
+});

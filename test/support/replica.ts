@@ -1,0 +1,122 @@
+/**
+ * A replica in a temporary folder, and a pull from a test sandbox into it, as the command line would make it.
+ *
+ *   await using fixture = await startFixture({ tables: [...] });      // a test sandbox, an origin client, a replica
+ *   const report = await fixture.pull();                              // or pull({ tables: ['Note'], confirm: true })
+ *   fixture.rows('SELECT "Title" FROM "Note" ORDER BY _id');          // another connection's view of the replica
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { systemClock, type Clock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { openOrigin, type Origin } from '../../src/origin/client.ts';
+import type { PullContext, PullSettings } from '../../src/pull/context.ts';
+import { pull, type PullOptions } from '../../src/pull/pull.ts';
+import type { PullProgress, PullReport } from '../../src/pull/report.ts';
+import { openReplica, type Replica } from '../../src/replica/database.ts';
+import type { SandboxOptions } from '../../src/sandbox/main.ts';
+import { startTestSandbox, type TestSandbox } from './sandbox.ts';
+
+/** A temporary folder that is removed when the scope ends. */
+export function temporaryFolder(): { readonly path: string; [Symbol.dispose](): void } {
+  const path = mkdtempSync(join(tmpdir(), 'rowsync-test-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Pull settings for small tables. */
+export function testSettings(settings: Partial<PullSettings> = {}): PullSettings {
+  return { pageRows: 500, maxDeletePercent: 50, concurrency: 4, tableOptions: () => ({ sort: null }), ...settings };
+}
+
+/** A sandbox, an origin client and a replica, wired together. */
+export interface Fixture {
+  readonly sandbox: TestSandbox;
+  readonly folder: string;
+  readonly path: string;
+  origin: Origin;
+  replica: Replica;
+  readonly progress: PullProgress[];
+  context(settings?: Partial<PullSettings>): PullContext;
+  pull(
+    options?: Partial<PullOptions> & { settings?: Partial<PullSettings>; signal?: AbortSignal },
+  ): Promise<PullReport>;
+  /** Reads the replica through a connection of its own. */
+  rows(query: string, ...values: unknown[]): unknown[];
+  /** Runs SQL as another SQL client would. */
+  execute(statements: string): void;
+  /** Closes the replica and opens it again, as after a restart. */
+  restart(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts a fixture; sandbox options as for `startTestSandbox`. */
+export async function startFixture(
+  options: Partial<SandboxOptions> = {},
+  extra: { readonly settings?: Partial<PullSettings>; readonly clock?: Clock } = {},
+): Promise<Fixture> {
+  const folder = temporaryFolder();
+  const sandbox = await startTestSandbox(options);
+  const path = join(folder.path, 'replica.db');
+  const clock = extra.clock ?? systemClock;
+  const progress: PullProgress[] = [];
+  const openClient = (): Origin =>
+    openOrigin(
+      {
+        url: sandbox.url,
+        database: sandbox.database,
+        credentials: { kind: 'bearer', token: sandbox.token },
+        concurrency: 4,
+        requestsPerSecond: 0,
+      },
+      { clock: { ...clock, sleep: async () => undefined }, log: silentLogger },
+    );
+  const fixture: Fixture = {
+    sandbox,
+    folder: folder.path,
+    path,
+    origin: openClient(),
+    replica: openReplica(path, { clock }),
+    progress,
+    context: (settings) => ({
+      origin: fixture.origin,
+      replica: fixture.replica,
+      clock,
+      log: silentLogger,
+      settings: testSettings({ ...extra.settings, ...settings }),
+      onProgress: (event) => void progress.push(event),
+    }),
+    pull: ({ settings, signal, ...choice } = {}) =>
+      pull({ ...fixture.context(settings), signal }, { tables: [], confirm: false, ...choice }),
+    rows: (query, ...values) => {
+      const db = new Database(path, { readonly: true });
+      try {
+        return db.prepare(query).all(...values);
+      } finally {
+        db.close();
+      }
+    },
+    execute: (statements) => {
+      const db = new Database(path);
+      try {
+        db.exec(statements);
+      } finally {
+        db.close();
+      }
+    },
+    restart: () => {
+      fixture.replica.close();
+      fixture.replica = openReplica(path, { clock });
+    },
+    [Symbol.asyncDispose]: async () => {
+      fixture.replica.close();
+      await fixture.origin.close();
+      await sandbox.stop();
+      folder[Symbol.dispose]();
+    },
+  };
+  return fixture;
+}

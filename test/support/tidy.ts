@@ -1,0 +1,274 @@
+/**
+ * The rules of this repository that a linter cannot say, as pure functions from text to complaints. test/tidy.test.ts
+ * runs each one on the tree, and on text that breaks it.
+ */
+import { parseSync, Visitor } from 'oxc-parser';
+
+/** A file of the repository; `path` is relative to its top, with forward slashes. */
+export interface TidyFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What each folder of src may import; only ever folders that stand further left in the flow. */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  wire: ['base'],
+  origin: ['base', 'wire'],
+  replica: ['base', 'wire'],
+  capture: ['base', 'wire', 'replica'],
+  reconcile: ['base', 'wire'],
+  pull: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
+  push: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
+  config: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push'],
+  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'config'],
+  cli: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'config', 'daemon'],
+  sandbox: ['base', 'wire'],
+};
+
+/** Where each npm package may be imported: folders, or parts of one. */
+export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  undici: ['src/origin/'],
+  'p-queue': ['src/origin/'],
+  'better-sqlite3': ['src/replica/', 'src/sandbox/store/'],
+  'fast-xml-parser': ['src/wire/'],
+  cron: ['src/daemon/'],
+  pino: ['src/base/'],
+  commander: ['src/cli/'],
+  zod: ['src/config/'],
+  yaml: ['src/config/'],
+  table: ['src/cli/'],
+  'cli-progress': ['src/cli/'],
+  'csv-stringify': ['src/cli/'],
+};
+
+interface Import {
+  /** Undefined where an `import()` does not take a literal. */
+  readonly specifier: string | undefined;
+  readonly isLazy: boolean;
+}
+
+function importsOf({ path, text }: TidyFile): readonly Import[] {
+  const { module, errors } = parseSync(path, text);
+  if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0]?.message}`);
+  const reExports = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => (moduleRequest ? [moduleRequest.value] : [])),
+  );
+  const literal = /^(['"`])([^'"`$]*)\1$/;
+  return [
+    ...module.staticImports.map(({ moduleRequest }) => ({ specifier: moduleRequest.value, isLazy: false })),
+    ...reExports.map((specifier) => ({ specifier, isLazy: false })),
+    ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => ({
+      specifier: literal.exec(text.slice(start, end))?.[2],
+      isLazy: true,
+    })),
+  ];
+}
+
+/** The folder of src that a relative import leads to, or undefined where it leaves src. */
+function layerOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1];
+}
+
+function resolve(from: string, specifier: string): string {
+  return new URL(specifier, `file:///${from}`).pathname.slice(1);
+}
+
+/** Layers, package owners, the purity of reconcile/, and the one lazy way into the sandbox. */
+export function importProblems(file: TidyFile): readonly string[] {
+  const layer = layerOf(file.path) ?? '';
+  const allowed = LAYERS[layer];
+  if (allowed === undefined) return [`${file.path}: stands in no layer`];
+  return importsOf(file).flatMap(({ specifier, isLazy }) => {
+    const complaint = importProblem(file.path, { layer, allowed, specifier, isLazy });
+    return complaint === undefined ? [] : [`${file.path}: ${complaint}`];
+  });
+}
+
+function importProblem(
+  path: string,
+  { layer, allowed, specifier, isLazy }: Import & { layer: string; allowed: readonly string[] },
+): string | undefined {
+  if (specifier === undefined) return 'import() takes a literal';
+  if (specifier.startsWith('.')) {
+    const target = layerOf(resolve(path, specifier));
+    if (target === undefined) return `imports ${specifier}, outside of the layers`;
+    if (target === layer || allowed.includes(target)) return undefined;
+    if (target === 'sandbox' && layer === 'cli') return isLazy ? undefined : 'imports sandbox/ other than by import()';
+    return `${layer}/ may not import ${target}/`;
+  }
+  if (layer === 'reconcile') return `reconcile/ imports ${specifier}, but is pure`;
+  if (specifier.startsWith('node:')) return undefined;
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  const owners = OWNERS[name];
+  if (owners === undefined) return `imports ${name}, which has no owner`;
+  return owners.some((owner) => path.startsWith(owner))
+    ? undefined
+    : `imports ${name}, which belongs to ${owners.join(', ')}`;
+}
+
+/** The 3 to 15 lines that say what a file owns come first (after a shebang, if there is one). */
+export function headerProblems({ path, text }: TidyFile): readonly string[] {
+  const header = /^(?:#!.*\n)?(\/\*\*\n(?: \*.*\n)+)/.exec(text)?.[1];
+  if (header === undefined) return [`${path}: does not start with a header comment`];
+  const lineCount = header.split('\n').length - 1;
+  return lineCount <= 15 ? [] : [`${path}: the header comment has ${lineCount} lines, at most 15 are read`];
+}
+
+/** Timers outside of the clock: each one with the reason why the clock's `sleep` cannot do it. */
+const TIMER_HOMES: Readonly<Record<string, string>> = {
+  'src/base/clock.ts': 'it is the clock',
+  'src/origin/transport.ts': 'the deadline of a request interrupts a socket; nothing sleeps',
+};
+
+const CLOCK = ['src/base/clock.ts'];
+const TIMERS = Object.keys(TIMER_HOMES);
+
+/** Names that may only be used in their homes, and where those are. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  'process.exit': ['src/cli/main.ts'],
+  'process.env': ['src/config/'],
+  'Date.now': CLOCK,
+  'new Date()': CLOCK,
+  'Math.random': CLOCK,
+  'performance.now': CLOCK,
+  setTimeout: TIMERS,
+  setInterval: TIMERS,
+  setImmediate: TIMERS,
+  console: [],
+  'node:process': [],
+  'node:timers': [],
+  'node:timers/promises': [],
+  'node:perf_hooks': [],
+  'node:console': [],
+};
+
+/** Time, randomness, the environment, the way out and the console are used in their homes only. */
+export function bannedProblems(file: TidyFile): readonly string[] {
+  const used = [...namesUsed(file), ...importsOf(file).flatMap(({ specifier }) => specifier ?? [])];
+  return [...new Set(used)].flatMap((name) => {
+    const homes = Object.hasOwn(HOMES, name) ? HOMES[name] : undefined;
+    if (homes === undefined || homes.some((home) => file.path.startsWith(home))) return [];
+    return [`${file.path}: uses ${name}, which ${homes.length === 0 ? 'is banned' : `belongs to ${homes.join(', ')}`}`];
+  });
+}
+
+/** What a file calls, hands on or takes from an object: `name`, `object.name` and `new Name()` without arguments. */
+function namesUsed({ path, text }: TidyFile): readonly string[] {
+  const names: string[] = [];
+  const visitor = new Visitor({
+    CallExpression: ({ callee, arguments: given }) => {
+      names.push(...[callee, ...given].flatMap((node) => (node.type === 'Identifier' ? [node.name] : [])));
+    },
+    MemberExpression: ({ object, property }) => {
+      if (object.type !== 'Identifier') return;
+      const name = property.type === 'Identifier' ? property.name : property.type === 'Literal' ? property.value : '';
+      names.push(object.name, object.name === 'globalThis' ? String(name) : `${object.name}.${String(name)}`);
+    },
+    NewExpression: ({ callee, arguments: given }) => {
+      if (callee.type === 'Identifier' && given.length === 0) names.push(`new ${callee.name}()`);
+    },
+    VariableDeclarator: ({ id, init }) => {
+      if (init?.type !== 'Identifier') return;
+      names.push(init.name);
+      if (id.type !== 'ObjectPattern') return;
+      for (const property of id.properties) {
+        if (property.type === 'Property' && property.key.type === 'Identifier')
+          names.push(`${init.name}.${property.key.name}`);
+      }
+    },
+  });
+  visitor.visit(parseSync(path, text).program);
+  return names;
+}
+
+/** Words that say a thing is not finished. */
+export function leftoverProblems({ path, text }: TidyFile): readonly string[] {
+  const words = text.match(/\b(?:TODO|FIXME|XXX|HACK|for now|simplified|stub(?:bed|s)?|not implemented)\b/g) ?? [];
+  return [...new Set(words)].map((word) => `${path}: says "${word}"`);
+}
+
+// Put together from parts, so that this file does not break its own rule.
+const PRIVATE = [
+  {
+    what: 'a path of one machine',
+    pattern: new RegExp(`(?<![\\w.~-])/(?:${['work', 'root', 'home/\\w+'].join('|')})/[\\w.]`),
+  },
+  {
+    what: 'a package registry',
+    pattern: new RegExp(['registry\\.(?:npm|yarn)', 'npmjs\\.org', 'pypi\\.org'].join('|'), 'i'),
+  },
+];
+
+/** Nothing names the machine it was written on, or a package registry. */
+export function privacyProblems({ path, text }: TidyFile): readonly string[] {
+  return PRIVATE.flatMap(({ what, pattern }) => {
+    const found = pattern.exec(text)?.[0];
+    return found === undefined ? [] : [`${path}: names ${what} (${found})`];
+  });
+}
+
+const TOP_LEVEL = ['src', 'test', 'config', 'systemd', '.ci'];
+
+/**
+ * Every path that a README names exists. A path is what stands in backquotes and starts with a folder of the repository
+ * (in src/README.md also with a folder of src, or a source file's name alone), and what a link leads to.
+ */
+export function pathProblems({ path, text }: TidyFile, files: readonly string[]): readonly string[] {
+  const quoted = [...text.matchAll(/`([\w.@-]+(?:\/[\w.@-]+)*\/?)`/g)].map((match) => match[1] ?? '');
+  const linked = [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map((match) => resolve(path, match[1] ?? ''));
+  const isDeveloper = path === 'src/README.md';
+  const exists = (target: string): boolean => {
+    const bare = target.replace(/\/$/, '');
+    return files.some(
+      (file) => file === bare || file.startsWith(`${bare}/`) || (isDeveloper && file.endsWith(`/${bare}`)),
+    );
+  };
+  const isPath = (token: string): boolean => {
+    const [first = '', rest] = token.split('/');
+    if (rest === undefined) return isDeveloper && token.endsWith('.ts');
+    return TOP_LEVEL.includes(first) || (isDeveloper && Object.hasOwn(LAYERS, first));
+  };
+  const missing = [
+    ...quoted.filter((token) => isPath(token) && !exists(token) && !(isDeveloper && exists(`src/${token}`))),
+    ...linked.filter((target) => !exists(target)),
+  ];
+  return [...new Set(missing)].map((token) => `${path}: names ${token}, which does not exist`);
+}
+
+/** Every name stands in the text, in backquotes or in a command that starts with `rowsync`. */
+export function documentedProblems(names: readonly string[], { path, text }: TidyFile): readonly string[] {
+  const isNamed = (name: string): boolean =>
+    new RegExp(`\`(?:rowsync )?${name.replaceAll('.', String.raw`\.`)}(?:[ \`])|rowsync (?:-- )?${name}\\b`).test(text);
+  return names.filter((name) => !isNamed(name)).map((name) => `${path}: does not name ${name}`);
+}
+
+/** The first words given to commander's `command(…)` in a source file. */
+export function commandsOf({ path, text }: TidyFile): readonly string[] {
+  const names: string[] = [];
+  const visitor = new Visitor({
+    CallExpression: ({ callee, arguments: [first] }) => {
+      if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return;
+      if (callee.property.name !== 'command' || first?.type !== 'Literal' || typeof first.value !== 'string') return;
+      names.push(first.value.split(' ', 1).join(''));
+    },
+  });
+  visitor.visit(parseSync(path, text).program);
+  return names;
+}
+
+/** A changelog for users: newest first, `## Unreleased` or `## 1.2.3 (YYYY-MM-DD)`, one bullet a change. */
+export function changelogProblems({ path, text }: TidyFile, version: string): readonly string[] {
+  const lines = text.split('\n');
+  const headings = lines.filter((line) => line.startsWith('## '));
+  const shape = /^## (?:Unreleased|\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\))$/;
+  const current = headings[0] ?? '';
+  return [
+    ...(lines[0] === '# Changelog' ? [] : [`${path}: does not start with "# Changelog"`]),
+    ...headings.filter((line) => !shape.test(line)).map((line) => `${path}: "${line}" is no version with its date`),
+    ...(current === '## Unreleased' || current.startsWith(`## ${version} (`)
+      ? []
+      : [`${path}: has no entry for ${version}`]),
+    ...lines.filter((line) => /^\s*[*+] /.test(line)).map((line) => `${path}: "${line}" is a bullet other than "- "`),
+  ];
+}

@@ -1,0 +1,278 @@
+/**
+ * The rules of this repository that a linter cannot say, run on the tree. Each rule is also run on planted text that
+ * breaks it, because a rule that finds nothing looks the same as a rule that looks nowhere.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ERROR_CODES } from '../src/base/errors.ts';
+import {
+  bannedProblems,
+  changelogProblems,
+  commandsOf,
+  documentedProblems,
+  headerProblems,
+  importProblems,
+  LAYERS,
+  leftoverProblems,
+  OWNERS,
+  pathProblems,
+  privacyProblems,
+  type TidyFile,
+} from './support/tidy.ts';
+
+const TOP = new URL('../', import.meta.url);
+/** What git ignores or owns, and what no person wrote. */
+const SKIPPED = new Set(['.git', 'node_modules', 'dist', 'package-lock.json', '.env']);
+
+function filesUnder(folder: string): readonly string[] {
+  return readdirSync(new URL(folder, TOP), { withFileTypes: true }).flatMap((entry) => {
+    if (SKIPPED.has(entry.name) || entry.name.endsWith('.tgz')) return [];
+    return entry.isDirectory() ? filesUnder(`${folder}${entry.name}/`) : [`${folder}${entry.name}`];
+  });
+}
+
+function readTop(path: string): TidyFile {
+  return { path, text: readFileSync(new URL(path, TOP), 'utf8') };
+}
+
+const paths = filesUnder('');
+const sources = paths.filter((path) => path.startsWith('src/') && path.endsWith('.ts')).map(readTop);
+const texts = paths.filter((path) => !/\.(?:sqlite|db|png|gz)$/.test(path)).map(readTop);
+const manifest = JSON.parse(readTop('package.json').text) as { version: string; dependencies: Record<string, string> };
+
+function planted(path: string, ...lines: readonly string[]): TidyFile {
+  return { path, text: lines.join('\n') };
+}
+
+describe('imports', () => {
+  test('point to the left, and packages stay with their owners', () => {
+    expect(sources.flatMap(importProblems)).toEqual([]);
+    expect(sources.length).toBeGreaterThan(10);
+  });
+
+  test.each([
+    ['a layer on the right', 'src/wire/a.ts', "import { x } from '../origin/b.ts';", 'wire/ may not import origin/'],
+    [
+      'a type of a layer on the right',
+      'src/replica/a.ts',
+      "import type { X } from '../pull/b.ts';",
+      'may not import pull/',
+    ],
+    ['its sibling', 'src/pull/a.ts', "import { x } from '../push/b.ts';", 'pull/ may not import push/'],
+    ['a re-export', 'src/base/a.ts', "export { x } from '../wire/b.ts';", 'base/ may not import wire/'],
+    ['a re-export of everything', 'src/base/a.ts', "export * from '../wire/b.ts';", 'base/ may not import wire/'],
+    ['a lazy import', 'src/base/a.ts', "const x = await import('../wire/b.ts');", 'base/ may not import wire/'],
+    ['a computed import', 'src/cli/a.ts', 'const x = await import(name);', 'import() takes a literal'],
+    ['a file outside of src', 'src/cli/a.ts', "import x from '../../package.json';", 'outside of the layers'],
+    [
+      'the sandbox, from the command line',
+      'src/cli/a.ts',
+      "import { x } from '../sandbox/b.ts';",
+      'other than by import()',
+    ],
+    ['the sandbox, lazily', 'src/daemon/a.ts', "await import('../sandbox/b.ts');", 'daemon/ may not import sandbox/'],
+    [
+      'the client, from the sandbox',
+      'src/sandbox/a.ts',
+      "import { x } from '../origin/b.ts';",
+      'may not import origin/',
+    ],
+    ['a package of another folder', 'src/pull/a.ts', "import { request } from 'undici';", 'undici, which belongs to'],
+    ['a package of its own folder’s other part', 'src/sandbox/a.ts', "import D from 'better-sqlite3';", 'belongs to'],
+    [
+      'a part of a package',
+      'src/pull/a.ts',
+      "import { x } from 'csv-stringify/sync';",
+      'csv-stringify, which belongs to',
+    ],
+    [
+      'a package without an owner',
+      'src/cli/a.ts',
+      "import x from '@scope/left-pad/x';",
+      '@scope/left-pad, which has no owner',
+    ],
+    ['node, where decisions are made', 'src/reconcile/a.ts', "import fs from 'node:fs';", 'reconcile/ imports node:fs'],
+    ['a package, where decisions are made', 'src/reconcile/a.ts', "import x from 'zod';", 'reconcile/ imports zod'],
+    ['anything, from no layer', 'src/a.ts', "import x from 'node:fs';", 'stands in no layer'],
+  ])('of %s are found', (_what, path, text, complaint) => {
+    expect(importProblems(planted(path, text))).toEqual([expect.stringContaining(complaint)]);
+  });
+
+  test('to the left, of an owned package and of the sandbox by import() are fine', () => {
+    const lines = ["import { x } from '../wire/a.ts';", "import 'commander';", "await import('../sandbox/main.ts');"];
+
+    expect(importProblems(planted('src/cli/a.ts', ...lines))).toEqual([]);
+  });
+
+  test('of every dependency have an owner, and every owner is a folder of the flow', () => {
+    expect(Object.keys(manifest.dependencies).filter((name) => !Object.hasOwn(OWNERS, name))).toEqual([]);
+    const owners = Object.values(OWNERS).flat();
+    expect(owners.filter((owner) => !Object.hasOwn(LAYERS, owner.split('/')[1] ?? ''))).toEqual([]);
+  });
+});
+
+describe('source files', () => {
+  test('start with a header comment', () => {
+    expect(sources.flatMap(headerProblems)).toEqual([]);
+  });
+
+  test('without a header comment, or with an essay, are found', () => {
+    const essay = ['/**', ...Array.from({ length: 20 }, () => ' * word'), ' */'];
+
+    expect(headerProblems(planted('a.ts', "import x from 'y';"))).toEqual([
+      'a.ts: does not start with a header comment',
+    ]);
+    expect(headerProblems(planted('a.ts', '// a note', 'const x = 1;'))).toHaveLength(1);
+    expect(headerProblems(planted('a.ts', ...essay, ''))).toEqual([expect.stringContaining('22 lines')]);
+    expect(headerProblems(planted('a.ts', '#!/usr/bin/env node', '/**', ' * Owns x.', ' */', ''))).toEqual([]);
+  });
+
+  test('use time, randomness, the environment, the way out and the console in their homes only', () => {
+    expect(sources.flatMap(bannedProblems)).toEqual([]);
+  });
+
+  test.each([
+    ['process.exit', 'src/cli/other.ts', 'process.exit(1);'],
+    ['process.exit', 'src/cli/other.ts', "process['exit'](1);"],
+    ['process.env', 'src/cli/main.ts', 'const { HOME } = process.env;'],
+    ['process.env', 'src/cli/main.ts', 'const { env } = process;'],
+    ['Date.now', 'src/pull/a.ts', 'const t = Date.now();'],
+    ['new Date()', 'src/pull/a.ts', 'const t = new Date();'],
+    ['Math.random', 'src/origin/a.ts', 'const r = Math.random();'],
+    ['Math.random', 'src/origin/a.ts', 'run(Math.random);'],
+    ['performance.now', 'src/pull/a.ts', 'performance.now();'],
+    ['setTimeout', 'src/pull/a.ts', 'setTimeout(run, 5);'],
+    ['setTimeout', 'src/pull/a.ts', 'globalThis.setTimeout(run, 5);'],
+    ['setTimeout', 'src/pull/a.ts', 'promisify(setTimeout);'],
+    ['setInterval', 'src/daemon/a.ts', 'setInterval(run, 5);'],
+    ['setImmediate', 'src/daemon/a.ts', 'const defer = setImmediate;'],
+    ['console', 'src/cli/main.ts', "console.log('x');"],
+    ['node:timers/promises', 'src/pull/a.ts', "import { setTimeout as wait } from 'node:timers/promises';"],
+    ['node:process', 'src/pull/a.ts', "import { env } from 'node:process';"],
+  ])('that use %s in %s are found: %s', (name, path, text) => {
+    expect(bannedProblems(planted(path, text)).join('\n')).toContain(`${path}: uses ${name}, which `);
+  });
+
+  test('may speak of what is banned, and use what is named alike', () => {
+    const text = "// Date.now() is banned\nsocket.setTimeout(5); new Date(0); const x = { console: 'console.log' };";
+
+    expect(bannedProblems(planted('src/pull/a.ts', text))).toEqual([]);
+  });
+
+  test('do not say that they are unfinished', () => {
+    expect(sources.flatMap(leftoverProblems)).toEqual([]);
+  });
+
+  test.each(['// TODO: later', '/* FIXME */', '// good enough for now', '// a simplified reader', '// a stub'])(
+    'that say %j are found',
+    (text) => {
+      expect(leftoverProblems(planted('src/a.ts', text))).toHaveLength(1);
+    },
+  );
+});
+
+describe('texts', () => {
+  test('name no machine and no registry', () => {
+    expect(texts.flatMap(privacyProblems)).toEqual([]);
+  });
+
+  // Put together from parts, so that this file does not break the rule.
+  test.each([
+    ['see ', 'work/main/x'].join('/'),
+    ['"', 'root/.profile'].join('/'),
+    ['', 'home/jane/x'].join('/'),
+    ['https://registry', 'npmjs', 'org/x'].join('.'),
+  ])('that name %j are found', (text) => {
+    expect(privacyProblems(planted('a.md', text))).toHaveLength(1);
+  });
+
+  test('may name paths of the repository and of a system', () => {
+    expect(privacyProblems(planted('a.md', 'test/work/x, ../work/x and /etc/rowsync/token'))).toEqual([]);
+  });
+});
+
+describe('documents', () => {
+  const readmes = paths.filter((path) => path === 'README.md' || path === 'src/README.md').map(readTop);
+
+  test('are three: for users, for developers, and of changes', () => {
+    const found = paths.filter((path) => /(?:^|\/)(?:README|CHANGELOG)\.md$/.test(path));
+
+    expect(found.toSorted()).toEqual(['CHANGELOG.md', 'README.md', 'src/README.md']);
+  });
+
+  test('name no path that does not exist', () => {
+    expect(readmes.flatMap((readme) => pathProblems(readme, paths))).toEqual([]);
+  });
+
+  test.each([
+    ['README.md', 'see `src/gone.ts`', 'src/gone.ts'],
+    ['README.md', 'see `src/gone/`', 'src/gone/'],
+    ['README.md', 'see [the log](NEWS.md)', 'NEWS.md'],
+    ['src/README.md', '`wire/gone.ts` reads', 'wire/gone.ts'],
+    ['src/README.md', '`gone.ts` reads', 'gone.ts'],
+    ['src/README.md', '[up](../NEWS.md)', 'NEWS.md'],
+  ])('of which %s says %j are found', (path, text, named) => {
+    const problems = pathProblems(planted(path, text), ['src/wire/json.ts']);
+
+    expect(problems).toEqual([`${path}: names ${named}, which does not exist`]);
+  });
+
+  test('may name what exists, and paths of other machines', () => {
+    const files = ['src/wire/json.ts', 'README.md'];
+    const text = '`src/wire/json.ts` `src/wire/` `/etc/rowsync/x` `a/b` [x](src/README.md) [y](https://example.com/z)';
+
+    expect(pathProblems(planted('README.md', text), [...files, 'src/README.md'])).toEqual([]);
+    expect(pathProblems(planted('src/README.md', '`wire/json.ts` `json.ts` `wire/` [x](../README.md)'), files)).toEqual(
+      [],
+    );
+  });
+
+  test('for users name every error code and every command', () => {
+    const commands = sources.filter(({ path }) => path.startsWith('src/cli/')).flatMap(commandsOf);
+
+    const users = readmes.filter(({ path }) => path === 'README.md');
+
+    expect(commands).toContain('pull');
+    expect(users.flatMap((readme) => documentedProblems(Object.keys(ERROR_CODES), readme))).toEqual([]);
+    expect(users.flatMap((readme) => documentedProblems(commands, readme))).toEqual([]);
+  });
+
+  test('that leave out an error code or a command are found', () => {
+    const readme = planted('README.md', '`origin.timeout` `rowsync pull` and npm run -s rowsync -- sync');
+
+    expect(documentedProblems(['origin.timeout', 'pull', 'sync'], readme)).toEqual([]);
+    expect(documentedProblems(['origin.tls', 'originXtimeout', 'push'], readme)).toHaveLength(3);
+  });
+
+  test('find commands where the command line defines them', () => {
+    const source = planted(
+      'src/cli/a.ts',
+      "program.command('pull [table...]').description('x');",
+      "other.run('push');",
+    );
+
+    expect(commandsOf(source)).toEqual(['pull']);
+  });
+
+  test('for users tell what changed, newest first', () => {
+    const changelogs = paths.filter((path) => path === 'CHANGELOG.md').map(readTop);
+
+    expect(changelogs.flatMap((changelog) => changelogProblems(changelog, manifest.version))).toEqual([]);
+  });
+
+  test.each([
+    ['another title', '# News\n\n## Unreleased\n\n- x'],
+    ['no entry', '# Changelog\n'],
+    ['no entry for this version', '# Changelog\n\n## 0.9.0 (2026-01-01)\n\n- x'],
+    ['a version without a date', '# Changelog\n\n## Unreleased\n\n## 0.9.0\n\n- x'],
+    ['other bullets', '# Changelog\n\n## Unreleased\n\n* x'],
+  ])('that tell it with %s are found', (_what, text) => {
+    expect(changelogProblems(planted('CHANGELOG.md', text), '1.0.0')).toHaveLength(1);
+  });
+
+  test('that tell it in the right shape are fine', () => {
+    const text = '# Changelog\n\n## 1.0.0 (2026-02-01)\n\n- x\n  more\n\n## 0.9.0 (2026-01-01)\n\n- y';
+
+    expect(changelogProblems(planted('CHANGELOG.md', text), '1.0.0')).toEqual([]);
+  });
+});

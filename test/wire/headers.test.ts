@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+
+import {
+  basicHeader,
+  bearerHeader,
+  isCacheable,
+  matchesEtag,
+  mediaType,
+  readEtag,
+  readRetryAfterMs,
+} from '../../src/wire/headers.ts';
+
+describe('readEtag', () => {
+  test.each([
+    ['a strong tag', '"0123456789"', '"0123456789"'],
+    ['a tag with a point', '"43210.98765"', '"43210.98765"'],
+    ['a weak tag', 'W/"abc"', 'W/"abc"'],
+    ['a tag between spaces', '  "abc" ', '"abc"'],
+    ['an empty tag', '""', '""'],
+    [
+      'a tag with punctuation',
+      String.raw`"!#$%&'()*+,-./:;<=>?@[\]^_{|}~"`,
+      String.raw`"!#$%&'()*+,-./:;<=>?@[\]^_{|}~"`,
+    ],
+    ['no header', undefined, null],
+    ['an empty header', '', null],
+    ['a tag without quotes', 'abc', null],
+    ['a tag without its end', '"abc', null],
+    ['two tags', '"a", "b"', null],
+    ['a quote inside', '"a"b"', null],
+    ['a space inside', '"a b"', null],
+    ['a line break inside', '"a\r\nX-Header: 1"', null],
+    ['a character outside of Latin 1', '"€"', null],
+    ['a weak mark in a small letter', 'w/"abc"', null],
+  ])('reads %s', (_title, header, etag) => {
+    expect(readEtag(header)).toBe(etag);
+  });
+});
+
+describe('matchesEtag', () => {
+  test.each([
+    ['the same tag', '"a"', '"a"', true],
+    ['one of several', '"x", "a" ,"b"', '"a"', true],
+    ['anything', '*', '"a"', true],
+    ['a weak tag, weakly', 'W/"a"', '"a"', true],
+    ['a strong tag against a weak one', '"a"', 'W/"a"', true],
+    ['a tag with a comma', '"a,b"', '"a,b"', true],
+    ['another tag', '"b"', '"a"', false],
+    ['a tag without quotes', 'a', '"a"', false],
+    ['a part of a tag', '"ab"', '"a"', false],
+    ['nothing', '', '"a"', false],
+  ])('%s', (_title, ifNoneMatch, etag, matches) => {
+    expect(matchesEtag(ifNoneMatch, etag)).toBe(matches);
+  });
+});
+
+describe('isCacheable', () => {
+  test.each([
+    ['no header', undefined, true],
+    ['what the specification prescribes', 'private, must-revalidate, max-age=0', true],
+    ['no-cache', 'no-cache', false],
+    ['no-cache among others, in capitals', 'private, No-Cache, max-age=0', false],
+    ['no-cache for one field', 'no-cache="Set-Cookie"', false],
+    ['no-store', 'private,no-store', false],
+    ['a longer word', 'x-no-cache-hint', true],
+    ['no-cache inside of a longer word', 'no-cached', true],
+  ])('%s', (_title, header, cacheable) => {
+    expect(isCacheable(header)).toBe(cacheable);
+  });
+});
+
+describe('readRetryAfterMs', () => {
+  const nowMs = Date.UTC(1994, 10, 6, 8, 49, 0);
+
+  test.each([
+    ['seconds', '120', 120_000],
+    ['zero', '0', 0],
+    ['seconds between spaces', ' 7 ', 7_000],
+    ['an HTTP date', 'Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
+    ['a date with a two-digit year', 'Sunday, 06-Nov-94 08:49:37 GMT', 37_000],
+    ['a date as C prints it, which is GMT too', 'Sun Nov  6 08:49:37 1994', 37_000],
+    ['a date in the past', 'Sat, 05 Nov 1994 08:49:37 GMT', 0],
+    ['a date far away', 'Mon, 06 Nov 2094 08:49:00 GMT', Date.UTC(2094, 10, 6) - Date.UTC(1994, 10, 6)],
+    ['no header', undefined, null],
+    ['an empty header', '', null],
+    ['a negative number', '-5', null],
+    ['a fraction', '1.5', null],
+    ['more digits than any wait', '99999999999999999999', null],
+    ['words', 'soon', null],
+    ['a date without a day', '1994-11-06T08:49:37Z', null],
+    ['a date that does not exist', 'Sun, 99 Nov 1994 08:49:37 GMT', null],
+  ])('reads %s', (_title, header, ms) => {
+    expect(readRetryAfterMs(header, nowMs)).toBe(ms);
+  });
+});
+
+test.each([
+  ['application/json', 'application/json'],
+  ['application/json;charset=utf-8', 'application/json'],
+  [' Text/HTML ; charset="x;y"', 'text/html'],
+  ['', ''],
+  [undefined, ''],
+])('mediaType of %s is %s', (header, type) => {
+  expect(mediaType(header)).toBe(type);
+});
+
+test('a Bearer header carries the token as it is', () => {
+  expect(bearerHeader('0123456789abcdef0123456789abcdef')).toBe('Bearer 0123456789abcdef0123456789abcdef');
+});
+
+// The two examples of RFC 7617, sections 2 and 2.1.
+test.each([
+  ['Aladdin', 'open sesame', 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=='],
+  ['test', '123£', 'Basic dGVzdDoxMjPCow=='],
+])('a Basic header of %s is what RFC 7617 says', (user, password, header) => {
+  expect(basicHeader(user, password)).toBe(header);
+});
