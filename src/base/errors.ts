@@ -48,9 +48,11 @@ export const ERROR_CODES = {
   'origin.refused': 'The origin answered another 4xx: the request is wrong for this database.',
   'origin.redirect': 'The origin answered with a redirect, which is never followed.',
   'origin.notApi': 'The answer is not an answer of the Records API (an HTML page, a proxy, another host).',
-  'origin.truncated': 'The body ended early or is not valid JSON.',
-  'origin.unexpected': 'The body is JSON, but not what the method returns.',
+  'origin.truncated': 'The body ended early or is not valid JSON or XML.',
+  'origin.unexpected': 'The body is JSON or XML, but not what the method returns.',
   'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
+  'origin.unsendable':
+    'A value has characters that its place on the wire cannot carry: controls in XML or in a file name.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',

@@ -42,14 +42,16 @@ export function parseBody(text: string, what: string): unknown {
   }
 }
 
-function unexpected(what: string, complaint: string): RowsyncError {
+/** An answer that is well-formed but not what the method returns. */
+export function unexpected(what: string, complaint: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.unexpected', {
     message: `${what}: ${complaint}`,
     hint: 'Check that origin.url and origin.database name a Records API; if they do, please report this answer.',
   });
 }
 
-function isObject(json: unknown): json is JsonObject {
+/** Whether a parsed JSON value is an object with fields. */
+export function isObject(json: unknown): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json) && !(json instanceof ExactNumber);
 }
 
@@ -58,7 +60,8 @@ function readObject(json: unknown, what: string): JsonObject {
   throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
 }
 
-function describeKind(json: unknown): string {
+/** What came, for a complaint; never the value. */
+export function describeKind(json: unknown): string {
   if (json === null) return 'null';
   if (json instanceof ExactNumber) return 'a number';
   if (typeof json === 'object') return Array.isArray(json) ? 'an array' : 'an object';
@@ -66,7 +69,7 @@ function describeKind(json: unknown): string {
 }
 
 /** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */
-class Fields {
+export class Fields {
   readonly #json: JsonObject;
   readonly #what: string;
   readonly #read = new Set<string>();

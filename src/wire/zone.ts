@@ -216,7 +216,8 @@ export function isZone(zone: string): boolean {
   }
 }
 
-function offsetMsAt(ms: number, zone: string): number {
+/** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */
+export function offsetMsAt(ms: number, zone: string): number {
   if (zone === 'UTC') return 0;
   let offsets = offsetsByZone.get(zone);
   if (offsets === undefined) offsetsByZone.set(zone, (offsets = new Map()));

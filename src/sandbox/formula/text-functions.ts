@@ -1,0 +1,139 @@
+/**
+ * Functions on texts (origin facts 5.6). Tests (`Contains`, `Any`, …) disregard case, like `=`; functions that cut or
+ * replace find their delimiter exactly as written, because what they return keeps its case. Positions count from 1, in
+ * UTF-16 units. A missing delimiter gives the whole text to `Left` and `Right` and nothing to `NotLeft` and `NotRight`.
+ *
+ * Trimming is done with loops: an expression for trailing blanks takes quadratic time on long runs of them. Pure.
+ */
+import type { Numeric } from '../../wire/decimal.ts';
+import { integerOf } from './numbers.ts';
+import { foldCase, joined, TEXT_LENGTH_MAX } from './operators.ts';
+import { overload, variadic, type FunctionTable } from './signatures.ts';
+import type { Cell } from './types.ts';
+
+/** The functions. */
+export const TEXT_FUNCTIONS: FunctionTable = {
+  Contains: [overload(['text', 'text'], 'boolean', ([text, part]) => foldCase(text).includes(foldCase(part)))],
+  Begins: [overload(['text', 'text'], 'boolean', ([text, part]) => foldCase(text).startsWith(foldCase(part)))],
+  Ends: [overload(['text', 'text'], 'boolean', ([text, part]) => foldCase(text).endsWith(foldCase(part)))],
+  Any: [overload(['text', 'text'], 'boolean', ([values, list]) => hasItems(values, list, 'some'))],
+  All: [overload(['text', 'text'], 'boolean', ([values, list]) => hasItems(values, list, 'every'))],
+  Left: [
+    overload(['text', 'number'], 'text', ([text, count]) => text.slice(0, countOf(count))),
+    overload(['text', 'text'], 'text', ([text, delimiter]) => before(text, text.indexOf(delimiter)) ?? text),
+  ],
+  Right: [
+    overload(['text', 'number'], 'text', ([text, count]) => text.slice(Math.max(0, text.length - countOf(count)))),
+    overload(
+      ['text', 'text'],
+      'text',
+      ([text, delimiter]) => behind(text, text.lastIndexOf(delimiter), delimiter) ?? text,
+    ),
+  ],
+  NotLeft: [
+    overload(['text', 'number'], 'text', ([text, count]) => text.slice(countOf(count))),
+    overload(['text', 'text'], 'text', ([text, delimiter]) => behind(text, text.indexOf(delimiter), delimiter) ?? ''),
+  ],
+  NotRight: [
+    overload(['text', 'number'], 'text', ([text, count]) => text.slice(0, Math.max(0, text.length - countOf(count)))),
+    overload(['text', 'text'], 'text', ([text, delimiter]) => before(text, text.lastIndexOf(delimiter)) ?? ''),
+  ],
+  Mid: [overload(['text', 'number', 'number'], 'text', ([text, position, count]) => middle(text, position, count))],
+  Part: [
+    overload(['text', 'number', 'text'], 'text', ([text, position, delimiter]) => partAt(text, position, delimiter)),
+  ],
+  Len: [overload(['text'], 'number', ([text]) => text.length)],
+  Lower: [overload(['text'], 'text', ([text]) => text.toLowerCase())],
+  Upper: [overload(['text'], 'text', ([text]) => text.toUpperCase())],
+  Proper: [overload(['text'], 'text', ([text]) => text.replaceAll(/\p{L}+/gu, properWord))],
+  Trim: [overload(['text'], 'text', ([text]) => trimmed(text))],
+  Replace: [overload(['text', 'text', 'text'], 'text', ([text, old, fresh]) => replaced(text, old, fresh))],
+  Concat: [variadic(['text', 'text'], 'text', 'text', (texts) => joined(presentTexts(texts), ''))],
+  List: [
+    variadic(['text', 'text'], 'text', 'text', ([delimiter, ...texts]) =>
+      joined(presentTexts(texts), String(delimiter ?? '')),
+    ),
+  ],
+  PadLeft: [
+    overload(['text', 'number'], 'text', ([text, length]) => padding(text, length, ' ') + text),
+    overload(['text', 'number', 'text'], 'text', ([text, length, filler]) => padding(text, length, filler) + text),
+  ],
+  PadRight: [
+    overload(['text', 'number'], 'text', ([text, length]) => text + padding(text, length, ' ')),
+    overload(['text', 'number', 'text'], 'text', ([text, length, filler]) => text + padding(text, length, filler)),
+  ],
+};
+
+function countOf(count: Numeric): number {
+  return Math.max(0, integerOf(count));
+}
+
+function before(text: string, at: number): string | undefined {
+  return at < 0 ? undefined : text.slice(0, at);
+}
+
+function behind(text: string, at: number, delimiter: string): string | undefined {
+  return at < 0 ? undefined : text.slice(at + delimiter.length);
+}
+
+/** A position before the text takes characters that do not exist, so fewer come back. */
+function middle(text: string, position: Numeric, count: Numeric): string {
+  const start = integerOf(position) - 1;
+  return text.slice(Math.max(0, start), Math.max(0, start + countOf(count)));
+}
+
+/** The part at a position, counted from the right where it is negative; null where there is none. */
+function partAt(text: string, position: Numeric, delimiter: string): string | null {
+  if (delimiter === '') return null;
+  const parts = text.split(delimiter);
+  const at = integerOf(position);
+  return (at > 0 ? parts[at - 1] : at < 0 ? parts[parts.length + at] : undefined) ?? null;
+}
+
+/** Both sides are lists with commas; blanks around an item, and empty items, do not count. */
+function hasItems(values: string, list: string, rule: 'some' | 'every'): boolean {
+  const items = (text: string): string[] =>
+    foldCase(text)
+      .split(',')
+      .map(trimmed)
+      .filter((item) => item !== '');
+  const present = new Set(items(values));
+  const isPresent = (item: string): boolean => present.has(item);
+  return rule === 'some' ? items(list).some(isPresent) : items(list).every(isPresent);
+}
+
+/** A word that is all capitals is an acronym and stays. */
+function properWord(word: string): string {
+  if (word === word.toUpperCase()) return word;
+  const first = String.fromCodePoint(word.codePointAt(0) ?? 0);
+  return first.toUpperCase() + word.slice(first.length).toLowerCase();
+}
+
+function trimmed(text: string): string {
+  const isBlank = (at: number): boolean => ' \t\r\n'.includes(text[at] ?? 'x');
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(start)) start += 1;
+  while (end > start && isBlank(end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
+function replaced(text: string, old: string, fresh: string): string | null {
+  if (old === '') return text;
+  const pieces = text.split(old);
+  // Known before it is built: a few nested replacements could otherwise fill the memory.
+  const length = text.length + (pieces.length - 1) * (fresh.length - old.length);
+  return length > TEXT_LENGTH_MAX ? null : pieces.join(fresh);
+}
+
+/** What is neither null nor empty: `Concat` and `List` skip the rest. */
+function presentTexts(cells: readonly Cell[]): readonly string[] {
+  return cells.filter((cell): cell is string => typeof cell === 'string' && cell !== '');
+}
+
+/** What is missing to a length, of the filler repeated and cut; lengths beyond the bound count as the bound. */
+function padding(text: string, length: Numeric, filler: string): string {
+  const missing = Math.min(countOf(length), TEXT_LENGTH_MAX) - text.length;
+  if (missing <= 0 || filler === '') return '';
+  return filler.repeat(Math.ceil(missing / filler.length)).slice(0, missing);
+}

@@ -1,0 +1,58 @@
+/**
+ * Revisions of an attachment as the list method reports them (specification 2.8 and 4.8), in JSON; xml.ts brings XML into
+ * the same shape. File names are what the origin sent: text, never a path. Pure.
+ */
+import { describeKind, Fields, unexpected } from './json.ts';
+import { offsetTextFromUtc, utcFromOffsetText } from './zone.ts';
+
+/** One revision of one attachment. */
+export interface AttachmentInfo {
+  readonly name: string;
+  readonly revision: number;
+  /** Media type. */
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly guid: string;
+  /** `Name <email>`. */
+  readonly author: string;
+  /** UTC, `YYYY-MM-DDThh:mm:ss[.fff]Z`. */
+  readonly createdAt: string;
+}
+
+/** Reads the answer of the list method. @throws RowsyncError `origin.unexpected`. */
+export function readAttachments(json: unknown, what: string): readonly AttachmentInfo[] {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of revisions was expected, ${describeKind(json)} came`);
+  return (json as unknown[]).map((item, index) => {
+    const where = `${what}, revision ${index + 1}`;
+    const fields = new Fields(item, where);
+    const createdAt = utcFromOffsetText(fields.text('created'));
+    if (createdAt === undefined) throw unexpected(where, 'the field "created" is not a time with an offset');
+    return {
+      name: fields.text('name'),
+      revision: fields.integer('revision'),
+      type: fields.optionalText('type'),
+      size: fields.integer('size'),
+      guid: fields.text('guid'),
+      author: fields.optionalText('author'),
+      createdAt,
+    };
+  });
+}
+
+/** Writes the answer of the list method for a user in `zone`. */
+export function writeAttachments(attachments: readonly AttachmentInfo[], zone: string): string {
+  return JSON.stringify(attachments.map((attachment) => attachmentFields(attachment, zone)));
+}
+
+/** The fields of one revision in their order. */
+export function attachmentFields(attachment: AttachmentInfo, zone: string): Readonly<Record<string, unknown>> {
+  const { createdAt, ...fields } = attachment;
+  return { ...fields, created: millisecondText(offsetTextFromUtc(createdAt, zone)) };
+}
+
+/** The specification's form has milliseconds always. */
+function millisecondText(text: string): string {
+  const fraction = /^\.(\d+)/.exec(text.slice(19))?.[1] ?? '';
+  return `${text.slice(0, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}${text.slice(-6)}`;
+}

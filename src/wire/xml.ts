@@ -1,0 +1,324 @@
+/**
+ * Whole XML documents of the Records API, read and written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5):
+ * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
+ * items (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
+ *
+ * Descriptors, statuses and attachments are brought into the fields of the JSON form and read or taken from there, so
+ * that each field is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s. Pure.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { attachmentFields, readAttachments, type AttachmentInfo } from './attachments.ts';
+import { ExactNumber, parseExactJson } from './exact.ts';
+import { WireFault } from './fault.ts';
+import * as json from './json.ts';
+import type {
+  ColumnShape,
+  ColumnType,
+  DatabaseDescriptor,
+  JsonObject,
+  Row,
+  RowPage,
+  TableDescriptor,
+  UnreadableRow,
+  UserDescriptor,
+  Value,
+} from './schema.ts';
+import type { ValueReader } from './values.ts';
+import {
+  deleteStatusFields,
+  readStatuses,
+  rowIdFrom,
+  statusFields,
+  type InputRow,
+  type OutgoingCell,
+  type OutgoingRow,
+  type StatusDescriptor,
+} from './writes.ts';
+import { elementFromName } from './xml-names.ts';
+import { escapeAttribute, escapeText, isXmlText, xmlText } from './xml-text.ts';
+import { readXml, type XmlElement } from './xml-tree.ts';
+import { readXmlOutput, writeXmlInput, writeXmlOutput, type XmlValueWriter } from './xml-values.ts';
+
+const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
+const RESPONSE = '<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">';
+
+function readDocument(text: string, what: string): XmlElement {
+  const root = readXml(text);
+  if (!(root instanceof WireFault)) return root;
+  throw new RowsyncError('wireFormat', 'origin.truncated', {
+    message: `${what}: the answer (${text.length} characters) is not complete XML. ${root.message}`,
+    hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',
+  });
+}
+
+function readResponse(text: string, what: string): XmlElement {
+  const root = readDocument(text, what);
+  if (root.name === 'Response') return root;
+  throw json.unexpected(what, 'the root element is not <Response>');
+}
+
+/** Fields that JSON has as numbers; in XML only their names tell. */
+const INTEGER_FIELDS: ReadonlySet<string> = new Set(['id', 'width', 'revision', 'size', 'status', 'error', 'code']);
+/** Fields that JSON has as booleans. */
+const BOOLEAN_FIELDS: ReadonlySet<string> = new Set(['showTab', 'allowAdd', 'showInMenu', 'readOnly']);
+/** Fields that are lists even when they are empty. */
+const LIST_FIELDS: ReadonlySet<string> = new Set(['tables', 'columns', 'views', 'groups', 'errors']);
+
+function fieldsFrom(element: XmlElement): JsonObject {
+  return Object.fromEntries(element.children.map((child) => [child.name, fieldFrom(child)]));
+}
+
+function fieldFrom(element: XmlElement): unknown {
+  if (isNil(element)) return null;
+  const { name, children, text } = element;
+  if (LIST_FIELDS.has(name) || (children.length > 0 && children.every((child) => `${child.name}s` === name))) {
+    return children.map((child) => (child.children.length > 0 ? fieldsFrom(child) : child.text));
+  }
+  if (children.length > 0) return fieldsFrom(element);
+  if (BOOLEAN_FIELDS.has(name) && (text === 'true' || text === 'false')) return text === 'true';
+  return INTEGER_FIELDS.has(name) && /^(?:0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
+}
+
+/** `i:nil="true"`, whatever prefix the sender gave the namespace. */
+function isNil({ attributes }: XmlElement): boolean {
+  for (const [name, value] of attributes) {
+    if ((name === 'nil' || name.endsWith(':nil')) && (value === 'true' || value === '1')) return true;
+  }
+  return false;
+}
+
+/** Reads Describe (Database). @throws RowsyncError `origin.truncated` or `origin.unexpected`, as all readers here. */
+export function readXmlDatabase(text: string, what: string): DatabaseDescriptor {
+  return json.readDatabase(fieldsFrom(readResponse(text, what)), what);
+}
+
+/** Reads Describe (Table). */
+export function readXmlTable(text: string, what: string): TableDescriptor {
+  return json.readTable(fieldsFrom(readResponse(text, what)), what);
+}
+
+/** Reads User. */
+export function readXmlUser(text: string, what: string): UserDescriptor {
+  return json.readUser(fieldsFrom(readResponse(text, what)), what);
+}
+
+/** Reads the statuses of a write or a delete; see `readStatuses`. */
+export function readXmlStatuses(text: string, rowCount: number, what: string): readonly StatusDescriptor[] {
+  return readStatuses(readResponse(text, what).children.map(fieldsFrom), rowCount, what);
+}
+
+/** Reads the revisions of an attachment. */
+export function readXmlAttachments(text: string, what: string): readonly AttachmentInfo[] {
+  return readAttachments(readResponse(text, what).children.map(fieldsFrom), what);
+}
+
+/** Reads an error descriptor; undefined when the body is something else. */
+export function readXmlError(text: string): json.ErrorDescriptor | undefined {
+  const root = readXml(text);
+  return root instanceof WireFault || root.name !== 'Error' ? undefined : json.readError(fieldsFrom(root));
+}
+
+interface ColumnReader {
+  readonly name: string;
+  readonly read: ValueReader;
+}
+
+/** Reads the rows of Select or Retrieve; the rules are those of `readRows` (json.ts). */
+export function readXmlRows(text: string, columns: readonly ColumnShape[], what: string): RowPage {
+  const readers = columns.map(({ name, type }) => ({ name, read: readXmlOutput(type) }));
+  const rows: Row[] = [];
+  const unreadable: UnreadableRow[] = [];
+  const ids: number[] = [];
+  for (const [index, element] of readResponse(text, what).children.entries()) {
+    if (element.name !== 'row') throw json.unexpected(what, `element ${index + 1} of the answer is not a <row>`);
+    if (element.attributes.has('type')) continue;
+    const id = rowIdFrom(element.attributes.get('id'));
+    if (id === undefined) throw json.unexpected(what, `row ${index + 1} has no integer attribute "id"`);
+    ids.push(id);
+    const allow = element.attributes.get('allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
+    const values = readValues(element, readers, { what, id, unreadable });
+    if (values !== undefined) rows.push({ id, allow, values });
+  }
+  return { rows, unreadable, ids };
+}
+
+function readValues(
+  row: XmlElement,
+  readers: readonly ColumnReader[],
+  page: { what: string; id: number; unreadable: UnreadableRow[] },
+): Value[] | undefined {
+  const values: Value[] = [];
+  let byName: ReadonlyMap<string, XmlElement> | undefined;
+  for (const [index, { name, read }] of readers.entries()) {
+    let cell = row.children[index];
+    // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
+    if (cell?.name !== name) cell = (byName ??= cellByName(row)).get(name);
+    if (cell === undefined) throw json.unexpected(page.what, `rows lack the column "${name}" that describe lists`);
+    const value = cell.children.length > 0 ? undefined : read(isNil(cell) ? null : cell.text);
+    if (value === undefined) {
+      const reason =
+        cell.children.length > 0 ? 'elements instead of text' : 'text that does not fit the type of the column';
+      page.unreadable.push({ id: page.id, column: name, reason });
+      return undefined;
+    }
+    values.push(value);
+  }
+  return values;
+}
+
+function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {
+  return new Map(row.children.map((cell) => [cell.name, cell]));
+}
+
+/** Reads the rows of a write: second-level elements are rows, third-level ones cells, of the last of two equal names. */
+export function readXmlInputRows(text: string): readonly InputRow[] | WireFault {
+  const root = readXml(text);
+  if (root instanceof WireFault) return root;
+  if (isText(root)) return new WireFault('The root element of the body holds text instead of rows');
+  const rows: InputRow[] = [];
+  for (const [index, element] of root.children.entries()) {
+    const row = readInputRow(element, index + 1);
+    if (row instanceof WireFault) return row;
+    rows.push(row);
+  }
+  return rows;
+}
+
+function isText({ children, text }: XmlElement): boolean {
+  return children.length === 0 && text.trim() !== '';
+}
+
+function readInputRow(row: XmlElement, number: number): InputRow | WireFault {
+  if (isText(row)) return new WireFault(`Row ${number} of the body holds text instead of columns`);
+  const idText = row.attributes.get('id') ?? '';
+  const id = idText === '' ? null : rowIdFrom(idText);
+  if (id === undefined) return new WireFault(`The attribute "id" of row ${number} is not an integer`, { source: 'id' });
+  const cells = new Map<string, string | null>();
+  for (const cell of row.children) {
+    if (cell.children.length > 0) return new WireFault(`Row ${number} of the body has a column that holds elements`);
+    cells.set(cell.name, cell.text === '' || isNil(cell) ? null : cell.text);
+  }
+  return { id, cells };
+}
+
+function elementText(tag: string, text: string | null): string {
+  return text === null ? `<${tag} i:nil="true"/>` : `<${tag}>${escapeText(xmlText(text))}</${tag}>`;
+}
+
+function fieldText(name: string, value: unknown): string {
+  const tag = elementFromName(name);
+  if (Array.isArray(value)) {
+    const item = name === 'errors' ? 'Error' : name.length > 1 && name.endsWith('s') ? name.slice(0, -1) : 'item';
+    return `<${tag}>${(value as unknown[]).map((inner) => fieldText(item, inner)).join('')}</${tag}>`;
+  }
+  if (value instanceof ExactNumber) return elementText(tag, value.text);
+  if (json.isObject(value)) return `<${tag}>${fieldTexts(value)}</${tag}>`;
+  return elementText(
+    tag,
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null,
+  );
+}
+
+function fieldTexts(fields: JsonObject): string {
+  return Object.entries(fields)
+    .filter(([name]) => name !== '')
+    .map(([name, value]) => fieldText(name, value))
+    .join('');
+}
+
+function response(content: string): string {
+  return `${DECLARATION}${RESPONSE}${content}</Response>`;
+}
+
+/** The fields that the JSON form has, from its text. */
+function jsonFields(text: string): JsonObject {
+  return parseExactJson(text) as JsonObject; // the writers of json.ts write an object
+}
+
+/** Writes Describe (Database). */
+export function writeXmlDatabase(database: DatabaseDescriptor): string {
+  return response(fieldTexts(jsonFields(json.writeDatabase(database))));
+}
+
+/** Writes Describe (Table). */
+export function writeXmlTable(table: TableDescriptor): string {
+  return response(fieldTexts(jsonFields(json.writeTable(table))));
+}
+
+/** Writes User. */
+export function writeXmlUser(user: UserDescriptor): string {
+  return response(fieldTexts(jsonFields(json.writeUser(user))));
+}
+
+/** Writes an error of the whole request; the root says that it is one. */
+export function writeXmlError(error: json.ErrorDescriptor): string {
+  return `${DECLARATION}<Error>${fieldTexts(jsonFields(json.writeError(error)))}</Error>`;
+}
+
+/** Writes the answer of Create, Update and Upsert. */
+export function writeXmlStatuses(statuses: readonly StatusDescriptor[]): string {
+  return response(statuses.map((status) => `<row>${fieldTexts(statusFields(status))}</row>`).join(''));
+}
+
+/** Writes the answer of Delete. */
+export function writeXmlDeleteStatuses(statuses: readonly StatusDescriptor[]): string {
+  return response(statuses.map((status) => `<row>${fieldTexts(deleteStatusFields(status))}</row>`).join(''));
+}
+
+/** Writes the revisions of an attachment for a user in `zone`. */
+export function writeXmlAttachments(attachments: readonly AttachmentInfo[], zone: string): string {
+  const texts = attachments.map((item) => `<attachment>${fieldTexts(attachmentFields(item, zone))}</attachment>`);
+  return response(texts.join(''));
+}
+
+/** Writes rows as Select and Retrieve send them, for a user in `zone`. */
+export function xmlRowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string {
+  const cells = columns.map(({ name, type }) => ({ tag: elementFromName(name), write: writeXmlOutput(type, zone) }));
+  return (rows) => {
+    let content = '';
+    for (const { id, allow, values } of rows) {
+      content += `<row id="${id}"`;
+      if (allow !== null)
+        content += ` allow="${escapeAttribute(
+          xmlText(
+            allow
+              .trim()
+              .split(/[,\s]+/)
+              .join(' '),
+          ),
+        )}"`;
+      content += '>';
+      for (const [index, { tag, write }] of cells.entries()) content += elementText(tag, write(values[index] ?? null));
+      content += '</row>';
+    }
+    return response(content);
+  };
+}
+
+/**
+ * Writes the rows of a write for a user in `zone`.
+ * @throws RowsyncError `origin.unsendable` where a text has characters that XML cannot carry.
+ */
+export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): string {
+  const writers = new Map<ColumnType, XmlValueWriter>();
+  const cellText = ({ name, type, value }: OutgoingCell): string => {
+    let write = writers.get(type);
+    if (write === undefined) writers.set(type, (write = writeXmlInput(type, zone)));
+    const text = write(value) ?? '';
+    const tag = elementFromName(name);
+    if (!isXmlText(text)) throw unsendable(name);
+    return text === '' ? `<${tag}/>` : `<${tag}>${escapeText(text)}</${tag}>`;
+  };
+  const texts = rows.map(({ id, cells }) => {
+    const attribute = id === null ? '' : ` id="${id}"`;
+    return `<row${attribute}>${cells.map(cellText).join('')}</row>`;
+  });
+  return `${DECLARATION}<rows>${texts.join('')}</rows>`;
+}
+
+function unsendable(column: string): RowsyncError {
+  return new RowsyncError('originRefused', 'origin.unsendable', {
+    message: `a value of the column "${column}" has characters that XML cannot carry`,
+    hint: 'Remove the control characters from the text, or set origin.format to json.',
+  });
+}

@@ -1,0 +1,307 @@
+/** multipart/related: the vendor's bytes, the corners of RFC 2046, and every way to get it wrong. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { WireFault } from '../../src/wire/fault.ts';
+import {
+  boundaryFrom,
+  MULTIPART_LIMITS,
+  MultipartReader,
+  writeMultipart,
+  type Part,
+} from '../../src/wire/multipart.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+
+const BOUNDARY = 'part-5f2a.12345678';
+
+/** Lines of a body with CR LF between them. */
+function lines(...texts: readonly string[]): Buffer {
+  return Buffer.from(texts.join('\r\n'), 'latin1');
+}
+
+function read(body: Uint8Array, options: { chunkBytes?: number; boundary?: string } = {}): readonly Part[] | WireFault {
+  const reader = new MultipartReader(options.boundary ?? BOUNDARY);
+  const size = options.chunkBytes ?? Math.max(1, body.length);
+  for (let at = 0; at < body.length; at += size) reader.write(body.subarray(at, at + size));
+  return reader.end();
+}
+
+/** Parts as headers and latin1 text, or the message of the fault. */
+function plain(parts: readonly Part[] | WireFault): unknown {
+  if (parts instanceof WireFault) return parts.message;
+  return parts.map(({ headers, bytes }) => [Object.fromEntries(headers), bytes.toString('latin1')]);
+}
+
+/** As the vendor's PHP client sends it (origin facts 7.4.3): no line break at the end. */
+const VENDOR = lines(
+  `--${BOUNDARY}`,
+  'Content-Type: application/json;charset=UTF-8',
+  '',
+  '[{"File":"cid:5f2a90"}]',
+  `--${BOUNDARY}`,
+  'Content-Type: image/png',
+  "Content-Disposition: attachment;filename*=UTF-8''%E2%82%AC.png",
+  'Content-ID: 5f2a90',
+  '',
+  '\x89PNG\r\n\x1a\n--part-\r\n--\r\n',
+  `--${BOUNDARY}--`,
+);
+const VENDOR_PARTS = [
+  [{ 'content-type': 'application/json;charset=UTF-8' }, '[{"File":"cid:5f2a90"}]'],
+  [
+    {
+      'content-type': 'image/png',
+      'content-disposition': "attachment;filename*=UTF-8''%E2%82%AC.png",
+      'content-id': '5f2a90',
+    },
+    '\x89PNG\r\n\x1a\n--part-\r\n--\r\n',
+  ],
+];
+
+describe('reading', () => {
+  test("the vendor's bytes, in chunks of any size", () => {
+    for (let chunkBytes = 1; chunkBytes <= VENDOR.length; chunkBytes += 1) {
+      expect(plain(read(VENDOR, { chunkBytes }))).toEqual(VENDOR_PARTS);
+    }
+  });
+
+  test('what stands before the first and behind the last boundary is ignored', () => {
+    const body = Buffer.concat([
+      lines('This is a message', 'in parts', ''),
+      VENDOR,
+      lines(' ', '', `--${BOUNDARY}`, 'x'),
+    ]);
+
+    for (const chunkBytes of [1, 7, body.length]) expect(plain(read(body, { chunkBytes }))).toEqual(VENDOR_PARTS);
+  });
+
+  test('spaces behind a boundary, folded headers, spaces around colons', () => {
+    const body = lines(`--${BOUNDARY} \t`, 'A : 1', 'B:2', '\t3', '  4', '', 'x', `--${BOUNDARY}--`);
+
+    expect(plain(read(body))).toEqual([[{ a: '1', b: '2 3 4' }, 'x']]);
+  });
+
+  test('a part without headers does not swallow the next', () => {
+    const body = lines(`--${BOUNDARY}`, '', 'one', `--${BOUNDARY}`, 'A: 1', '', 'two', `--${BOUNDARY}--`);
+
+    expect(plain(read(body))).toEqual([
+      [{}, 'one'],
+      [{ a: '1' }, 'two'],
+    ]);
+  });
+
+  test('a part may be empty, with its own empty line or without', () => {
+    const body = lines(`--${BOUNDARY}`, 'A: 1', '', '', `--${BOUNDARY}`, 'A: 2', '', `--${BOUNDARY}--`);
+
+    for (const chunkBytes of [1, 2, 3, body.length]) {
+      expect(plain(read(body, { chunkBytes }))).toEqual([
+        [{ a: '1' }, ''],
+        [{ a: '2' }, ''],
+      ]);
+    }
+  });
+
+  test('a part may consist of line breaks', () => {
+    const body = lines(`--${BOUNDARY}`, '', '\r\n\r\n', `--${BOUNDARY}--`);
+
+    for (const chunkBytes of [1, 2, 3, body.length])
+      expect(plain(read(body, { chunkBytes }))).toEqual([[{}, '\r\n\r\n']]);
+  });
+
+  test('no parts are no parts', () => {
+    expect(plain(read(lines(`--${BOUNDARY}--`)))).toEqual([]);
+  });
+});
+
+describe('boundaries', () => {
+  test.each([
+    ['multipart/related;boundary=part-5f2a.12345678', 'part-5f2a.12345678'],
+    ['Multipart/Related; Boundary="a b\'()+_,-./:=?"; type="text/xml"', "a b'()+_,-./:=?"],
+    ['multipart/related; boundary=----=_Part_1', '----=_Part_1'],
+  ])('%s', (header, boundary) => {
+    expect(boundaryFrom(header)).toBe(boundary);
+  });
+
+  test.each([
+    undefined,
+    'multipart/related',
+    'multipart/related; boundary=',
+    'multipart/related; boundary=""',
+    `multipart/related; boundary=${'a'.repeat(71)}`,
+    'multipart/related; boundary="a "',
+    'multipart/related; boundary=é',
+    'multipart/related; boundary="a\r\nb"',
+  ])('%j names none', (header) => {
+    expect(boundaryFrom(header)).toMatchObject({ status: 400, source: 'Content-Type' });
+  });
+});
+
+describe('faults', () => {
+  test.each([
+    ['nothing', lines(''), 'No line of the body is the boundary'],
+    ['another boundary', lines('--other', '', 'x', '--other--'), 'No line of the body is the boundary'],
+    [
+      'lines that end with LF',
+      Buffer.from(VENDOR.toString('latin1').replaceAll('\r\n', '\n')),
+      'does not end with CR LF',
+    ],
+    ['a boundary that goes on', lines(`--${BOUNDARY}x`, '', 'x', `--${BOUNDARY}--`), 'The boundary line before part 1'],
+    [
+      'a boundary line that ends with a letter and LF',
+      lines(`--${BOUNDARY}x\n`, '', 'x', ''),
+      'The boundary line before part 1',
+    ],
+    [
+      'a boundary inside a file',
+      lines(`--${BOUNDARY}`, '', 'x', `--${BOUNDARY}y`, ''),
+      'The boundary line before part 2',
+    ],
+    ['endless spaces behind a boundary', lines(`--${BOUNDARY}${' '.repeat(300)}`), 'The boundary line before part 1'],
+    [
+      'a header without colon',
+      lines(`--${BOUNDARY}`, 'Content-Type', '', 'x', `--${BOUNDARY}--`),
+      'Part 1 has a line that is no header',
+    ],
+    [
+      'a header with a null',
+      lines(`--${BOUNDARY}`, 'A: \0', '', 'x', `--${BOUNDARY}--`),
+      'Part 1 has a line that is no header',
+    ],
+    [
+      'a header with a bare CR',
+      lines(`--${BOUNDARY}`, 'A: 1\rB: 2', '', `--${BOUNDARY}--`),
+      'Part 1 has a line that is no header',
+    ],
+    [
+      'a header that is no UTF-8',
+      lines(`--${BOUNDARY}`, 'A: \xe9', '', 'x', `--${BOUNDARY}--`),
+      'The headers of part 1 are not UTF-8',
+    ],
+    [
+      'a header twice',
+      lines(`--${BOUNDARY}`, 'A: 1', 'a: 2', '', 'x', `--${BOUNDARY}--`),
+      'Part 1 has two headers of one name',
+    ],
+  ])('%s', (_, body, message) => {
+    for (const chunkBytes of [1, body.length || 1]) expect(plain(read(body, { chunkBytes }))).toContain(message);
+  });
+
+  test('a body that is cut anywhere is a fault', () => {
+    for (let length = 0; length < VENDOR.length; length += 1) {
+      expect(read(VENDOR.subarray(0, length))).toBeInstanceOf(WireFault);
+    }
+  });
+
+  test('a fault stays, whatever comes after it', () => {
+    const reader = new MultipartReader(BOUNDARY);
+    const fault = reader.write(lines(`--${BOUNDARY}x`, ''));
+
+    expect(fault).toBeInstanceOf(WireFault);
+    expect(reader.write(VENDOR)).toBe(fault);
+    expect(reader.end()).toBe(fault);
+  });
+});
+
+describe('bounds', () => {
+  function readWithin(limits: Partial<typeof MULTIPART_LIMITS>, body: Buffer): readonly Part[] | WireFault {
+    const reader = new MultipartReader(BOUNDARY, { ...MULTIPART_LIMITS, ...limits });
+    reader.write(body);
+    return reader.end();
+  }
+
+  test('a body that is too large is answered with 413, before its end', () => {
+    const reader = new MultipartReader(BOUNDARY, { ...MULTIPART_LIMITS, bytesMax: VENDOR.length - 1 });
+
+    expect(reader.write(VENDOR)).toMatchObject({ status: 413 });
+    expect(plain(readWithin({ bytesMax: VENDOR.length }, VENDOR))).toEqual(VENDOR_PARTS);
+  });
+
+  test('the number of parts', () => {
+    expect(plain(readWithin({ partsMax: 2 }, VENDOR))).toEqual(VENDOR_PARTS);
+    expect(plain(readWithin({ partsMax: 1 }, VENDOR))).toBe('The body has more than 1 parts');
+  });
+
+  test('the headers of one part, also while they do not end', () => {
+    const header = `A: ${'x'.repeat(95)}`;
+
+    expect(readWithin({ headerBytesMax: 100 }, lines(`--${BOUNDARY}`, header, '', '', `--${BOUNDARY}--`))).toHaveLength(
+      1,
+    );
+    expect(plain(readWithin({ headerBytesMax: 99 }, lines(`--${BOUNDARY}`, header, '', '', '')))).toContain(
+      'more than 99',
+    );
+    expect(plain(readWithin({ headerBytesMax: 99 }, lines(`--${BOUNDARY}`, header, '')))).toContain('more than 99');
+  });
+});
+
+describe('writing', () => {
+  const zeros = (): number => 0;
+
+  test('headers, bytes and a boundary of 128 random bits', () => {
+    const parts = [
+      { headers: [['Content-Type', 'application/json']], bytes: Buffer.from('[]') },
+      { headers: [['Content-ID', 'f1']], bytes: Buffer.from('\r\nx') },
+    ] as const;
+    let word = 0;
+    const random = (): number => (word += 1) / 16;
+
+    expect(writeMultipart(parts, random).contentType).toBe(
+      'multipart/related;boundary=part-10002000300040005000600070008000',
+    );
+    word = 0;
+    expect(writeMultipart(parts, random).bytes.toString()).toBe(
+      '--part-10002000300040005000600070008000\r\nContent-Type: application/json\r\n\r\n[]\r\n' +
+        '--part-10002000300040005000600070008000\r\nContent-ID: f1\r\n\r\n\r\nx\r\n' +
+        '--part-10002000300040005000600070008000--\r\n',
+    );
+  });
+
+  test('a boundary that occurs in a file is not used', () => {
+    const taken = Buffer.from(`x part-${'0'.repeat(32)}`);
+    const file = new Uint8Array(taken.buffer, taken.byteOffset + 2, taken.length - 2);
+    const numbers = [...Array.from({ length: 8 }, () => 0), ...Array.from({ length: 8 }, () => 0.5)];
+
+    const { contentType } = writeMultipart([{ headers: [], bytes: file }], () => numbers.shift() ?? 0);
+
+    expect(contentType).toBe(`multipart/related;boundary=part-${'8000'.repeat(8)}`);
+    expect(() => writeMultipart([{ headers: [], bytes: file }], zeros)).toThrow('random boundaries');
+  });
+
+  test('a line break in a header is refused', () => {
+    expect(() => writeMultipart([{ headers: [['A', 'b\r\nC: d']], bytes: Buffer.of() }], zeros)).toThrow('one line');
+  });
+
+  test('whatever is written is read again, in chunks of any size', () => {
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }),
+      fc.string({ unit: fc.constantFrom('\r', '\n', '-', '--part-', '0') }).map((text) => Buffer.from(text)),
+    );
+    const header = fc.tuple(fc.stringMatching(/^[A-Za-z]{1,8}$/), fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/));
+    const part = fc.record({
+      headers: fc.uniqueArray(header, { maxLength: 3, selector: ([name]) => name.toLowerCase() }),
+      bytes,
+    });
+    fc.assert(
+      fc.property(
+        fc.array(part, { maxLength: 4 }),
+        fc.integer({ min: 1, max: 50 }),
+        fc.double({ min: 0, max: 0.99 }),
+        (parts, chunkBytes, number) => {
+          const body = writeMultipart(parts, () => number);
+          const boundary = boundaryFrom(body.contentType);
+          if (boundary instanceof WireFault) throw new Error(boundary.message);
+
+          const back = read(body.bytes, { chunkBytes, boundary });
+
+          expect(plain(back)).toEqual(
+            parts.map((item) => [
+              Object.fromEntries(item.headers.map(([name, value]) => [name.toLowerCase(), value])),
+              Buffer.from(item.bytes).toString('latin1'),
+            ]),
+          );
+        },
+      ),
+      fuzzRuns(500),
+    );
+  });
+});

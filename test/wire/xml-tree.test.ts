@@ -1,0 +1,175 @@
+/** What is accepted as XML, what it means, and what an attacker can make it cost. */
+import { XMLValidator } from 'fast-xml-parser';
+import { describe, expect, test } from 'vitest';
+
+import { WireFault } from '../../src/wire/fault.ts';
+import { XML_LIMITS } from '../../src/wire/xml-check.ts';
+import { readXml, type XmlElement } from '../../src/wire/xml-tree.ts';
+
+function read(text: string): XmlElement {
+  const root = readXml(text);
+  if (root instanceof WireFault) throw new Error(root.message);
+  return root;
+}
+
+function faultOf(text: string): string {
+  const root = readXml(text);
+  return root instanceof WireFault ? root.message : 'no fault';
+}
+
+describe('documents', () => {
+  test('a declaration, a byte order mark, comments and instructions are passed over', () => {
+    const text = `\ufeff<?xml version='1.0' encoding="UTF-8" standalone='yes' ?>\n<!-- a --><?pi don't?><a>1<?b ?><!----></a>\n<!-- z -->`;
+
+    expect(read(text)).toEqual({ name: 'a', attributes: new Map(), children: [], text: '1' });
+  });
+
+  test('attributes keep the text between either kind of quotes', () => {
+    const text = `<a b='"1"' c="'&lt;&#x41;>" __proto__="p" constructor = "c"/>`;
+
+    expect([...read(text).attributes]).toEqual([
+      ['b', '"1"'],
+      ['c', "'<A>"],
+      ['__proto__', 'p'],
+      ['constructor', 'c'],
+    ]);
+  });
+
+  test('spaces between elements are nothing, spaces in an element are its text', () => {
+    expect(read('<a>\n  <b> \n </b>\r\n</a>')).toMatchObject({ text: '', children: [{ text: ' \n ' }] });
+  });
+
+  test('line ends are line feeds, references to carriage returns stay', () => {
+    expect(read('<a>1\r\n2\r3&#xD;&#13;\n<![CDATA[\r\n]]></a>').text).toBe('1\n2\n3\r\r\n\n');
+  });
+
+  test.each([
+    ['&amp;&lt;&gt;&quot;&apos;', '&<>"\''],
+    ['&#65;&#x41;&#x1f600;&#9;', 'AA😀\t'],
+    ['&amp;#65;&amp;amp;', '&#65;&amp;'],
+    ['<![CDATA[&amp;]]>', '&amp;'],
+    ['<![CDATA[]]]]><![CDATA[>]]>', ']]>'],
+  ])('%s is %j', (content, text) => {
+    expect(read(`<a>${content}</a>`).text).toBe(text);
+  });
+});
+
+describe('faults', () => {
+  test.each([
+    ['nothing', ''],
+    ['spaces', ' \n'],
+    ['a comment alone', '<!-- a -->'],
+    ['text alone', 'abc'],
+    ['JSON', '[{"a":1}]'],
+    ['an open element', '<a>'],
+    ['elements that cross', '<a><b></a></b>'],
+    ['a closing tag too many', '<a/></a>'],
+    ['a closing tag with an attribute', '<a></a b="1">'],
+    ['an attribute without quotes', '<a b=1/>'],
+    ['an attribute without value', '<a b/>'],
+    ['attributes without a space between', '<a b="1"c="2"/>'],
+    ['an attribute twice', '<a b="1" b="2"/>'],
+    ['a name that begins with a digit', '<1a/>'],
+    ['a name with a sign', '<a×/>'],
+    ['no name', '< a/>'],
+    ['a lone ampersand', '<a>&</a>'],
+    ['a named entity', '<a>&nbsp;</a>'],
+    ['an empty reference', '<a>&#;</a>'],
+    ['a section that does not end', '<a><![CDATA[b</a>'],
+    ['a comment that does not end', '<a/><!-- '],
+    ['an instruction that does not end', '<a/><?b'],
+    ['an instruction called xml', '<a><?XML b?></a>'],
+    ['a declaration that is not at the start', ' <?xml version="1.0"?><a/>'],
+    ['a declaration without version', '<?xml?><a/>'],
+    ['another encoding', '<?xml version="1.0" encoding="utf-16"?><a/>'],
+    ['text and elements', '<a>b<c/></a>'],
+  ])('%s', (_, text) => {
+    expect(readXml(text)).toBeInstanceOf(WireFault);
+  });
+
+  test.each([
+    ['two roots', '<a/><b/>'],
+    ['text behind the root', '<a/>b'],
+    ['a section before the root', '<![CDATA[b]]><a/>'],
+    ['a document type', '<!DOCTYPE a><a/>'],
+    ['a document type with an external subset', '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'],
+    ['an entity', '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'],
+    ['a document type inside an element', '<a><!DOCTYPE b></a>'],
+    ['a declaration inside an element', '<a><!ELEMENT b></a>'],
+    ['a section in small letters', '<a><![cdata[b]]></a>'],
+    ['an unknown entity', '<a>&unknown;</a>'],
+    ['a reference to a null', '<a>&#0;</a>'],
+    ['a reference to half a character', '<a>&#xD800;</a>'],
+    ['a reference beyond Unicode', '<a>&#x110000;</a>'],
+    ['a control character', '<a>\u0001</a>'],
+    ['half a character', '<a>\ud83d</a>'],
+    ['"<" in an attribute', '<a b="<"/>'],
+    ['"]]>" in text', '<a>]]></a>'],
+    ['"--" in a comment', '<a><!-- -- --></a>'],
+    ['a bad reference in an attribute', '<a b="&#0;"/>'],
+  ])("%s, which the package's validator lets through", (_, text) => {
+    expect(XMLValidator.validate(text)).toBe(true);
+    expect(readXml(text)).toBeInstanceOf(WireFault);
+  });
+
+  test('a fault names line and column and quotes nothing', () => {
+    expect(faultOf('<a>\n  <secret>top & secret</secret></a>')).toBe(
+      'The XML document, line 2, column 15: an ampersand begins no character that XML allows',
+    );
+  });
+
+  test('every document that is cut is refused', () => {
+    const text = `<?xml version="1.0"?><a b="1"><!-- c --><d e='2'>&amp;<![CDATA[f]]></d><?g h?><i/></a>`;
+
+    for (let length = 0; length < text.length; length += 1)
+      expect(readXml(text.slice(0, length))).toBeInstanceOf(WireFault);
+    expect(readXml(text)).not.toBeInstanceOf(WireFault);
+  });
+});
+
+describe('bounds', () => {
+  const small = { charactersMax: 200, nodesMax: 5, depthMax: 3, referencesMax: 2, tagCharactersMax: 30 };
+
+  test.each([
+    ['characters', `<a>${'x'.repeat(193)}</a>`, `<a>${'x'.repeat(194)}</a>`],
+    ['elements and attributes', '<a b="" c=""><d/><e/></a>', '<a b="" c=""><d/><e/><f/></a>'],
+    ['levels', '<a><b><c/></b></a>', '<a><b><c><d/></c></b></a>'],
+    ['references', '<a b="&lt;">&#65;</a>', '<a b="&lt;">&#65;&#65;</a>'],
+    ['characters of a tag', `<${'a'.repeat(27)}/>`, `<${'a'.repeat(28)}/>`],
+    ['characters of a tag with attributes', `<a b="${'c'.repeat(21)}"/>`, `<a b="${'c'.repeat(22)}"/>`],
+  ])('the number of %s is bounded', (_, within, beyond) => {
+    expect(readXml(within, small)).not.toBeInstanceOf(WireFault);
+    expect(readXml(beyond, small)).toBeInstanceOf(WireFault);
+  });
+
+  test('too many characters are answered with 413, everything else with 400', () => {
+    expect(readXml('<a></a>', { ...small, charactersMax: 6 })).toMatchObject({ status: 413 });
+    expect(readXml('<a>')).toMatchObject({ status: 400 });
+  });
+
+  test.each([
+    ['two million numeric references', `<a>${'&#65;'.repeat(2_000_000)}</a>`, 'references'],
+    ['a million open elements', '<a>'.repeat(1_000_000), 'nested deeper'],
+    ['two million elements', `<a>${'<b/>'.repeat(2_000_000)}</a>`, 'elements and attributes'],
+    ['a million attributes', `<a ${Array.from({ length: 1_000_000 }, (_, n) => `b${n}=""`).join(' ')}/>`, 'no tag'],
+    ['a million open quotes', `<a ${'b="'.repeat(1_000_000)}`, 'no tag'],
+    ['a million open sections', `<a>${'<![CDATA['.repeat(1_000_000)}</a>`, 'does not end'],
+    ['a name of a megabyte', `<${'a'.repeat(1_000_000)}/>`, 'no tag'],
+    ['a megabyte of spaces in a tag', `<a${' '.repeat(1_000_000)}`, 'no tag'],
+    [
+      'a billion laughs',
+      `<!DOCTYPE a [<!ENTITY b "${'c'.repeat(1_000)}">]><a>${'&b;'.repeat(1_000)}</a>`,
+      'document type',
+    ],
+  ])('%s end in a fault before anything is parsed', (_, text, complaint) => {
+    expect(faultOf(text)).toContain(complaint);
+  });
+
+  test('within the bounds of the specification nothing is refused', () => {
+    const columns = Array.from({ length: 60 }, (_, n) => `<Column_x0020_${n}>&lt;&#xD;\n</Column_x0020_${n}>`).join('');
+    const text = `<Response>${`<row id="1">${columns}</row>`.repeat(500)}</Response>`;
+
+    expect(text.length).toBeLessThan(XML_LIMITS.charactersMax);
+    expect(read(text).children).toHaveLength(500);
+  });
+});
