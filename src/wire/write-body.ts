@@ -70,7 +70,7 @@ export function readWriteBody(
 }
 
 /** Reads the meaning of the parts of a multipart/related body. */
-export function writeBodyFromParts(parts: readonly Part[]): WriteBody | WireFault {
+function writeBodyFromParts(parts: readonly Part[]): WriteBody | WireFault {
   const files = new Map<string, FilePart>();
   let rowsPart: Part | undefined;
   for (const [index, part] of parts.entries()) {
