@@ -119,7 +119,8 @@ export class Requests {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(call, { etag, signal: options.signal, start });
-      if (this.#queue.pending > 0) await freedConnectionIsUsed();
+      const hasBody = result.kind === 'answer' && result.status === 200;
+      if (hasBody && this.#queue.pending > 0) await freedConnectionIsUsed();
       const outcome = this.#read(call, { attempted, etag, result });
       if (outcome.kind !== 'failed') return outcome;
       if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
