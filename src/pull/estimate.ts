@@ -13,7 +13,8 @@ import { runAll } from './pool.ts';
 export async function estimateRowCount(context: PullContext, tables: readonly TableSummary[]): Promise<number> {
   let rowCount = 0;
   await runAll(tables, context.settings.concurrency, async (table) => {
-    rowCount += await estimateTable(context, table);
+    const estimated = await estimateTable(context, table);
+    rowCount += estimated; // apart from the await, or tables asked side by side would forget each other
   });
   return rowCount;
 }
