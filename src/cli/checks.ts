@@ -52,7 +52,7 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
   const { host } = new URL(config.origin.url);
   if (!('failure' in probe)) {
     yield ok('connection', `${host} is ${probe.address} and answers in ${durationText(probe.durationMs)}`);
-    yield checkTls(probe.tls, session.clock.nowMs());
+    yield checkTls({ tls: probe.tls, address: probe.address, nowMs: session.clock.nowMs() });
     yield checkClock(probe.clockSkewMs);
   }
   const signal = session.stopSignal();
@@ -77,13 +77,27 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
   yield* checkTables(origin, config, signal);
 }
 
-function checkTls(tls: { version: string; validToMs: number } | null, nowMs: number): CheckResult {
-  if (tls === null) return ok('tls', 'not used: origin.url begins with http:');
+/** Whether the way to the origin is encrypted, and for how long; clear text is fine only where it leaves no machine. */
+export function checkTls(probe: {
+  readonly tls: { readonly version: string; readonly validToMs: number } | null;
+  readonly address: string;
+  readonly nowMs: number;
+}): CheckResult {
+  const { tls, address, nowMs } = probe;
+  if (tls === null && isLoopback(address)) return ok('tls', 'not used: origin.url begins with http:');
+  if (tls === null) {
+    const message = 'not used: the credentials and all rows travel in clear text';
+    return warn('tls', message, 'Write https: in origin.url.');
+  }
   const days = Math.floor((tls.validToMs - nowMs) / 86_400_000);
   const message = `${tls.version}, the certificate is valid for ${plural(days, 'more day')}`;
   return days >= CERTIFICATE_DAYS_MIN
     ? ok('tls', message)
     : warn('tls', message, 'It has to be renewed by then, or every request fails.');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\./.test(address);
 }
 
 function checkClock(skewMs: number | null): CheckResult {
