@@ -9,6 +9,7 @@ import { hash } from 'node:crypto';
 export interface RenderedPage {
   /** Changes if and only if the bytes do. */
   readonly etag: string;
+  readonly contentType: string;
   readonly body: Buffer;
   /** The body as gzip, once somebody asked for it. */
   gzip: Buffer | null;

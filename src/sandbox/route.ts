@@ -3,6 +3,7 @@
  * (specification, sections 4 and 5; origin facts 7.2). Input: the raw path. Output: the parts, decoded, or a refusal.
  * Knows no credentials and no tables. Pure.
  */
+import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { namesFromSegment } from '../wire/query.ts';
 import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
 
@@ -37,6 +38,8 @@ export interface ApiPath {
 /** A served method with what its path names. */
 export interface Route {
   readonly method: Method;
+  /** Of the answer. */
+  readonly format: WireFormat;
   /** Names that the table segment may stand for, likeliest first; null for methods of the database. */
   readonly tableNames: readonly string[] | null;
 }
@@ -67,10 +70,19 @@ export function methodName(segments: readonly string[]): Method | 'other' {
   return isMethod(name) ? name : 'other';
 }
 
+/** The format of the error that answers a request: XML only where XML was asked for (origin facts 4.1). */
+export function errorFormat(segments: readonly string[]): WireFormat {
+  return formatFromSegment(segments.at(-1) ?? '') ?? WIRE_FORMATS.json;
+}
+
+function formatFromSegment(segment: string): WireFormat | undefined {
+  const extension = /\.([^.]*)$/.exec(segment)?.[1]?.toLowerCase();
+  return extension === 'json' || extension === 'xml' ? WIRE_FORMATS[extension] : undefined;
+}
+
 /** Finds the method, or says why there is none. */
 export function findRoute(verb: string, segments: readonly string[]): Route | Refusal {
   const last = segments.at(-1) ?? '';
-  const extension = /\.([^.]*)$/.exec(last)?.[1]?.toLowerCase() ?? '';
   const method = methodName(segments);
   const depth = segments.length - 1;
   if (method === 'other' || !METHODS[method].depths.some((known) => known === depth)) {
@@ -79,11 +91,12 @@ export function findRoute(verb: string, segments: readonly string[]): Route | Re
   if (!METHODS[method].verbs.some((known) => known === verb)) {
     return unknownMethod(`The method takes ${METHODS[method].verbs.join(' or ')}`, method);
   }
-  if (extension !== 'json') return unknownMethod('This sandbox answers in JSON; use the extension .json', last);
-  if (depth === 0) return { method, tableNames: null };
+  const format = formatFromSegment(last);
+  if (format === undefined) return unknownMethod('The extension of a method is .json or .xml', last);
+  if (depth === 0) return { method, format, tableNames: null };
   const tableNames = namesFromSegment(segments[0] ?? '');
   if (tableNames === undefined) return badParameter('table', 'The path is not valid percent-encoded UTF-8');
-  return { method, tableNames };
+  return { method, format, tableNames };
 }
 
 function isMethod(name: string): name is Method {

@@ -1,25 +1,16 @@
 /**
- * The HTTP side of the sandbox: connections, headers, conditional requests, compression, CORS. Input: requests on the
- * loopback interface. Output: answers of `methods.ts`, or refusals; never HTML, a redirect, a stack trace or `100
- * Continue`. Header names go out in canonical case, because real clients look them up that way (origin facts 7.1).
- * Invariant: an answer that stands in the page cache under a current version is never rendered again.
+ * The HTTP side of the sandbox: connections, the request log, latency, hooks. Input: requests on the loopback interface.
+ * Output: what `respond.ts` answers, never `100 Continue`. What node refuses by itself is refused in the words of the API.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
 
 import type { Clock } from '../base/clock.ts';
-import { CACHEABLE, matchesEtag } from '../wire/headers.ts';
 import { namesFromSegment, QUERY_BYTES_MAX } from '../wire/query.ts';
-import { authorize } from './authorize.ts';
-import { answer, roleOf } from './methods.ts';
-import { etagOf, PageCache, type RenderedPage } from './page-cache.ts';
-import { CODES, queryTooLong, Refusal, unknownMethod } from './refusal.ts';
-import { jsonRenderer } from './render.ts';
+import { PageCache } from './page-cache.ts';
 import type { RequestLog, SeenRequest } from './requests.ts';
-import { findRoute, methodName, readApiPath, type ApiPath } from './route.ts';
-import type { User } from './store/catalog.ts';
+import { respond, respondToFailure, type Outgoing } from './respond.ts';
+import { methodName, readApiPath, type ApiPath } from './route.ts';
 import type { Store } from './store/store.ts';
 
 /** Asked before each request is answered. Returns true when it has answered, or cut the connection, by itself. */
@@ -40,31 +31,6 @@ export interface ServerParts {
 const HEADER_BYTES_MAX = 2 * QUERY_BYTES_MAX + 32 * 1024;
 /** Longer than clients keep idle connections, so that it is never us who close one while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000;
-/** Bodies smaller than this gain nothing from gzip. */
-const GZIP_BYTES_MIN = 1024;
-
-const gzipAsync = promisify(gzip);
-
-const CORS = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'ETag, Content-Disposition, Last-Modified, X-Author, X-Revision, Retry-After',
-} as const;
-
-const CORS_PREFLIGHT = {
-  ...CORS,
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-None-Match, If-Modified-Since',
-  'Access-Control-Max-Age': '86400',
-} as const;
-
-type Headers = Readonly<Record<string, string | number>>;
-
-/** One answer as it goes out. */
-interface Outgoing {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Buffer | string | null;
-}
 
 /** Creates the server; it does not listen yet. */
 export function createApiServer(parts: ServerParts): Server {
@@ -116,7 +82,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     }
     outgoing = await respond(request, { verb, query, apiPath, safePath: seen.path }, context);
   } catch (thrown) {
-    outgoing = refuse(internalError(thrown), context.clock);
+    outgoing = respondToFailure(thrown, apiPath, context.clock);
   }
   response.writeHead(outgoing.status, outgoing.headers);
   response.end(outgoing.body);
@@ -141,115 +107,4 @@ function describeRequest(
     table: segments.length > 1 ? (namesFromSegment(segments[0] ?? '')?.at(-1) ?? null) : null,
     path: (apiPath?.safePath ?? path) + (query === '' ? '' : `?${query}`),
   };
-}
-
-function internalError(thrown: unknown): Refusal {
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const message = `The sandbox failed to answer: ${reason}`;
-  return new Refusal(500, { code: CODES.internal, message, source: null });
-}
-
-interface ApiRequest {
-  readonly verb: string;
-  readonly query: string;
-  readonly apiPath: ApiPath | undefined;
-  readonly safePath: string;
-}
-
-async function respond(request: IncomingMessage, api: ApiRequest, context: Context): Promise<Outgoing> {
-  const { store, clock } = context;
-  if (api.verb === 'OPTIONS') return { status: 204, headers: { ...CORS_PREFLIGHT, Date: httpDate(clock) }, body: null };
-  if (api.query.length > QUERY_BYTES_MAX) return refuse(queryTooLong, clock);
-  if (api.apiPath === undefined) return refuse(unknownMethod('The path is not part of the API'), clock);
-  const user = authorize(api.apiPath, request.headers.authorization, store);
-  if (user instanceof Refusal) return refuse(user, clock);
-  const page = findPage(request, { ...api, apiPath: api.apiPath }, user, context);
-  if (page instanceof Refusal) return refuse(page, clock);
-  const headers = {
-    ...CORS,
-    'Cache-Control': CACHEABLE,
-    ETag: page.etag,
-    Date: httpDate(clock),
-    Vary: 'Accept-Encoding',
-  };
-  if (page.rendered === null) return { status: 304, headers, body: null };
-  return sendPage(request, headers, { key: page.key, rendered: page.rendered }, context);
-}
-
-/** What to answer to a cacheable GET; `rendered` is null when the client has it already. */
-interface FoundPage {
-  readonly key: string;
-  readonly etag: string;
-  readonly rendered: RenderedPage | null;
-}
-
-/** Looks an answer up by caller and URL, and renders it only if what stands there is out of date. */
-function findPage(
-  request: IncomingMessage,
-  api: ApiRequest & { readonly apiPath: ApiPath },
-  user: User,
-  context: Context,
-): FoundPage | Refusal {
-  const { store, cache } = context;
-  const key = `${user.id} ${api.verb} ${api.safePath}`;
-  const isKnown = (etag: string): boolean => {
-    const ifNoneMatch = request.headers['if-none-match'];
-    return ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag);
-  };
-  const etag = cache.etag(key);
-  if (etag !== undefined && isKnown(etag)) return { key, etag, rendered: null };
-  const kept = cache.page(key);
-  if (kept !== undefined) return { key, etag: kept.etag, rendered: kept };
-
-  const route = findRoute(api.verb, api.apiPath.segments);
-  if (route instanceof Refusal) return route;
-  const call = { store, user, role: roleOf(store, user), renderer: jsonRenderer, query: api.query };
-  const made = answer(route, call);
-  if (made instanceof Refusal) return made;
-  const body = Buffer.from(made.text, 'utf8');
-  const rendered: RenderedPage = { etag: etagOf(body), body, gzip: null };
-  cache.keep(key, made.tableIds, rendered);
-  return { key, etag: rendered.etag, rendered: isKnown(rendered.etag) ? null : rendered };
-}
-
-async function sendPage(
-  request: IncomingMessage,
-  headers: Headers,
-  page: { readonly key: string; readonly rendered: RenderedPage },
-  context: Context,
-): Promise<Outgoing> {
-  const { key, rendered } = page;
-  const whole = { ...headers, 'Content-Type': jsonRenderer.contentType };
-  if (rendered.body.length < GZIP_BYTES_MIN || !acceptsGzip(request.headers['accept-encoding'])) {
-    return { status: 200, headers: { ...whole, 'Content-Length': rendered.body.length }, body: rendered.body };
-  }
-  // The fastest level: the sandbox serves from the same machine, and must not be what a benchmark measures.
-  const body = rendered.gzip ?? (await gzipAsync(rendered.body, { level: constants.Z_BEST_SPEED }));
-  context.cache.keepGzip(key, rendered, body);
-  return { status: 200, headers: { ...whole, 'Content-Encoding': 'gzip', 'Content-Length': body.length }, body };
-}
-
-/** Whether Accept-Encoding names gzip or `*` and does not exclude it with `q=0` (RFC 9110, 12.5.3). */
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  const codings = String(header ?? '').split(',');
-  const wanted = codings.find((coding) => /^\s*(?:x-)?gzip\s*(?:;|$)/i.test(coding));
-  const named = wanted ?? codings.find((coding) => /^\s*\*\s*(?:;|$)/.test(coding));
-  return named !== undefined && !/;\s*q=0(?:\.0*)?\s*$/i.test(named);
-}
-
-function refuse(refusal: Refusal, clock: Clock): Outgoing {
-  const common = { ...CORS, 'Cache-Control': 'no-cache', Date: httpDate(clock) };
-  if (refusal.descriptor === null) {
-    const challenge =
-      refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="rowsync sandbox", charset="UTF-8"' } : {};
-    return { status: refusal.status, headers: { ...common, ...challenge, 'Content-Length': 0 }, body: null };
-  }
-  const body = jsonRenderer.error(refusal.descriptor);
-  const length = Buffer.byteLength(body);
-  const headers = { ...common, 'Content-Type': jsonRenderer.contentType, 'Content-Length': length };
-  return { status: refusal.status, headers, body };
-}
-
-function httpDate(clock: Clock): string {
-  return new Date(clock.nowMs()).toUTCString();
 }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 
-import { etagOf, PageCache } from '../../src/sandbox/page-cache.ts';
+import { etagOf, PageCache, type RenderedPage } from '../../src/sandbox/page-cache.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { Store } from '../../src/sandbox/store/store.ts';
 import { testClock } from '../support/clock.ts';
@@ -216,9 +216,9 @@ test('follows edits that another SQLite client makes in the store', async () => 
   expect(await statuses('Order/select.json?sort=Note', edit)).toEqual([304, 200]);
 });
 
-function page(text: string): { etag: string; body: Buffer; gzip: null } {
+function page(text: string): RenderedPage {
   const body = Buffer.from(text);
-  return { etag: etagOf(body), body, gzip: null };
+  return { etag: etagOf(body), contentType: 'text/plain', body, gzip: null };
 }
 
 test('the page cache forgets bodies above its bound, the least used first, and keeps their ETags', () => {

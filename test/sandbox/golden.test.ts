@@ -220,3 +220,31 @@ test.each([
 
   expect(answer).toMatchObject({ status, text: body });
 });
+
+test('writes every type in XML as the specification shows them', async () => {
+  await using sandbox = await startTestSandbox({ tables: [everyType], clock: testClock() });
+  sandbox.store.changeUser({ timezone: 'Europe/Paris' });
+  const guid = sandbox.store.rows('Test')[0]?.values['My Attachment'];
+
+  const answer = await call(sandbox, 'Test/select.xml?top=1');
+
+  expect(answer.headers['content-type']).toBe('text/xml;charset=utf-8');
+  expect(answer.text.slice(answer.text.indexOf('<row '), answer.text.indexOf('<Record_x0020_Owner>'))).toBe(
+    [
+      '<row id="1" allow="Edit Delete"><Id>1</Id>',
+      '<My_x0020_Text>a "b" \\ é</My_x0020_Text>',
+      '<My_x0020_Phone>+33 1</My_x0020_Phone>',
+      '<My_x0020_Multiline>one&#xD;\ntwo</My_x0020_Multiline>',
+      '<My_x0020_Checkbox>true</My_x0020_Checkbox>',
+      '<My_x0020_Numeric>0.100000</My_x0020_Numeric>',
+      '<My_x0020_Date>2024-02-29</My_x0020_Date>',
+      '<My_x0020_Time>23:59:58</My_x0020_Time>',
+      '<My_x0020_Timestamp>2026-07-01T14:00:00+02:00</My_x0020_Timestamp>',
+      '<My_x0020_Duration>PT5400S</My_x0020_Duration>',
+      '<My_x0020_User>Ann Lee &lt;ann@example.com&gt;</My_x0020_User>',
+      '<My_x0020_EMail>ann@example.com</My_x0020_EMail>',
+      '<My_x0020_URL>https://example.com/?a=b&amp;c</My_x0020_URL>',
+      `<My_x0020_Attachment>${String(guid)}</My_x0020_Attachment>`,
+    ].join(''),
+  );
+});

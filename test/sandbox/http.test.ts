@@ -135,7 +135,7 @@ test.each([
   ['GET', 'Note/View/Too/select.json'],
   ['GET', 'Note/select'],
   ['GET', 'Note/select.html'],
-  ['GET', 'Note/select.xml'],
+  ['GET', 'Note/select.csv'],
   ['GET', ''],
   ['GET', '/'],
   ['POST', 'Note/select.json'],
@@ -151,6 +151,19 @@ test.each([
 
   expect(answer.status).toBe(405);
   expect(JSON.parse(answer.text)).toMatchObject({ error: 405, code: 2000, message: expect.any(String) as string });
+});
+
+test('answers errors in XML where XML was asked for', async () => {
+  await using sandbox = await startTestSandbox({ tables: [notes] });
+
+  const answer = await call(sandbox, 'Note/select.xml?top=0');
+
+  expect(answer.status).toBe(400);
+  expect(answer.headers['content-type']).toBe('text/xml;charset=utf-8');
+  expect(answer.text).toMatch(
+    /^<\?xml [^>]*\?><Error[^>]*><error>400<\/error><code>2100<\/code><message>[^<]+<\/message>/,
+  );
+  expect(answer.text).toMatch(/<source>top<\/source><\/Error>$/);
 });
 
 test.each(['/', '/favicon.ico', '/secure/api/v1/21995/describe.json', '/secure/api/v2', '//', '/%'])(

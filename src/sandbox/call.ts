@@ -1,0 +1,29 @@
+/**
+ * What a method of the API is given and what it gives back. Input of every handler in this folder: a `Call`, that is a
+ * routed, authorized request whose query has been read. Output: an `Answer`, or a `Refusal`. Types only.
+ */
+import type { WireFormat } from '../wire/format.ts';
+import type { Route } from './route.ts';
+import type { Role, User } from './store/catalog.ts';
+import type { Store } from './store/store.ts';
+
+/** Parameters of a query string, in order; repeated ones come again. */
+export type Pairs = readonly (readonly [string, string])[];
+
+/** Everything a method needs. */
+export interface Call {
+  readonly store: Store;
+  readonly user: User;
+  readonly role: Role;
+  /** The format of the answer. */
+  readonly format: WireFormat;
+  readonly route: Route;
+  readonly pairs: Pairs;
+}
+
+/** The text of an answer with status 200. */
+export interface Answer {
+  readonly text: string;
+  /** Tables whose rows decide the text; the schema, users and rights always do. */
+  readonly tableIds: readonly number[];
+}

@@ -1,0 +1,78 @@
+/**
+ * What the parameters of a request mean for the caller's role: numbers within bounds, columns to return, sort orders.
+ * Input: query pairs and a table. Output: what they stand for, or the refusal to answer with. A table or column that the
+ * role may not see is not found. Source: specification, section 4; origin facts, section 7.3. Pure.
+ */
+import { sortKeyFromText } from '../wire/query.ts';
+import { isWritable } from '../wire/schema.ts';
+import type { Pairs } from './call.ts';
+import { badParameter, hiddenColumn, noColumn, Refusal } from './refusal.ts';
+import { findByName, type Catalog, type Column, type Role, type Table } from './store/catalog.ts';
+import type { ColumnOrder } from './store/rows.ts';
+
+/** The tables that the role may see. */
+export function visibleTables(catalog: Catalog, role: Role): readonly Table[] {
+  return catalog.tables.filter(({ id }) => !role.hiddenTableIds.includes(id));
+}
+
+/** The columns of a table that the role may see. */
+export function visibleColumns(table: Table, role: Role): readonly Column[] {
+  return table.columns.filter(({ id }) => !role.hiddenColumnIds.includes(id));
+}
+
+/** All values of a parameter, in order. */
+export function valuesOf(pairs: Pairs, parameter: string): readonly string[] {
+  return pairs.filter(([name]) => name === parameter).map(([, value]) => value);
+}
+
+/** A column by name or alias. */
+function findColumn(table: Table, role: Role, name: string): Column | Refusal {
+  const column = findByName(table.columns, name);
+  if (column === undefined) return noColumn(name);
+  return role.hiddenColumnIds.includes(column.id) ? hiddenColumn(name) : column;
+}
+
+/** The columns to return; `*` stands for those that can be written by somebody. Each comes once, at its first mention. */
+export function readColumns(table: Table, role: Role, pairs: Pairs): readonly Column[] | Refusal {
+  const names = valuesOf(pairs, 'column');
+  const columns = new Set<Column>();
+  for (const name of names.length === 0 ? ['*'] : names) {
+    if (name === '*') {
+      for (const column of visibleColumns(table, role)) {
+        // The role's own rights do not matter here: a reader sees the same columns as a writer.
+        if (isWritable({ kind: column.kind, readOnly: null })) columns.add(column);
+      }
+      continue;
+    }
+    const column = findColumn(table, role, name);
+    if (column instanceof Refusal) return column;
+    columns.add(column);
+  }
+  return [...columns];
+}
+
+/** The order of the rows. */
+export function readSort(table: Table, role: Role, pairs: Pairs): readonly ColumnOrder[] | Refusal {
+  const sort: ColumnOrder[] = [];
+  for (const value of valuesOf(pairs, 'sort')) {
+    const { column: name, descending } = sortKeyFromText(value);
+    const column = findColumn(table, role, name);
+    if (column instanceof Refusal) return column;
+    sort.push({ column, descending: descending === true });
+  }
+  return sort;
+}
+
+/** A whole number within bounds; the last one counts where a client repeats itself. */
+export function readInteger(
+  pairs: Pairs,
+  parameter: string,
+  bounds: { readonly min: number; readonly max: number; readonly missing: number },
+): number | Refusal {
+  const value = valuesOf(pairs, parameter).at(-1);
+  if (value === undefined) return bounds.missing;
+  const number = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= bounds.min && number <= bounds.max) return number;
+  const range = bounds.max === Number.MAX_SAFE_INTEGER ? `${bounds.min} or more` : `${bounds.min} to ${bounds.max}`;
+  return badParameter(parameter, `The value of the parameter must be a whole number, ${range}`);
+}
