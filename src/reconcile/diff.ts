@@ -1,9 +1,25 @@
 /**
- * Which cells of two rows differ. Values are canonical (wire/schema.ts), so equal values are identical ones. Pure.
+ * Which cells of two rows differ. Values are canonical (wire/schema.ts), so equal values are identical ones; only numbers may
+ * come from SQL in several spellings, and are compared by what they are worth, to the last digit. Pure.
  */
-import type { Value } from '../wire/schema.ts';
+import { numericToPlain, plainDecimal, type Numeric } from '../wire/decimal.ts';
+import type { ColumnType, Value } from '../wire/schema.ts';
 
 /** Indexes of the values that differ; both rows have the same columns in the same order. */
 export function changedIndexes(one: readonly Value[], other: readonly Value[]): readonly number[] {
   return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
+}
+
+/** Whether two values of one column are the same: null only as null, numbers exactly (1, 1.0 and the text '1.0' are one). */
+export function isSameValue(type: ColumnType, one: Value, other: Value): boolean {
+  if (one === other) return true;
+  if (one === null || other === null || (type !== 'Numeric' && type !== 'Duration')) return false;
+  return plainNumber(one) === plainNumber(other);
+}
+
+/** The digits of a number; a text that is none stays as it is and equals only itself. */
+function plainNumber(value: Exclude<Value, null>): string {
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return plainDecimal(value) ?? value;
+  return plainDecimal(numericToPlain(value satisfies Numeric)) ?? String(value);
 }

@@ -1,0 +1,157 @@
+/**
+ * The one three-way merge, used by pull and by push: what becomes of a row of which three versions are known.
+ *
+ *   base     what the origin last confirmed      local    what stands in the user's table
+ *   remote   what the origin says now            null     no such row in that version
+ *
+ * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete
+ * on one side against an edit on the other is a conflict of the whole row. The new base is always what the origin says now,
+ * so merging the same answer again changes nothing; whoever loses is in `conflicts`, never dropped (I2). Columns that nobody
+ * may write here follow the origin. Input: rows with the same columns in the same order. Pure.
+ */
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
+
+/** Who wins where both sides changed a cell: the origin, the replica, or nobody until a person decides. */
+export type ConflictPolicy = 'origin' | 'local' | 'ask';
+
+/** What the merge needs to know of a column. */
+export interface MergeColumn {
+  readonly type: ColumnType;
+  /** Whether an edit of it can be pushed; columns that cannot follow the origin, and an edit of theirs loses. */
+  readonly writable: boolean;
+}
+
+/** The three versions of one row. */
+export interface RowVersions {
+  readonly base: Row | null;
+  readonly local: Row | null;
+  readonly remote: Row | null;
+}
+
+/** `nobody`: both versions are kept until a person decides. */
+export type ConflictWinner = 'origin' | 'local' | 'nobody';
+
+/**
+ * Something that both sides changed.
+ *
+ *   cell           all three values differ; `column` is the index of the column
+ *   deletedHere    deleted in the replica, edited at the origin; `base` and `remote` are whole rows
+ *   deletedThere   edited in the replica, deleted at the origin; `base` and `local` are whole rows
+ */
+export type Conflict =
+  | {
+      readonly kind: 'cell';
+      readonly column: number;
+      readonly base: Value;
+      readonly local: Value;
+      readonly remote: Value;
+      readonly winner: ConflictWinner;
+    }
+  | { readonly kind: 'deletedHere'; readonly base: Row; readonly remote: Row; readonly winner: ConflictWinner }
+  | { readonly kind: 'deletedThere'; readonly base: Row; readonly local: Row; readonly winner: ConflictWinner };
+
+/**
+ * settled: local = base, nothing is left to push · changed: local differs from base and may be pushed · parked: it differs, but
+ * a conflict waits for a person first.
+ */
+export type MergeState = 'settled' | 'changed' | 'parked';
+
+/**
+ * What to store. `local` and `base` are whole rows, or null where the row must not stand in that table. A `local` whose id
+ * the origin no longer knows (`base` null, id above 0) is a new row from now on: the caller gives it a negative id.
+ */
+export interface MergeDecision {
+  readonly local: Row | null;
+  readonly base: Row | null;
+  readonly conflicts: readonly Conflict[];
+  readonly state: MergeState;
+}
+
+/** Merges one row. Conflicts that a person was asked about before are not repeated as long as the origin stays as it is. */
+export function mergeRow(
+  { base, local, remote }: RowVersions,
+  columns: readonly MergeColumn[],
+  policy: ConflictPolicy,
+): MergeDecision {
+  if (remote === null) return mergeMissing(base, local, { columns, policy });
+  if (local === null) return mergeDeleted(base, remote, { columns, policy });
+  return mergeCells({ base, local, remote }, { columns, policy });
+}
+
+/** Whether an edit of the local row is waiting to be pushed: a writable cell differs from base, or one row is missing. */
+function isChanged(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): boolean {
+  if (base === null || local === null) return base !== local;
+  return columns.some(({ type, writable }, index) => {
+    return writable && !isSameValue(type, valueAt(base, index), valueAt(local, index));
+  });
+}
+
+interface Rules {
+  readonly columns: readonly MergeColumn[];
+  readonly policy: ConflictPolicy;
+}
+
+const SETTLED_AWAY: MergeDecision = { local: null, base: null, conflicts: [], state: 'settled' };
+
+/** The origin has no such row. */
+function mergeMissing(base: Row | null, local: Row | null, { columns, policy }: Rules): MergeDecision {
+  // Inserted here, and unknown there still.
+  if (base === null) return local === null ? SETTLED_AWAY : { local, base: null, conflicts: [], state: 'changed' };
+  // Deleted on both sides, or deleted there and left alone here.
+  if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;
+  // Deleted there, edited here.
+  const winner = winnerOf(policy);
+  const conflicts = [{ kind: 'deletedThere', base, local, winner } as const];
+  if (winner === 'origin') return { ...SETTLED_AWAY, conflicts };
+  return { local, base: null, conflicts, state: stateOf(true, winner) };
+}
+
+/** The replica has no such row, the origin has. */
+function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules): MergeDecision {
+  // New at the origin.
+  if (base === null) return { local: remote, base: remote, conflicts: [], state: 'settled' };
+  // Deleted here, left alone there: the delete is still to be pushed.
+  if (!isChanged(base, remote, columns)) return { local: null, base: remote, conflicts: [], state: 'changed' };
+  // Deleted here, edited there.
+  const winner = winnerOf(policy);
+  const conflicts = [{ kind: 'deletedHere', base, remote, winner } as const];
+  if (winner === 'origin') return { local: remote, base: remote, conflicts, state: 'settled' };
+  return { local: null, base: remote, conflicts, state: stateOf(true, winner) };
+}
+
+/** Both have the row. One without a base was inserted here and found at the origin; its base was empty. */
+function mergeCells(
+  { base, local, remote }: { base: Row | null; local: Row; remote: Row },
+  { columns, policy }: Rules,
+): MergeDecision {
+  const conflicts: Conflict[] = [];
+  const values = columns.map(({ type, writable }, column): Value => {
+    const here = valueAt(local, column);
+    const there = valueAt(remote, column);
+    const before = base === null ? null : valueAt(base, column);
+    if (isSameValue(type, here, there)) return there;
+    if (isSameValue(type, here, before)) return there;
+    if (writable && isSameValue(type, there, before)) return here;
+    const winner = writable ? winnerOf(policy) : 'origin';
+    conflicts.push({ kind: 'cell', column, base: before, local: here, remote: there, winner });
+    return winner === 'origin' ? there : here;
+  });
+  const merged: Row = { id: remote.id, allow: remote.allow, values };
+  const isParked = conflicts.some(({ winner }) => winner === 'nobody');
+  const state = stateOf(isChanged(remote, merged, columns), isParked ? 'nobody' : 'local');
+  return { local: merged, base: remote, conflicts, state };
+}
+
+function winnerOf(policy: ConflictPolicy): ConflictWinner {
+  return policy === 'ask' ? 'nobody' : policy;
+}
+
+function stateOf(differs: boolean, winner: ConflictWinner): MergeState {
+  if (!differs) return 'settled';
+  return winner === 'nobody' ? 'parked' : 'changed';
+}
+
+function valueAt(row: Row, index: number): Value {
+  return row.values[index] ?? null;
+}

@@ -1,0 +1,329 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { isSameValue } from '../../src/reconcile/diff.ts';
+import {
+  mergeRow,
+  type Conflict,
+  type ConflictPolicy,
+  type MergeColumn,
+  type MergeDecision,
+} from '../../src/reconcile/merge.ts';
+import type { ColumnType, Row, Value } from '../../src/wire/schema.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+
+const COLUMNS: readonly MergeColumn[] = [
+  { type: 'Text', writable: true },
+  { type: 'Numeric', writable: true },
+  { type: 'Text', writable: false },
+];
+
+/** A row with the given text and number; the third column is computed by the origin. */
+function row(text: Value, number: Value = 1, computed: Value = 'c', id = 7): Row {
+  return { id, allow: 'Edit', values: [text, number, computed] };
+}
+
+const B = row('base');
+const L = row('local');
+const R = row('remote');
+
+function cell(winner: 'origin' | 'local' | 'nobody'): Conflict {
+  return { kind: 'cell', column: 0, base: 'base', local: 'local', remote: 'remote', winner };
+}
+
+const AWAY: MergeDecision = { local: null, base: null, conflicts: [], state: 'settled' };
+
+type Case = readonly [string, ConflictPolicy, Row | null, Row | null, Row | null, MergeDecision];
+
+const UNDISPUTED: readonly (readonly [string, Row | null, Row | null, Row | null, MergeDecision])[] = [
+  ['nothing changed', B, B, B, { local: B, base: B, conflicts: [], state: 'settled' }],
+  ['edited here', B, L, B, { local: L, base: B, conflicts: [], state: 'changed' }],
+  ['edited there', B, B, R, { local: R, base: R, conflicts: [], state: 'settled' }],
+  ['edited alike on both sides', B, R, R, { local: R, base: R, conflicts: [], state: 'settled' }],
+  [
+    'edited in different cells',
+    row('base', 1),
+    row('base', 2),
+    row('remote', 1),
+    { local: row('remote', 2), base: row('remote', 1), conflicts: [], state: 'changed' },
+  ],
+  ['deleted here', B, null, B, { local: null, base: B, conflicts: [], state: 'changed' }],
+  ['deleted there', B, B, null, AWAY],
+  ['deleted on both sides', B, null, null, AWAY],
+  ['inserted there', null, null, R, { local: R, base: R, conflicts: [], state: 'settled' }],
+  [
+    'inserted here',
+    null,
+    row('local', 1, null, -2),
+    null,
+    { local: row('local', 1, null, -2), base: null, conflicts: [], state: 'changed' },
+  ],
+  ['inserted and deleted here', null, null, null, AWAY],
+  [
+    'inserted here and found at the origin as it is, with what the origin computed',
+    null,
+    row('local', null, null, -2),
+    row('local', 5, 'c', 9),
+    { local: row('local', 5, 'c', 9), base: row('local', 5, 'c', 9), conflicts: [], state: 'settled' },
+  ],
+  ['set to nothing here', B, row(null), B, { local: row(null), base: B, conflicts: [], state: 'changed' }],
+  [
+    'deleted here while the origin computed another value',
+    B,
+    null,
+    row('base', 1, 'd'),
+    { local: null, base: row('base', 1, 'd'), conflicts: [], state: 'changed' },
+  ],
+  [
+    'edited here while the origin computed another value',
+    B,
+    L,
+    row('base', 1, 'd'),
+    { local: row('local', 1, 'd'), base: row('base', 1, 'd'), conflicts: [], state: 'changed' },
+  ],
+  [
+    'an equal number in another spelling',
+    row('base', 1),
+    row('base', '1.0'),
+    row('base', 1),
+    { local: row('base', 1), base: row('base', 1), conflicts: [], state: 'settled' },
+  ],
+];
+
+const DISPUTED: readonly Case[] = [
+  ['edited on both sides', 'origin', B, L, R, { local: R, base: R, conflicts: [cell('origin')], state: 'settled' }],
+  ['edited on both sides', 'local', B, L, R, { local: L, base: R, conflicts: [cell('local')], state: 'changed' }],
+  ['edited on both sides', 'ask', B, L, R, { local: L, base: R, conflicts: [cell('nobody')], state: 'parked' }],
+  [
+    'deleted here, edited there',
+    'origin',
+    B,
+    null,
+    R,
+    {
+      local: R,
+      base: R,
+      conflicts: [{ kind: 'deletedHere', base: B, remote: R, winner: 'origin' }],
+      state: 'settled',
+    },
+  ],
+  [
+    'deleted here, edited there',
+    'local',
+    B,
+    null,
+    R,
+    {
+      local: null,
+      base: R,
+      conflicts: [{ kind: 'deletedHere', base: B, remote: R, winner: 'local' }],
+      state: 'changed',
+    },
+  ],
+  [
+    'deleted here, edited there',
+    'ask',
+    B,
+    null,
+    R,
+    {
+      local: null,
+      base: R,
+      conflicts: [{ kind: 'deletedHere', base: B, remote: R, winner: 'nobody' }],
+      state: 'parked',
+    },
+  ],
+  [
+    'edited here, deleted there',
+    'origin',
+    B,
+    L,
+    null,
+    { ...AWAY, conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'origin' }] },
+  ],
+  [
+    'edited here, deleted there',
+    'local',
+    B,
+    L,
+    null,
+    {
+      local: L,
+      base: null,
+      conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'local' }],
+      state: 'changed',
+    },
+  ],
+  [
+    'edited here, deleted there',
+    'ask',
+    B,
+    L,
+    null,
+    {
+      local: L,
+      base: null,
+      conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'nobody' }],
+      state: 'parked',
+    },
+  ],
+  [
+    'inserted here with a value that the origin has otherwise',
+    'ask',
+    null,
+    row('local', 1, null, -2),
+    row('remote', 1, 'c', 9),
+    {
+      local: row('local', 1, 'c', 9),
+      base: row('remote', 1, 'c', 9),
+      conflicts: [{ kind: 'cell', column: 0, base: null, local: 'local', remote: 'remote', winner: 'nobody' }],
+      state: 'parked',
+    },
+  ],
+  [
+    'a computed column edited around the triggers',
+    'local',
+    B,
+    row('base', 1, 'mine'),
+    B,
+    {
+      local: B,
+      base: B,
+      conflicts: [{ kind: 'cell', column: 2, base: 'c', local: 'mine', remote: 'c', winner: 'origin' }],
+      state: 'settled',
+    },
+  ],
+];
+
+const POLICIES: readonly ConflictPolicy[] = ['origin', 'local', 'ask'];
+
+test.each(
+  UNDISPUTED.flatMap(([name, base, local, remote, expected]) =>
+    POLICIES.map((policy): Case => [name, policy, base, local, remote, expected]),
+  ),
+)('%s, policy %s: no conflict', (_name, policy, base, local, remote, expected) => {
+  expect(mergeRow({ base, local, remote }, COLUMNS, policy)).toEqual(expected);
+});
+
+test.each(DISPUTED)(
+  '%s, policy %s: a conflict that keeps both values',
+  (_name, policy, base, local, remote, expected) => {
+    expect(mergeRow({ base, local, remote }, COLUMNS, policy)).toEqual(expected);
+  },
+);
+
+test.each<[ColumnType, Value, Value, boolean]>([
+  ['Numeric', 1, '1.0', true],
+  ['Numeric', 1, 1n, true],
+  ['Numeric', 1e20, 100_000_000_000_000_000_000n, true],
+  ['Numeric', 9_007_199_254_740_993n, 9_007_199_254_740_992, false],
+  ['Numeric', '0.10', 0.1, true],
+  ['Numeric', '0.1000000000000000055', 0.1, false],
+  ['Numeric', 0, null, false],
+  ['Duration', 60, '60', true],
+  ['Text', '1', '1.0', false],
+  ['Text', '', null, false],
+  ['Text', null, null, true],
+  ['Checkbox', false, null, false],
+])('%s: %s and %s are the same: %s', (type, one, other, expected) => {
+  expect(isSameValue(type, one, other)).toBe(expected);
+  expect(isSameValue(type, other, one)).toBe(expected);
+});
+
+const policyArbitrary = fc.constantFrom(...POLICIES);
+/** Few values, so that sides often agree. */
+const rowArbitrary = fc
+  .tuple(fc.constantFrom('a', 'b', 'c', null), fc.constantFrom(1, 2, '1.0', null), fc.constantFrom('x', 'y'))
+  .map(([text, number, computed]) => row(text, number, computed));
+const versionsArbitrary = fc.record({
+  base: fc.option(rowArbitrary),
+  local: fc.option(rowArbitrary),
+  remote: fc.option(rowArbitrary),
+});
+
+test('merging the same answer again changes nothing and finds no conflict', () => {
+  fc.assert(
+    fc.property(versionsArbitrary, policyArbitrary, (versions, policy) => {
+      const first = mergeRow(versions, COLUMNS, policy);
+
+      const second = mergeRow({ ...first, remote: versions.remote }, COLUMNS, policy);
+
+      expect([second.local, second.base, second.conflicts]).toEqual([first.local, first.base, []]);
+    }),
+    fuzzRuns(2_000),
+  );
+});
+
+test('no value is invented: every cell stood in the same column of the local row or the answer', () => {
+  fc.assert(
+    fc.property(versionsArbitrary, policyArbitrary, (versions, policy) => {
+      const { local, base } = mergeRow(versions, COLUMNS, policy);
+
+      const invented = COLUMNS.filter((_, column) => {
+        const known = [versions.local, versions.remote].flatMap((source) => (source ? [source.values[column]] : []));
+        return local !== null && !known.includes(local.values[column]);
+      });
+      expect(invented).toEqual([]);
+      expect(base).toEqual(versions.remote);
+    }),
+    fuzzRuns(2_000),
+  );
+});
+
+test('no edit is lost: it stands here still, is what the origin says, or is kept in a conflict', () => {
+  fc.assert(
+    fc.property(versionsArbitrary, policyArbitrary, (versions, policy) => {
+      const { local, conflicts } = mergeRow(versions, COLUMNS, policy);
+
+      const isDelete = versions.local === null && versions.base !== null;
+      const isDeleteKept = local === null || conflicts.some(({ kind }) => kind === 'deletedHere');
+      expect(!isDelete || isDeleteKept).toBe(true);
+      const lost = COLUMNS.filter(({ type, writable }, column) => {
+        if (versions.local === null) return false;
+        const edited = versions.local.values[column] ?? null;
+        const isEdit = !isSameValue(type, edited, versions.base?.values[column] ?? null);
+        const isKept = conflicts.some((conflict) =>
+          conflict.kind === 'cell' ? conflict.column === column && conflict.local === edited : 'local' in conflict,
+        );
+        const stands = local !== null && isSameValue(type, local.values[column] ?? null, edited);
+        const isOfNobody = versions.remote === null && !writable; // the evidence of the delete keeps it
+        return isEdit && !stands && !isKept && !isOfNobody;
+      });
+      expect(lost).toEqual([]);
+    }),
+    fuzzRuns(2_000),
+  );
+});
+
+test('an answer equal to the local row settles it', () => {
+  fc.assert(
+    fc.property(fc.option(rowArbitrary), fc.option(rowArbitrary), policyArbitrary, (base, local, policy) => {
+      const decision = mergeRow({ base, local, remote: local }, COLUMNS, policy);
+
+      expect(decision).toEqual({ local, base: local, conflicts: [], state: 'settled' });
+    }),
+    fuzzRuns(2_000),
+  );
+});
+
+/** What a push does once a merge has left changes: the origin takes the writable cells, and its answer becomes base. */
+function pushed({ local, base, state }: MergeDecision): { local: Row | null; base: Row | null; remote: Row | null } {
+  const remote = state === 'changed' ? local : base;
+  return { local: state === 'changed' ? remote : local, base: remote, remote };
+}
+
+test('at rest it does not matter whether a pull came before the push', () => {
+  fc.assert(
+    fc.property(versionsArbitrary, fc.constantFrom('origin', 'local'), (versions, policy) => {
+      const pulledFirst = mergeRow(versions, COLUMNS, policy);
+      const afterPull = pushed(mergeRow({ ...pulledFirst, remote: versions.remote }, COLUMNS, policy));
+
+      const pushedFirst = pushed(mergeRow(versions, COLUMNS, policy)); // a push merges a fresh answer itself
+      const afterPush = mergeRow(pushedFirst, COLUMNS, policy);
+
+      expect(afterPull).toEqual(pushedFirst);
+      expect([afterPush.local, afterPush.base]).toEqual([pushedFirst.remote, pushedFirst.remote]);
+    }),
+    fuzzRuns(2_000),
+  );
+});
