@@ -19,6 +19,8 @@ export interface Call {
   readonly format: WireFormat;
   readonly route: Route;
   readonly pairs: Pairs;
+  /** When the request came, in epoch milliseconds. */
+  readonly nowMs: number;
 }
 
 /** The text of an answer with status 200. */
@@ -26,4 +28,6 @@ export interface Answer {
   readonly text: string;
   /** Tables whose rows decide the text; the schema, users and rights always do. */
   readonly tableIds: readonly number[];
+  /** True where the text may change with nothing but the time; such an answer is made anew for each request. */
+  readonly agesByItself?: boolean | undefined;
 }

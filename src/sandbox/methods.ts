@@ -26,12 +26,12 @@ const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) 
 /** Runs a method for a user; `query` is as sent, without the question mark. */
 export function answer(
   route: Route,
-  request: { readonly store: Store; readonly user: User; readonly query: string },
+  request: { readonly store: Store; readonly user: User; readonly query: string; readonly nowMs: number },
 ): Answer | Refusal {
-  const { store, user, query } = request;
+  const { store, user, query, nowMs } = request;
   const pairs = pairsFromQuery(query);
   if (pairs === undefined) return badParameter('query', 'The query string is not valid percent-encoded UTF-8');
-  const call: Call = { store, user, role: roleOf(store, user), format: route.format, route, pairs };
+  const call: Call = { store, user, role: roleOf(store, user), format: route.format, route, pairs, nowMs };
   if (route.tableNames === null) return DATABASE_METHODS[route.method]?.(call) ?? noTable('');
   const table = findTable(call, route.tableNames);
   if (table === undefined) return noTable(route.tableNames[0] ?? '');

@@ -16,7 +16,7 @@ export const CODES = {
   /** Ours. */
   badParameter: 2100,
   /** Ours. */
-  unsupported: 2200,
+  badFilter: 2200,
   /** Ours, by analogy with columns and views. */
   noTable: 3000,
   noColumn: 3100,

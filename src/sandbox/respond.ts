@@ -123,11 +123,11 @@ function findPage(
 
   const route = findRoute(api.verb, api.apiPath.segments);
   if (route instanceof Refusal) return route;
-  const made = answer(route, { store, user, query: api.query });
+  const made = answer(route, { store, user, query: api.query, nowMs: parts.clock.nowMs() });
   if (made instanceof Refusal) return made;
   const body = Buffer.from(made.text, 'utf8');
   const rendered: RenderedPage = { etag: etagOf(body), contentType: route.format.contentType, body, gzip: null };
-  cache.keep(key, made.tableIds, rendered);
+  if (made.agesByItself !== true) cache.keep(key, made.tableIds, rendered);
   return { key, etag: rendered.etag, rendered: isKnown(rendered.etag) ? null : rendered };
 }
 

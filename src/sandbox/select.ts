@@ -4,8 +4,9 @@
  */
 import { KEYS_MAX, TOP_MAX } from '../wire/query.ts';
 import type { Answer, Call } from './call.ts';
+import { readFilters } from './filter.ts';
 import { readColumns, readInteger, readSort, valuesOf } from './parameters.ts';
-import { badParameter, CODES, Refusal } from './refusal.ts';
+import { badParameter, Refusal } from './refusal.ts';
 import { tablesBehind, type Column, type Table } from './store/catalog.ts';
 
 /** Select. */
@@ -19,12 +20,11 @@ export function select(call: Call, table: Table): Answer | Refusal {
   if (top instanceof Refusal) return top;
   const skip = readInteger(pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
   if (skip instanceof Refusal) return skip;
-  if (valuesOf(pairs, 'filter').length > 0) {
-    // Rows that the filter should have kept out would be worse than no rows.
-    const message = 'This sandbox does not evaluate filter formulas';
-    return new Refusal(400, { code: CODES.unsupported, message, source: 'filter' });
-  }
-  return rowsAnswer(call, table, columns, store.orderedIds(table, sort).slice(skip, skip + top));
+  const filters = readFilters(call, table);
+  if (filters instanceof Refusal) return filters;
+  const ids = store.orderedIds(table, sort, filters).slice(skip, skip + top);
+  const agesByItself = filters.some(({ key }) => key === null);
+  return { ...rowsAnswer(call, table, columns, ids), agesByItself };
 }
 
 /** Retrieve. */

@@ -19,6 +19,7 @@ import {
   type User,
 } from './catalog.ts';
 import { openStoreFile, type Connection } from './file.ts';
+import { Matching, type RowFilter } from './matching.ts';
 import { Rows, type Author, type ColumnOrder } from './rows.ts';
 import {
   createColumn,
@@ -64,6 +65,7 @@ export class Store {
   readonly #versions = new Versions();
   #catalog: Catalog;
   #rows: Rows;
+  #matching: Matching;
   /** Both are asked for each request. */
   readonly #findToken: Statement<[string], number>;
   /** SQLite's own change counter; it moves when another connection writes to the file. */
@@ -75,7 +77,9 @@ export class Store {
     this.#connection = connection;
     this.#clock = clock;
     this.#catalog = readCatalog(connection);
-    this.#rows = new Rows(connection, this.#catalog, this.#versions);
+    const versions = this.#versions;
+    const rows = (this.#rows = new Rows(connection, this.#catalog, versions));
+    this.#matching = new Matching({ connection, catalog: this.#catalog, versions, rows });
     this.#findToken = connection
       .prepare<[string], number>('SELECT user_id FROM _sandbox_tokens WHERE token = ? AND revoked = 0')
       .pluck();
@@ -133,9 +137,9 @@ export class Store {
 
   // Reading, for the server.
 
-  /** All row ids in an order; see `Rows.ids`. */
-  orderedIds(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
-    return this.#rows.ids(table, sort);
+  /** The ids of the rows that pass all filters, in an order; see `Matching.ids`. */
+  orderedIds(table: Table, sort: readonly ColumnOrder[], filters: readonly RowFilter[]): readonly number[] {
+    return this.#matching.ids(table, sort, filters);
   }
 
   /** Rows by id, in the order of the ids. */
@@ -389,7 +393,9 @@ export class Store {
 
   #reload(): void {
     this.#catalog = readCatalog(this.#connection);
-    this.#rows = new Rows(this.#connection, this.#catalog, this.#versions);
+    const [connection, catalog, versions] = [this.#connection, this.#catalog, this.#versions];
+    const rows = (this.#rows = new Rows(connection, catalog, versions));
+    this.#matching = new Matching({ connection, catalog, versions, rows });
     this.#versions.touchSchema();
   }
 
