@@ -61,8 +61,11 @@ export async function withOrigin<T>(
     secrets: secretsOf(credentials),
   });
   const { concurrency, requestsPerSecond } = config.limits;
-  const { url, database } = config.origin;
-  const origin = openOrigin({ url, database, credentials, concurrency, requestsPerSecond, limits }, { clock, log });
+  const { url, database, format } = config.origin;
+  const origin = openOrigin(
+    { url, database, credentials, format, concurrency, requestsPerSecond, limits },
+    { clock, log },
+  );
   try {
     return await work({ origin, log });
   } finally {

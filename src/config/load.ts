@@ -34,6 +34,7 @@ export interface Config {
     readonly database: string;
     /** Null where the caller asked for none. */
     readonly credentials: Credentials | null;
+    readonly format: Options['origin']['format'];
   };
   readonly replica: { readonly path: string };
   readonly tables: TableRules;
@@ -179,7 +180,12 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(file: string, options: Options, credentials: Credentials | null): Config {
   return {
     file,
-    origin: { url: new URL(options.origin.url).origin, database: options.origin.database, credentials },
+    origin: {
+      url: new URL(options.origin.url).origin,
+      database: options.origin.database,
+      credentials,
+      format: options.origin.format,
+    },
     replica: { path: resolve(dirname(file), options.replica.path) },
     tables: tableRules(options.tables),
     limits: options.limits,

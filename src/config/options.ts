@@ -102,6 +102,10 @@ const origin = section(
         'must name an environment variable, as ${ROWSYNC_PASSWORD}; a password itself belongs in a file (passwordFile)',
       doc: 'The password of the user in an environment variable, written as ${NAME}.',
     }).optional(),
+    format: z.enum(['json', 'xml'], { error: 'must be json or xml' }).default('json').meta({
+      description:
+        'What the origin is asked to answer in. XML says the same with more bytes, and numbers with six decimals only.',
+    }),
   },
   'The hosted database, and how to log in: tokenFile, or token, or user with passwordFile or password.',
 );

@@ -3,6 +3,7 @@
  * secret in them, so that they may be logged and kept as cache keys (I16, specification 2.1 and 4). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
+import type { Extension } from '../wire/format.ts';
 import {
   KEYS_MAX,
   pathSegment,
@@ -62,13 +63,18 @@ export function tableSegment({ name, alias }: TableAddress): string {
 }
 
 /** Below the root: Select with its query string. */
-export function selectPath(table: TableAddress, query: SelectParameters): string {
-  return withQuery(`/${tableSegment(table)}/select.json`, selectQuery(query));
+export function selectPath(extension: Extension, table: TableAddress, query: SelectParameters): string {
+  return withQuery(`/${tableSegment(table)}/select.${extension}`, selectQuery(query));
 }
 
 /** Below the root: Retrieve by internal id. */
-export function retrievePath(table: TableAddress, columns: readonly string[], ids: readonly number[]): string {
-  return withQuery(`/${tableSegment(table)}/retrieve.json`, retrieveQuery(columns, ids));
+export function retrievePath(
+  extension: Extension,
+  table: TableAddress,
+  columns: readonly string[],
+  ids: readonly number[],
+): string {
+  return withQuery(`/${tableSegment(table)}/retrieve.${extension}`, retrieveQuery(columns, ids));
 }
 
 function withQuery(path: string, query: string): string {

@@ -1,6 +1,6 @@
 /**
  * The origin as the rest of the program sees it: one function per method of the Records API, typed in and out. Input: the
- * configuration's `origin` and `limits`. Output: descriptors and rows read by wire/json.ts, or `notModified`.
+ * configuration's `origin` and `limits`. Output: descriptors and rows read by wire/format.ts, or `notModified`.
  *
  * Secrets stay in here: they go into one header, to one host, and into no URL, message or log line (I16). Specification,
  * sections 4.1 to 4.5, 4.10 and 5.
@@ -8,13 +8,13 @@
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { secretScrubber, type Logger } from '../base/log.ts';
-import { basicHeader, bearerHeader } from '../wire/headers.ts';
-import { readDatabase, readRows, readTable, readUser } from '../wire/json.ts';
+import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
+import { basicHeader, bearerHeader, mediaType } from '../wire/headers.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { ColumnShape, DatabaseDescriptor, RowPage, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
 import { idBatches, originAddress, retrievePath, selectPath, tableSegment, type TableAddress } from './address.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
-import { Requests, type Answer, type Counters, type ReadOptions } from './requests.ts';
+import { Requests, type Answer, type Call, type Counters, type ReadOptions } from './requests.ts';
 import { openTransport } from './transport.ts';
 
 export type { TableAddress } from './address.ts';
@@ -31,6 +31,8 @@ export interface OriginSettings {
   readonly url: string;
   readonly database: string;
   readonly credentials: Credentials;
+  /** What answers and bodies are written in. Default json. */
+  readonly format?: Extension | undefined;
   /** Requests in flight at once; the service allows 10 for each user. Default 4. */
   readonly concurrency?: number | undefined;
   /** Requests started in a second; 0, the default, is no limit. */
@@ -49,6 +51,8 @@ export interface Origin {
   /** Scheme and host, without a slash at the end. */
   readonly url: string;
   readonly database: string;
+  /** What answers and bodies are written in; ETags are those of documents in this format. */
+  readonly format: Extension;
   /** Tables of the database (4.1). */
   describeDatabase(options?: ReadOptions): Promise<Answer<DatabaseDescriptor>>;
   /** Columns and views of a table (4.3). */
@@ -97,9 +101,11 @@ export function openOrigin(settings: OriginSettings, deps: { clock: Clock; log: 
   const { url, host, root } = originAddress(settings);
   const concurrency = settings.concurrency ?? CONCURRENCY_DEFAULT;
   const limits = { ...ORIGIN_LIMITS, ...settings.limits };
+  const format = WIRE_FORMATS[settings.format ?? 'json'];
   const requests = new Requests({
     host,
-    headers: headersOf(settings),
+    format,
+    headers: headersOf(settings, format),
     concurrency,
     requestsPerSecond: settings.requestsPerSecond ?? 0,
     limits,
@@ -110,47 +116,59 @@ export function openOrigin(settings: OriginSettings, deps: { clock: Clock; log: 
   return {
     url,
     database: settings.database,
-    describeDatabase: (options = {}) =>
-      requests.run(
-        { method: 'describe database', table: null, path: `${root}/describe.json`, read: readDatabase },
-        options,
-      ),
-    describeTable: (table, options = {}) =>
-      requests.run(
-        {
-          method: 'describe',
-          table: table.name,
-          path: `${root}/${tableSegment(table)}/describe.json`,
-          read: readTable,
-        },
-        options,
-      ),
-    user: (options = {}) =>
-      requests.run({ method: 'user', table: null, path: `${root}/user.json`, read: readUser }, options),
-    select: ({ table, columns, query }, options = {}) =>
-      requests.run(
-        {
-          method: 'select',
-          table: table.name,
-          path: root + selectPath(table, query),
-          read: (json, what) => readRows(json, columns, what),
-        },
-        options,
-      ),
-    retrieve: ({ table, columns, names, ids }, options = {}) =>
-      requests.run(
-        {
-          method: 'retrieve',
-          table: table.name,
-          path: root + retrievePath(table, names, ids),
-          read: (json, what) => readRows(json, columns, what),
-        },
-        options,
-      ),
-    selectUrl: (table, query) => url + root + selectPath(table, query),
+    format: format.extension,
+    ...descriptionMethods(requests, { root, format }),
+    ...rowMethods(requests, { root, format }),
+    selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),
     retrieveBatches: (_table, names, ids) => idBatches(names, ids),
     counters: () => requests.counters(),
     close: () => requests.close(),
+  };
+}
+
+/** Where the methods of a database stand, and what they speak. */
+interface Place {
+  readonly root: string;
+  readonly format: WireFormat;
+}
+
+function descriptionMethods(
+  requests: Requests,
+  { root, format }: Place,
+): Pick<Origin, 'describeDatabase' | 'describeTable' | 'user'> {
+  return {
+    describeDatabase: (options = {}) => {
+      const path = `${root}/describe.${format.extension}`;
+      const read = (text: string, what: string): DatabaseDescriptor => format.readDatabase(text, what);
+      return requests.run({ method: 'describe database', table: null, path, read }, options);
+    },
+    describeTable: (table, options = {}) => {
+      const path = `${root}/${tableSegment(table)}/describe.${format.extension}`;
+      const read = (text: string, what: string): TableDescriptor => format.readTable(text, what);
+      return requests.run({ method: 'describe', table: table.name, path, read }, options);
+    },
+    user: (options = {}) => {
+      const path = `${root}/user.${format.extension}`;
+      const read = (text: string, what: string): UserDescriptor => format.readUser(text, what);
+      return requests.run({ method: 'user', table: null, path, read }, options);
+    },
+  };
+}
+
+function rowMethods(requests: Requests, { root, format }: Place): Pick<Origin, 'select' | 'retrieve'> {
+  const run = (
+    { method, table, path }: Pick<Call<RowPage>, 'method' | 'path'> & { readonly table: TableAddress },
+    columns: readonly ColumnShape[],
+    options: ReadOptions,
+  ): Promise<Answer<RowPage>> => {
+    const read = (text: string, what: string): RowPage => format.readRows(text, columns, what);
+    return requests.run({ method, table: table.name, path: root + path, read }, options);
+  };
+  return {
+    select: ({ table, columns, query }, options = {}) =>
+      run({ method: 'select', table, path: selectPath(format.extension, table, query) }, columns, options),
+    retrieve: ({ table, columns, names, ids }, options = {}) =>
+      run({ method: 'retrieve', table, path: retrievePath(format.extension, table, names, ids) }, columns, options),
   };
 }
 
@@ -159,10 +177,10 @@ export function secretsOf(credentials: Credentials): readonly string[] {
   return credentials.kind === 'bearer' ? [credentials.token] : [credentials.password];
 }
 
-function headersOf({ credentials, compress }: OriginSettings): readonly string[] {
+function headersOf({ credentials, compress }: OriginSettings, format: WireFormat): readonly string[] {
   return [
     'accept',
-    'application/json',
+    mediaType(format.contentType),
     'accept-encoding',
     compress === false ? 'identity' : 'gzip',
     'user-agent',

@@ -11,8 +11,9 @@ import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
 import { isCacheable, mediaType, readEtag, readRetryAfterMs } from '../wire/headers.ts';
-import { parseBody, readError, type ErrorDescriptor } from '../wire/json.ts';
+import type { ErrorDescriptor } from '../wire/json.ts';
 import { waitBeforeNextMs } from './backoff.ts';
 import { textFromBody } from './body.ts';
 import {
@@ -64,8 +65,8 @@ export interface Call<T> {
   readonly table: string | null;
   /** Path and query string, from the root of the host. */
   readonly path: string;
-  /** Turns the parsed body into the answer; throws `origin.unexpected`. `what` begins its complaints. */
-  readonly read: (json: unknown, what: string) => T;
+  /** Turns the body into the answer; throws `origin.truncated` or `origin.unexpected`. `what` begins its complaints. */
+  readonly read: (text: string, what: string) => T;
 }
 
 /** Sums over the life of the origin client. */
@@ -81,6 +82,8 @@ export interface Counters {
 /** What requests are made of. */
 export interface RequestParts {
   readonly host: string;
+  /** What answers are asked for and read in. */
+  readonly format: WireFormat;
   /** Sent with every request, names and values in turn. */
   readonly headers: readonly string[];
   readonly concurrency: number;
@@ -221,7 +224,7 @@ export class Requests {
         descriptor: this.#descriptor(result),
       });
     }
-    if (!isJsonType(mediaType(contentType))) {
+    if (formatOf(contentType) !== this.#parts.format) {
       return notApiFailure(
         attempted,
         `200 with ${contentType === undefined ? 'no media type' : mediaType(contentType)}`,
@@ -229,7 +232,7 @@ export class Requests {
     }
     const body = this.#bodyText(attempted, result);
     if (typeof body !== 'string') return body;
-    const value = readValue(call, attempted, body);
+    const value = this.#readValue(call, attempted, body);
     if ('isTransient' in value) return value;
     const canBeKept = isCacheable(oneHeader(headers, 'cache-control'));
     return {
@@ -244,8 +247,10 @@ export class Requests {
     const decoded = textFromBody(body, headers['content-encoding'], this.#parts.limits.decodedBytesMax);
     switch (decoded.kind) {
       case 'text':
-        // A page that calls itself JSON: some captive portals keep the type that was asked for.
-        return /^\s*</.test(decoded.text) ? notApiFailure(attempted, '200 with a page of HTML or XML') : decoded.text;
+        // Something else under the type that was asked for: some captive portals keep it.
+        return NOT_OF_FORMAT[this.#parts.format.extension].test(decoded.text)
+          ? notApiFailure(attempted, '200 with a page of HTML or another format than its type says')
+          : decoded.text;
       case 'tooLarge':
         return tooLargeFailure(attempted);
       case 'unknownEncoding':
@@ -259,15 +264,28 @@ export class Requests {
     }
   }
 
-  /** The error descriptor in an answer, if it has one. */
+  #readValue<T>(call: Call<T>, attempted: Attempted, text: string): { value: T } | Failure {
+    try {
+      return { value: call.read(text, attempted.what) };
+    } catch (error) {
+      if (!(error instanceof RowsyncError)) throw error;
+      // Cut short although the transfer looked complete: a Content-Length that is too small does this.
+      if (error.code === 'origin.truncated') return { kind: 'failed', error, isTransient: true };
+      const descriptor = this.#parts.format.readError(text);
+      if (descriptor === undefined) return { kind: 'failed', error, isTransient: false };
+      return unexpectedFailure(
+        attempted,
+        `the origin answered 200 with an error${descriptorText(attempted.scrub, descriptor)}`,
+      );
+    }
+  }
+
+  /** The error descriptor in an answer, if it has one: in the format of its type, which need not be the one asked for. */
   #descriptor({ body, headers }: WireAnswer): ErrorDescriptor | undefined {
     const decoded = textFromBody(body, headers['content-encoding'], this.#parts.limits.decodedBytesMax);
     if (decoded.kind !== 'text') return undefined;
-    try {
-      return readError(parseBody(decoded.text, 'error'));
-    } catch {
-      return undefined; // not JSON: the status alone has to say it
-    }
+    const format = formatOf(oneHeader(headers, 'content-type')) ?? this.#parts.format;
+    return format.readError(decoded.text);
   }
 
   #retryAfterMs(result: WireAnswer | WireFault): number | null {
@@ -292,28 +310,6 @@ export class Requests {
 /** What stands for a request that was never sent, because nobody waits for it. */
 const STOPPED: WireFault = { kind: 'fault', reason: 'stopped', cause: null, isAnswered: false, receivedBytes: 0 };
 
-function readValue<T>(call: Call<T>, attempted: Attempted, text: string): { value: T } | Failure {
-  let json: unknown;
-  try {
-    json = parseBody(text, attempted.what);
-  } catch (error) {
-    // Cut short although the transfer looked complete: a Content-Length that is too small does this.
-    if (error instanceof RowsyncError) return { kind: 'failed', error, isTransient: true };
-    throw error;
-  }
-  try {
-    return { value: call.read(json, attempted.what) };
-  } catch (error) {
-    if (!(error instanceof RowsyncError)) throw error;
-    const descriptor = readError(json);
-    if (descriptor === undefined) return { kind: 'failed', error, isTransient: false };
-    return unexpectedFailure(
-      attempted,
-      `the origin answered 200 with an error${descriptorText(attempted.scrub, descriptor)}`,
-    );
-  }
-}
-
 /** Says in the message how often the call was sent, where that was more than once. */
 function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   if (attemptCount === 1) return error;
@@ -321,8 +317,19 @@ function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   return new RowsyncError(error.kind, error.code, { message, hint: error.hint, cause: error.cause });
 }
 
-function isJsonType(type: string): boolean {
-  return type === 'application/json' || type === 'text/json' || type.endsWith('+json');
+/** How a text begins that is not what its type says. */
+const NOT_OF_FORMAT: Readonly<Record<Extension, RegExp>> = {
+  json: /^\s*</,
+  xml: /^\s*(?:[^<\s]|<(?:!doctype\b|html\b))/i,
+};
+
+/** The format that a Content-Type header names. */
+function formatOf(contentType: string | undefined): WireFormat | undefined {
+  const type = mediaType(contentType);
+  if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return WIRE_FORMATS.json;
+  // A page that is XML too is still a page.
+  if (type === 'application/xhtml+xml') return undefined;
+  return type === 'text/xml' || type === 'application/xml' || type.endsWith('+xml') ? WIRE_FORMATS.xml : undefined;
 }
 
 /** A header that came once; several of one name are as good as none. */

@@ -145,7 +145,7 @@ function endsThePull({ kind, code }: RowsyncError): boolean {
 /** Asks who is calling and what the database looks like, and settles whether what is stored can be trusted. */
 async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const { origin, replica, signal, clock } = context;
-  const stored = readDatabaseDescriptor(replica);
+  const stored = readDatabaseDescriptor(replica, origin.format);
   const [user, first] = await Promise.all([
     origin.user({ signal }),
     origin.describeDatabase({ etag: stored?.etag, signal }),
@@ -167,7 +167,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const database = contentOf(answer, changed ? null : (stored?.descriptor ?? null));
   await replica.write('Storing who is calling', (tx) => {
     storeIdentity(tx, identityOf(present, caller), { changed, at: stampFromMs(clock.nowMs()) });
-    if (answer.kind === 'ok') storeDescriptor(tx, 'database', answer);
+    if (answer.kind === 'ok') storeDescriptor(tx, { of: 'database', format: origin.format }, answer);
   });
   return database;
 }
@@ -321,10 +321,12 @@ async function describe(
   { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
 ): Promise<TableDescriptor> {
   const { origin, replica, signal } = context;
-  const stored = readTableDescriptor(replica, id);
+  const stored = readTableDescriptor(replica, id, origin.format);
   const answer = await origin.describeTable({ name: recordName, alias }, { etag: stored?.etag, signal });
   if (answer.kind === 'ok') {
-    await replica.write(`Storing the description of ${recordName}`, (tx) => storeDescriptor(tx, id, answer));
+    await replica.write(`Storing the description of ${recordName}`, (tx) =>
+      storeDescriptor(tx, { of: id, format: origin.format }, answer),
+    );
   }
   return contentOf(answer, stored?.descriptor ?? null);
 }

@@ -36,7 +36,7 @@ const IDENTITY = sql`
 /**
  * Descriptors with their ETags, so that an unchanged schema costs a 304.
  *
- *   scope        'database' or 'table:<origin id>'
+ *   scope        'database' or 'table:<origin id>'; '.xml' behind it where the ETag is that of an answer in XML
  *   descriptor   JSON of our own neutral form
  */
 const DESCRIPTORS = sql`

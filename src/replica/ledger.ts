@@ -2,6 +2,7 @@
  * Reading and writing the bookkeeping of tables, descriptors, identity and runs. Row pages are in pages.ts, the shape of
  * user tables in tables.ts. Reads take any connection; writes take an open transaction.
  */
+import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { sql } from './sql.ts';
@@ -42,24 +43,34 @@ export function storeIdentity(
   tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0`).run();
 }
 
-/** What a descriptor is of: the database, or the table with that origin id. */
-export type DescriptorScope = 'database' | number;
+/** What a descriptor is of, the database or the table with that origin id, and the format that its ETag belongs to. */
+export interface DescriptorScope {
+  readonly of: 'database' | number;
+  readonly format: Extension;
+}
 
-function scopeText(scope: DescriptorScope): string {
-  return scope === 'database' ? scope : `table:${scope}`;
+function scopeText({ of, format }: DescriptorScope): string {
+  const text = of === 'database' ? of : `table:${of}`;
+  return format === 'json' ? text : `${text}.${format}`;
 }
 
 /** A stored descriptor of the database with its ETag, or null. */
-export function readDatabaseDescriptor(from: Connection): { etag: string; descriptor: DatabaseDescriptor } | null {
-  return readDescriptor(from, 'database') as { etag: string; descriptor: DatabaseDescriptor } | null; // stored under this scope only
+export function readDatabaseDescriptor(
+  from: Connection,
+  format: Extension,
+): { etag: string; descriptor: DatabaseDescriptor } | null {
+  const stored = readDescriptor(from, { of: 'database', format });
+  return stored as { etag: string; descriptor: DatabaseDescriptor } | null; // stored under this scope only
 }
 
 /** A stored descriptor of a table with its ETag, or null. */
 export function readTableDescriptor(
   from: Connection,
   tableId: number,
+  format: Extension,
 ): { etag: string; descriptor: TableDescriptor } | null {
-  return readDescriptor(from, tableId) as { etag: string; descriptor: TableDescriptor } | null; // stored under this scope only
+  const stored = readDescriptor(from, { of: tableId, format });
+  return stored as { etag: string; descriptor: TableDescriptor } | null; // stored under this scope only
 }
 
 function readDescriptor(from: Connection, scope: DescriptorScope): { etag: string; descriptor: unknown } | null {
@@ -76,7 +87,7 @@ export function storeDescriptor(
   answer: { readonly etag: string | null; readonly value: DatabaseDescriptor | TableDescriptor },
 ): void {
   if (answer.etag === null) {
-    forgetDescriptor(tx, scope);
+    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText(scope));
     return;
   }
   tx.prepare(
@@ -85,9 +96,11 @@ export function storeDescriptor(
   ).run(scopeText(scope), answer.etag, JSON.stringify(answer.value));
 }
 
-/** Forgets a descriptor: the next pull asks for it unconditionally. */
-export function forgetDescriptor(tx: Tx, scope: DescriptorScope): void {
-  tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText(scope));
+/** Forgets the descriptors of a table or the database, in every format: the next pull asks for it unconditionally. */
+export function forgetDescriptor(tx: Tx, of: DescriptorScope['of']): void {
+  for (const format of ['json', 'xml'] as const) {
+    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText({ of, format }));
+  }
 }
 
 /** A replicated table as the bookkeeping knows it. */

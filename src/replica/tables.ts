@@ -8,6 +8,7 @@
  */
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
+import { forgetDescriptor } from './ledger.ts';
 import { ident, joinSql, literal, sql, type Sql } from './sql.ts';
 
 /** How SQLite keeps the values of a column. */
@@ -219,7 +220,7 @@ export function pruneSchema(tx: Tx): readonly string[] {
     tx.prepare(sql`DROP TABLE IF EXISTS ${ident(localName)}`).run();
     forgetParts(tx, id);
     tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(id);
-    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(`table:${id}`);
+    forgetDescriptor(tx, id);
     dropped.push(localName);
   }
   const columns = tx

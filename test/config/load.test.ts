@@ -61,12 +61,26 @@ test('fills in every default and makes paths absolute, relative to the file', ()
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
     file,
-    origin: { url: 'https://example.net', database: '21995', credentials: { kind: 'bearer', token: TOKEN } },
+    origin: {
+      url: 'https://example.net',
+      database: '21995',
+      credentials: { kind: 'bearer', token: TOKEN },
+      format: 'json',
+    },
     replica: { path: join(folder, 'data/replica.db') },
     limits: { concurrency: 4, requestsPerSecond: 0, pageRows: 500 },
     safety: { maxDeletePercent: 50 },
   });
   expect(config.tables.find('Customer')).toEqual({ pattern: '*', options: {} });
+});
+
+test('takes the format that the origin is to answer in', () => {
+  const yaml = GOOD.replace('tokenFile', 'format: xml, tokenFile');
+
+  expect(load(yaml).config.origin.format).toBe('xml');
+  expect(problemsOf(GOOD.replace('tokenFile', 'format: csv, tokenFile'))).toContain(
+    'origin.format must be json or xml; it is "csv"',
+  );
 });
 
 test('reports every problem at once, with line, path and value', () => {
@@ -89,7 +103,7 @@ schedule: { sync: "* * * * *" }
     '  line 2, origin.url must be the scheme and host of the origin, such as https://www.teamdesk.net; it is "ftp://example.net"',
     '  line 3, origin.database must be the number of the database, such as "21995"; it is "abc"',
     '  line 4, origin.tokenFile names a file /nowhere that cannot be read (ENOENT)',
-    '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password',
+    '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password, format',
     '  line 6, replica.path is missing: it must be the path of the SQLite file',
     '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
     '  line 8, tables.Customer.push is not an option; here stand: sort',

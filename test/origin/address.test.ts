@@ -83,17 +83,17 @@ describe('paths', () => {
   test('select names columns, sort, top and skip', () => {
     const sort = [{ column: 'Date Created' }, { column: 'Id', descending: true }];
 
-    expect(selectPath(table, { columns: ['*', 'Date Created'], sort, top: 100, skip: 200 })).toBe(
+    expect(selectPath('json', table, { columns: ['*', 'Date Created'], sort, top: 100, skip: 200 })).toBe(
       '/t_1/select.json?column=*&column=Date%20Created&sort=Date%20Created&sort=Id%2F%2FDESC&top=100&skip=200',
     );
   });
 
   test('select without parameters has no question mark', () => {
-    expect(selectPath(table, { columns: [], sort: [] })).toBe('/t_1/select.json');
+    expect(selectPath('json', table, { columns: [], sort: [] })).toBe('/t_1/select.json');
   });
 
   test('retrieve names columns and ids', () => {
-    expect(retrievePath(table, ['*'], [3, 1])).toBe('/t_1/retrieve.json?column=*&id=3&id=1');
+    expect(retrievePath('json', table, ['*'], [3, 1])).toBe('/t_1/retrieve.json?column=*&id=3&id=1');
   });
 });
 

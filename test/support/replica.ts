@@ -19,6 +19,7 @@ import { pull, type PullOptions } from '../../src/pull/pull.ts';
 import type { PullProgress, PullReport } from '../../src/pull/report.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import type { SandboxOptions } from '../../src/sandbox/main.ts';
+import type { Extension } from '../../src/wire/format.ts';
 import { startTestSandbox, type TestSandbox } from './sandbox.ts';
 
 /** A temporary folder that is removed when the scope ends. */
@@ -50,6 +51,8 @@ export interface Fixture {
   execute(statements: string): void;
   /** Closes the replica and opens it again, as after a restart. */
   restart(): void;
+  /** Goes on with a client whose answers come in this format, as after an edit of the configuration. */
+  useFormat(format: Extension): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -61,6 +64,7 @@ export async function startFixture(
     readonly clock?: Clock;
     /** Where the replica goes instead of a folder of its own. */
     readonly folder?: string;
+    readonly format?: Extension;
   } = {},
 ): Promise<Fixture> {
   const folder = temporaryFolder();
@@ -68,12 +72,13 @@ export async function startFixture(
   const path = join(extra.folder ?? folder.path, 'replica.db');
   const clock = extra.clock ?? systemClock;
   const progress: PullProgress[] = [];
-  const openClient = (): Origin =>
+  const openClient = (format: Extension): Origin =>
     openOrigin(
       {
         url: sandbox.url,
         database: sandbox.database,
         credentials: { kind: 'bearer', token: sandbox.token },
+        format,
         concurrency: extra.settings?.concurrency ?? 4,
         requestsPerSecond: 0,
       },
@@ -83,7 +88,7 @@ export async function startFixture(
     sandbox,
     folder: extra.folder ?? folder.path,
     path,
-    origin: openClient(),
+    origin: openClient(extra.format ?? 'json'),
     replica: openReplica(path, { clock }),
     progress,
     context: (settings) => ({
@@ -115,6 +120,10 @@ export async function startFixture(
     restart: () => {
       fixture.replica.close();
       fixture.replica = openReplica(path, { clock });
+    },
+    useFormat: async (format) => {
+      await fixture.origin.close();
+      fixture.origin = openClient(format);
     },
     [Symbol.asyncDispose]: async () => {
       fixture.replica.close();
