@@ -6,6 +6,7 @@ import { isWritable, type ColumnDescriptor, type TableDescriptor, type TableSumm
 import type { Answer, Call } from './call.ts';
 import { visibleColumns, visibleTables } from './parameters.ts';
 import type { Column, Role, Table } from './store/catalog.ts';
+import { describeViews } from './view.ts';
 
 /** Describe (Database). */
 export function describeDatabase({ store, role, format }: Call): Answer {
@@ -29,7 +30,7 @@ export function describeTable({ role, format }: Call, table: Table): Answer {
     allowAdd: table.allowAdd && role.canWrite,
     key: table.key.name,
     columns: visibleColumns(table, role).map((column) => describeColumn(column, role)),
-    views: table.views,
+    views: describeViews(table, role),
   };
   return { text: format.writeTable(descriptor), tableIds: [] };
 }

@@ -25,7 +25,7 @@ export function readFilters(call: Call, table: Table): readonly RowFilter[] | Re
 }
 
 /** A filter over these columns of a table, or what is wrong with its text. */
-function filterFromText(call: Call, columns: readonly Column[], text: string): RowFilter | FormulaFault {
+export function filterFromText(call: Call, columns: readonly Column[], text: string): RowFilter | FormulaFault {
   const variables = variablesOf(call);
   const scope = scopeFromColumns(
     columns.map(({ name, alias, valueType }) => ({ name, alias, type: valueType })),

@@ -64,6 +64,11 @@ export function noTable(source: string): Refusal {
   return new Refusal(403, { code: CODES.noTable, message: 'Table does not exist', source });
 }
 
+/** 403 for a view that does not exist, or not for this role (origin facts 1.1). */
+export function noView(source: string): Refusal {
+  return new Refusal(403, { code: CODES.noView, message: 'View does not exist', source });
+}
+
 /** 400 for a column that does not exist. */
 export function noColumn(source: string): Refusal {
   return new Refusal(400, { code: CODES.noColumn, message: 'Column does not exist', source });

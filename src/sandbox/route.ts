@@ -11,7 +11,7 @@ import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
 export const METHODS = {
   describe: { verbs: ['GET'], depths: [0, 1] },
   user: { verbs: ['GET'], depths: [0] },
-  select: { verbs: ['GET'], depths: [1] },
+  select: { verbs: ['GET'], depths: [1, 2] },
   retrieve: { verbs: ['GET'], depths: [1] },
 } as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
 
@@ -42,6 +42,8 @@ export interface Route {
   readonly format: WireFormat;
   /** Names that the table segment may stand for, likeliest first; null for methods of the database. */
   readonly tableNames: readonly string[] | null;
+  /** Names that the segment below the table may stand for, likeliest first; null where there is none. */
+  readonly innerNames: readonly string[] | null;
 }
 
 const PREFIX = /^\/secure\/api\/v2\/([^/?]+)(?:\/(.*))?$/i;
@@ -93,10 +95,13 @@ export function findRoute(verb: string, segments: readonly string[]): Route | Re
   }
   const format = formatFromSegment(last);
   if (format === undefined) return unknownMethod('The extension of a method is .json or .xml', last);
-  if (depth === 0) return { method, format, tableNames: null };
+  if (depth === 0) return { method, format, tableNames: null, innerNames: null };
   const tableNames = namesFromSegment(segments[0] ?? '');
-  if (tableNames === undefined) return badParameter('table', 'The path is not valid percent-encoded UTF-8');
-  return { method, format, tableNames };
+  const innerNames = depth < 2 ? null : namesFromSegment(segments[1] ?? '');
+  if (tableNames === undefined || innerNames === undefined) {
+    return badParameter(tableNames === undefined ? 'table' : 'path', 'The path is not valid percent-encoded UTF-8');
+  }
+  return { method, format, tableNames, innerNames };
 }
 
 function isMethod(name: string): name is Method {

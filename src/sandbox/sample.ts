@@ -149,6 +149,15 @@ function customers(random: Random): TableSpec {
       { name: 'First Contact', type: 'Date' },
       { name: 'Last Call', type: 'Timestamp' },
     ],
+    views: [
+      {
+        name: 'Preferred / by Segment',
+        columns: ['Name', 'Segment', 'Account Manager'],
+        groups: ['Segment//EQ'],
+        filter: '[Preferred?]',
+        sort: ['Name'],
+      },
+    ],
     rows: times(CUSTOMER_COUNT, (number) => {
       const name = `${random.pick(words.COMPANY_HEADS)} ${random.pick(words.COMPANY_TAILS)} ${number}`;
       return {
@@ -260,6 +269,24 @@ function orders(random: Random): TableSpec {
         type: 'Text',
         computed: { how: 'lookup', reference: 'Customer', table: 'Customer', column: 'Name' },
       },
+    ],
+    views: [
+      {
+        name: 'Unpaid Orders',
+        columns: ['Order No.', 'Customer Name', 'Ordered At', 'Shipping Fee', 'Status'],
+        filter: 'not [Paid]',
+        sort: ['Ordered At//DESC'],
+        actions: ['Edit', 'View'],
+      },
+      {
+        name: 'Late Today',
+        type: 'DashboardFilter',
+        columns: ['Order No.', 'Deliver On', 'Status'],
+        filter: '[Deliver On] < Today() and not [Paid]',
+        sort: ['Deliver On'],
+        showInMenu: false,
+      },
+      { name: 'Order Picker', type: 'RecordPicker', columns: ['Order No.', 'Customer Name'], showInMenu: false },
     ],
     rows: times(ORDER_COUNT, (number) => {
       const orderedMs =

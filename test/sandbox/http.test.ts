@@ -133,6 +133,7 @@ test.each([
   ['GET', 'Note/user.json'],
   ['GET', 'Note/View/describe.json'],
   ['GET', 'Note/View/Too/select.json'],
+  ['GET', 'View/Note/describe.json'],
   ['GET', 'Note/select'],
   ['GET', 'Note/select.html'],
   ['GET', 'Note/select.csv'],

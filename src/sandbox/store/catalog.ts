@@ -4,7 +4,7 @@
  * new one after each change of the schema.
  */
 import { must } from '../../base/assert.ts';
-import { columnType, type ColumnType, type Value, type ViewDescriptor } from '../../wire/schema.ts';
+import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';
 import { ident, type Connection } from './file.ts';
 
 /** How a computed column gets its value, by ids, so that renames do not matter. */
@@ -56,7 +56,28 @@ export interface Table {
   readonly sqlName: string;
   readonly key: Column;
   readonly columns: readonly Column[];
-  readonly views: readonly ViewDescriptor[];
+  readonly views: readonly View[];
+}
+
+/** Which rows and columns a view shows, and how. Ids of columns that were dropped stay, and mean nothing. */
+export interface ViewShown {
+  /** Null shows the columns with the display option ShowInViews. */
+  readonly columnIds: readonly number[] | null;
+  readonly groups: readonly { readonly columnId: number; readonly suffix: string }[];
+  readonly sort: readonly { readonly columnId: number; readonly descending: boolean }[];
+  readonly filter: string | null;
+}
+
+/** One view. */
+export interface View extends ViewShown {
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly alias: string;
+  readonly showInMenu: boolean;
+  readonly actions: readonly string[];
+  /** Names of the roles that see it; null for all. */
+  readonly roles: readonly string[] | null;
 }
 
 /** A user who may sign in. */
@@ -112,7 +133,9 @@ export function readCatalog(connection: Connection): Catalog {
             computed, sql_name
      FROM _sandbox_columns ORDER BY table_id, id`,
   ).map(columnFromRow);
-  const views = rowsOf('SELECT id, table_id, name, alias, type, show_in_menu, actions FROM _sandbox_views ORDER BY id');
+  const views = rowsOf(
+    'SELECT id, table_id, name, alias, type, show_in_menu, actions, shown, roles FROM _sandbox_views ORDER BY id',
+  );
   const tables = rowsOf(
     'SELECT id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name FROM _sandbox_tables ORDER BY id',
   );
@@ -178,15 +201,16 @@ function tableFromRow(row: SqlRow, allColumns: readonly Column[], views: readonl
   };
 }
 
-function viewFromRow(row: SqlRow): ViewDescriptor {
+function viewFromRow(row: SqlRow): View {
   return {
+    ...(JSON.parse(text(row, 'shown')) as ViewShown),
     id: Number(row['id']),
     type: text(row, 'type'),
     name: text(row, 'name'),
     alias: text(row, 'alias'),
     showInMenu: row['show_in_menu'] === 1,
     actions: list(row, 'actions'),
-    other: {},
+    roles: row['roles'] === null ? null : list(row, 'roles'),
   };
 }
 

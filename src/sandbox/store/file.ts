@@ -15,14 +15,14 @@ export type Connection = Database.Database;
 /** `rsbx` in ASCII; tells a sandbox's store from any other SQLite file. */
 const APPLICATION_ID = 0x72_73_62_78;
 /** Raised when the bookkeeping changes in a way that an older program would misread. */
-const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 2;
 
 /**
  * _sandbox_database  one row: who this database is, where its data came from, and the next unused object id
  * _sandbox_tables    one row per table; sql_name is the SQLite table that holds its rows
  * _sandbox_columns   one row per column; sql_name is null for computed ones; computed, default_value, options are JSON;
  *                    next_number counts an Autonumber
- * _sandbox_views     one row per view
+ * _sandbox_views     one row per view; shown is JSON: columnIds, groups, sort, filter; roles is a JSON list, or null for all
  * _sandbox_users     passwords are as typed: this is a test server on the loopback interface
  * _sandbox_roles     rights is JSON: canWrite, hiddenTableIds, hiddenColumnIds
  * _sandbox_tokens    API tokens, lower case; a revoked one stays, so that it is refused for ever
@@ -45,7 +45,7 @@ const BOOKKEEPING = `
   ) STRICT;
   CREATE TABLE _sandbox_views (
     id INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL, type TEXT NOT NULL,
-    show_in_menu INTEGER NOT NULL, actions TEXT NOT NULL
+    show_in_menu INTEGER NOT NULL, actions TEXT NOT NULL, shown TEXT NOT NULL, roles TEXT
   ) STRICT;
   CREATE TABLE _sandbox_users (
     id INTEGER PRIMARY KEY, email TEXT NOT NULL, password TEXT NOT NULL, first_name TEXT NOT NULL,

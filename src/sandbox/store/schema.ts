@@ -13,6 +13,7 @@ import { findByName, type Catalog, type Column, type ComputedById, type Table } 
 import { sqlFromValue, sqlType, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type Connection } from './file.ts';
 import type { ColumnSpec, Computed, TableSpec } from './spec.ts';
+import { insertView } from './views.ts';
 
 /** Kinds of computed columns; like all kinds but Updatable, Key and RecordOwner they are read-only. */
 const KIND_BY_HOW = { lookup: 'Lookup', count: 'Summary', sum: 'Summary', max: 'Summary', join: 'Formula' } as const;
@@ -28,7 +29,7 @@ const SYSTEM_COLUMNS: readonly ColumnSpec[] = [
 /** The color of tables that name none, as in the documented samples. */
 const COLOR = '#0061B0';
 
-/** Creates a table with its columns and one view; rows come later. */
+/** Creates a table with its columns and views, the one of all rows first; rows come later. */
 export function createTable(connection: Connection, catalog: Catalog, spec: TableSpec): void {
   const id = takeId(connection, 'next_table_id');
   const alias = `t_${id}`;
@@ -60,7 +61,10 @@ export function createTable(connection: Connection, catalog: Catalog, spec: Tabl
     const columnId = createColumn(connection, catalog, place, isKey ? { ...column, kind: 'Key' } : column);
     if (isKey) connection.prepare('UPDATE _sandbox_tables SET key_id = ? WHERE id = ?').run(columnId, id);
   }
-  createView(connection, id, `List All ${spec.plural ?? `${spec.name}s`}`);
+  for (const view of [{ name: `List All ${spec.plural ?? `${spec.name}s`}` }, ...(spec.views ?? [])]) {
+    const place = { id: takeId(connection, 'next_view_id'), tableId: id, columns: columnsNow(connection, id) };
+    insertView(connection, place, view);
+  }
 }
 
 /** The key in front unless it is among the columns, the system columns behind; added names never repeat a given one. */
@@ -78,15 +82,6 @@ function allColumns(spec: TableSpec): readonly ColumnSpec[] {
     ...spec.columns,
     ...((spec.systemColumns ?? true) ? SYSTEM_COLUMNS.map(renamed) : []),
   ];
-}
-
-function createView(connection: Connection, tableId: number, name: string): void {
-  const id = takeId(connection, 'next_view_id');
-  connection
-    .prepare(
-      `INSERT INTO _sandbox_views (id, table_id, name, alias, type, show_in_menu, actions) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(id, tableId, name, `v_${id}`, 'Table', 1, JSON.stringify(['Add', 'Edit', 'View', 'Delete']));
 }
 
 /** Creates a column at the end of a table that already stands in SQLite; returns its id. */

@@ -51,6 +51,25 @@ export type Cell = Value | FileSpec;
 /** Cells by column name; what is left out gets its default (on insert) or stays (on update). */
 export type Cells = { readonly [column: string]: Cell };
 
+/** One view to create. Columns go by name or alias. */
+export interface ViewSpec {
+  readonly name: string;
+  /** `Table` unless given; SearchView, DashboardFilter and RecordPicker exist too. Rows of a RecordPicker name deleted rows. */
+  readonly type?: string | undefined;
+  /** Those with the display option ShowInViews unless given. */
+  readonly columns?: readonly string[] | undefined;
+  /** `Column//SUFFIX` (origin facts 1.2); rows of one group stand together. */
+  readonly groups?: readonly string[] | undefined;
+  readonly filter?: string | undefined;
+  /** `Column`, `Column//ASC` or `Column//DESC`; behind the groups. */
+  readonly sort?: readonly string[] | undefined;
+  /** Add, Edit, View and Delete unless given. */
+  readonly actions?: readonly string[] | undefined;
+  readonly showInMenu?: boolean | undefined;
+  /** The roles that see it; all of them unless given. */
+  readonly roles?: readonly string[] | undefined;
+}
+
 /** One table to create. Unless told otherwise it also gets the system columns. */
 export interface TableSpec {
   /** Singular name. */
@@ -65,6 +84,8 @@ export interface TableSpec {
   readonly columns: readonly ColumnSpec[];
   /** Whether to add Record Owner, Created By, Date Created, Last Modified By, Date Modified. True unless given. */
   readonly systemColumns?: boolean | undefined;
+  /** Behind the view of all rows, which every table has. */
+  readonly views?: readonly ViewSpec[] | undefined;
   readonly rows?: Iterable<Cells> | undefined;
   /**
    * Creation time of the first row in epoch milliseconds; every further one is a second younger. Without it all rows are

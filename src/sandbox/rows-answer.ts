@@ -1,0 +1,49 @@
+/**
+ * Rows as an answer: a page of a table in some order, or rows by id. Input: what a method found out from its parameters.
+ * Output: the text, with what decides how long it holds. Reads the store, writes nothing.
+ */
+import { TOP_MAX } from '../wire/query.ts';
+import type { Answer, Call, Pairs } from './call.ts';
+import { readInteger } from './parameters.ts';
+import { Refusal } from './refusal.ts';
+import { tablesBehind, type Column, type Table } from './store/catalog.ts';
+import type { RowFilter } from './store/matching.ts';
+import type { ColumnOrder } from './store/rows.ts';
+
+/** Which rows of an order an answer shows. */
+export interface Page {
+  readonly top: number;
+  readonly skip: number;
+}
+
+/** The parameters `top` and `skip`. */
+export function readPage(pairs: Pairs): Page | Refusal {
+  const top = readInteger(pairs, 'top', { min: 1, max: TOP_MAX, missing: TOP_MAX });
+  if (top instanceof Refusal) return top;
+  const skip = readInteger(pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
+  return skip instanceof Refusal ? skip : { top, skip };
+}
+
+/** One page of the rows that pass the filters. */
+export function pageAnswer(
+  call: Call,
+  table: Table,
+  what: {
+    readonly columns: readonly Column[];
+    readonly sort: readonly ColumnOrder[];
+    readonly filters: readonly RowFilter[];
+    readonly page: Page;
+  },
+): Answer {
+  const { columns, sort, filters, page } = what;
+  const ids = call.store.orderedIds(table, sort, filters).slice(page.skip, page.skip + page.top);
+  return { ...rowsAnswer(call, table, columns, ids), agesByItself: filters.some(({ key }) => key === null) };
+}
+
+/** The rows with these ids. */
+export function rowsAnswer(call: Call, table: Table, columns: readonly Column[], ids: readonly number[]): Answer {
+  const allow = call.role.canWrite ? 'Edit,Delete' : '';
+  const rows = call.store.readRows(table, columns, ids, allow);
+  const shapes = columns.map(({ name, valueType }) => ({ name, type: valueType }));
+  return { text: call.format.rowsWriter(shapes, call.user.timezone)(rows), tableIds: tablesBehind(table) };
+}
