@@ -16,6 +16,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { Colleagues, type ActivityCounts } from './activity.ts';
 import { RequestLog } from './requests.ts';
 import { sampleTables, SAMPLE_USERS } from './sample.ts';
+import { LOGIN_MODES, type LoginMode, type ServerRules } from './rules.ts';
 import { createApiServer, type Intercept } from './server.ts';
 import { tablesFromFile } from './store/data-file.ts';
 import type { TableSpec, UserSpec } from './store/spec.ts';
@@ -41,6 +42,10 @@ export interface SandboxOptions {
   readonly activityPerSecond?: number | undefined;
   /** Decides the sample data and what colleagues do. */
   readonly seed?: number | undefined;
+  /** Who may sign in; `tokens and users` unless given. */
+  readonly login?: LoginMode | undefined;
+  /** False answers Updated, Deleted and Select on a view, which stand in no specification, with 405. True unless given. */
+  readonly extensions?: boolean | undefined;
   readonly clock: Clock;
   /** Tables to serve in place of the sample data. */
   readonly tables?: readonly TableSpec[] | undefined;
@@ -56,6 +61,8 @@ export interface Sandbox {
   readonly token: string;
   /** For HTTP Basic. */
   readonly user: { readonly email: string; readonly password: string };
+  /** A cookie, `name=value`, that stands for this user behind the minus sign: `{url}/secure/api/v2/{database}/-/…`. */
+  readonly session: string;
   readonly store: Store;
   readonly requests: RequestLog;
   /** Plays `count` edits, inserts and deletes at once; which ones depends on the seed alone. */
@@ -79,6 +86,7 @@ interface Settings {
   readonly latencyMs: number;
   readonly activityPerSecond: number;
   readonly seed: number;
+  readonly login: LoginMode;
 }
 
 /**
@@ -108,11 +116,13 @@ async function serveStore(
   settings: Settings,
   cleanUp: () => void,
 ): Promise<Sandbox> {
-  const { clock, intercept } = options;
+  const { clock, intercept, extensions = true } = options;
+  const session = `rowsync_session=${randomBytes(16).toString('hex')}`;
+  const rules: ServerRules = { login: settings.login, extensions, session };
   const requests = new RequestLog();
   const stopping = new AbortController();
   const { signal } = stopping;
-  const server = createApiServer({ store, requests, clock, latencyMs: settings.latencyMs, intercept, signal });
+  const server = createApiServer({ store, requests, clock, latencyMs: settings.latencyMs, rules, intercept, signal });
   const port = await listen(server, settings);
   const colleagues = new Colleagues(store, clock, settings.seed);
   const running =
@@ -132,6 +142,7 @@ async function serveStore(
     database: store.catalog.database.id,
     token: must(settings.token ?? store.anyToken(), 'a store has a token'),
     user: { email: store.user.email, password: store.user.password },
+    session,
     store,
     requests,
     playActivity: (count) => colleagues.play(count),
@@ -145,7 +156,7 @@ function optionError(option: string, problem: string, hint: string): RowsyncErro
 
 function readSettings(options: SandboxOptions): Settings {
   const { host = '127.0.0.1', port = 0, latencyMs = 0, activityPerSecond = 0, seed = SEED } = options;
-  const { database = DATABASE, token } = options;
+  const { database = DATABASE, token, login = LOGIN_MODES[0] } = options;
   const number = (option: string, value: number, max: number): void => {
     if (Number.isInteger(value) && value >= 0 && value <= max) return;
     throw optionError(option, 'is out of range', `Give a whole number from 0 to ${max}.`);
@@ -164,7 +175,7 @@ function readSettings(options: SandboxOptions): Settings {
   if (token !== undefined && !/^[0-9a-f]{32}$/i.test(token)) {
     throw optionError('token', 'does not have the form of an API token', 'Give exactly 32 hexadecimal digits.');
   }
-  return { host, port, database, token, latencyMs, activityPerSecond, seed };
+  return { host, port, database, token, latencyMs, activityPerSecond, seed, login };
 }
 
 /** Opens the store, and fills it if it is new. */

@@ -4,6 +4,7 @@
  */
 import { pairsFromQuery } from '../wire/query.ts';
 import type { Answer, Call } from './call.ts';
+import { deleted, updated } from './changes.ts';
 import { describeDatabase, describeTable, describeUser } from './describe.ts';
 import { visibleTables } from './parameters.ts';
 import { badParameter, noTable, type Refusal } from './refusal.ts';
@@ -21,6 +22,8 @@ const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) 
   describe: describeTable,
   select,
   retrieve,
+  updated,
+  deleted,
 };
 
 /** Runs a method for a user; `query` is as sent, without the question mark. */

@@ -11,6 +11,9 @@ export const CODES = {
   badCredentials: 1000,
   badToken: 1001,
   otherDatabase: 1002,
+  apiDisabled: 1003,
+  tokensOnly: 1004,
+  badSession: 1005,
   /** Ours. */
   unknownMethod: 2000,
   /** Ours. */

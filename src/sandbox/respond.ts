@@ -16,6 +16,7 @@ import { answer } from './methods.ts';
 import { etagOf, type PageCache, type RenderedPage } from './page-cache.ts';
 import { CODES, queryTooLong, Refusal, unknownMethod } from './refusal.ts';
 import { errorFormat, findRoute, type ApiPath } from './route.ts';
+import type { ServerRules } from './rules.ts';
 import type { User } from './store/catalog.ts';
 import type { Store } from './store/store.ts';
 
@@ -50,6 +51,7 @@ export interface RespondParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly cache: PageCache;
+  readonly rules: ServerRules;
 }
 
 /** A request with its address in parts. */
@@ -81,7 +83,7 @@ async function outcome(request: IncomingMessage, api: ApiRequest, parts: Respond
   if (api.verb === 'OPTIONS') return { status: 204, headers: { ...CORS_PREFLIGHT, Date: httpDate(clock) }, body: null };
   if (api.query.length > QUERY_BYTES_MAX) return queryTooLong;
   if (api.apiPath === undefined) return unknownMethod('The path is not part of the API');
-  const user = authorize(api.apiPath, request.headers.authorization, store);
+  const user = authorize(api.apiPath, request.headers, { store, rules: parts.rules });
   if (user instanceof Refusal) return user;
   const page = findPage(request, { ...api, apiPath: api.apiPath }, user, parts);
   if (page instanceof Refusal) return page;
@@ -121,7 +123,7 @@ function findPage(
   const kept = cache.page(key);
   if (kept !== undefined) return { key, etag: kept.etag, rendered: kept };
 
-  const route = findRoute(api.verb, api.apiPath.segments);
+  const route = findRoute(api.verb, api.apiPath.segments, parts.rules);
   if (route instanceof Refusal) return route;
   const made = answer(route, { store, user, query: api.query, nowMs: parts.clock.nowMs() });
   if (made instanceof Refusal) return made;

@@ -13,7 +13,12 @@ export const METHODS = {
   user: { verbs: ['GET'], depths: [0] },
   select: { verbs: ['GET'], depths: [1, 2] },
   retrieve: { verbs: ['GET'], depths: [1] },
+  updated: { verbs: ['GET'], depths: [1] },
+  deleted: { verbs: ['GET'], depths: [1] },
 } as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
+
+/** What stands in no specification; the origin has it, a server that keeps to the letter has not. */
+const EXTENSIONS: ReadonlySet<string> = new Set(['updated', 'deleted']);
 
 /** A method that the sandbox serves. */
 export type Method = keyof typeof METHODS;
@@ -54,11 +59,13 @@ export function readApiPath(path: string): ApiPath | undefined {
   const match = PREFIX.exec(path);
   if (!match) return undefined;
   const [, database = '', rest = ''] = match;
+  if (TOKEN.test(database)) return undefined; // no database has such an id, and a token must not be kept as one
   const segments = rest.split('/');
   const [first = '', ...others] = segments;
-  if (others.length > 0 && TOKEN.test(first)) {
+  const token = namesFromSegment(first)?.[0] ?? '';
+  if (TOKEN.test(token)) {
     const safePath = path.slice(0, path.length - rest.length) + others.join('/');
-    return { database, credentials: { kind: 'token', token: first }, segments: others, safePath };
+    return { database, credentials: { kind: 'token', token }, segments: others, safePath };
   }
   if (others.length > 0 && first === '-') {
     return { database, credentials: { kind: 'session' }, segments: others, safePath: path };
@@ -82,14 +89,20 @@ function formatFromSegment(segment: string): WireFormat | undefined {
   return extension === 'json' || extension === 'xml' ? WIRE_FORMATS[extension] : undefined;
 }
 
-/** Finds the method, or says why there is none. */
-export function findRoute(verb: string, segments: readonly string[]): Route | Refusal {
+/** Finds the method, or says why there is none; `extensions` are Updated, Deleted and Select on a view. */
+export function findRoute(
+  verb: string,
+  segments: readonly string[],
+  { extensions }: { readonly extensions: boolean },
+): Route | Refusal {
   const last = segments.at(-1) ?? '';
   const method = methodName(segments);
   const depth = segments.length - 1;
   if (method === 'other' || !METHODS[method].depths.some((known) => known === depth)) {
     return unknownMethod('Invalid method name');
   }
+  const isExtension = EXTENSIONS.has(method) || (method === 'select' && depth === 2);
+  if (isExtension && !extensions) return unknownMethod('Invalid method name');
   if (!METHODS[method].verbs.some((known) => known === verb)) {
     return unknownMethod(`The method takes ${METHODS[method].verbs.join(' or ')}`, method);
   }

@@ -10,6 +10,7 @@ import { namesFromSegment, QUERY_BYTES_MAX } from '../wire/query.ts';
 import { PageCache } from './page-cache.ts';
 import type { RequestLog, SeenRequest } from './requests.ts';
 import { respond, respondToFailure, type Outgoing } from './respond.ts';
+import type { ServerRules } from './rules.ts';
 import { methodName, readApiPath, type ApiPath } from './route.ts';
 import type { Store } from './store/store.ts';
 
@@ -22,6 +23,7 @@ export interface ServerParts {
   readonly requests: RequestLog;
   readonly clock: Clock;
   readonly latencyMs: number;
+  readonly rules: ServerRules;
   readonly intercept: Intercept | undefined;
   /** Aborted when the sandbox stops. */
   readonly signal: AbortSignal;
@@ -105,6 +107,7 @@ function describeRequest(
     verb,
     method: methodName(segments),
     table: segments.length > 1 ? (namesFromSegment(segments[0] ?? '')?.at(-1) ?? null) : null,
-    path: (apiPath?.safePath ?? path) + (query === '' ? '' : `?${query}`),
+    // A path outside of the API may still be one with a token that somebody mistyped.
+    path: (apiPath?.safePath ?? path.replaceAll(/[0-9a-f]{32}/gi, '-')) + (query === '' ? '' : `?${query}`),
   };
 }

@@ -3,7 +3,7 @@
  * the same shape. File names are what the origin sent: text, never a path. Pure.
  */
 import { describeKind, Fields, unexpected } from './json.ts';
-import { offsetTextFromUtc, utcFromOffsetText } from './zone.ts';
+import { millisecondTextFromUtc, utcFromOffsetText } from './zone.ts';
 
 /** One revision of one attachment. */
 export interface AttachmentInfo {
@@ -48,11 +48,5 @@ export function writeAttachments(attachments: readonly AttachmentInfo[], zone: s
 /** The fields of one revision in their order. */
 export function attachmentFields(attachment: AttachmentInfo, zone: string): Readonly<Record<string, unknown>> {
   const { createdAt, ...fields } = attachment;
-  return { ...fields, created: millisecondText(offsetTextFromUtc(createdAt, zone)) };
-}
-
-/** The specification's form has milliseconds always. */
-function millisecondText(text: string): string {
-  const fraction = /^\.(\d+)/.exec(text.slice(19))?.[1] ?? '';
-  return `${text.slice(0, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}${text.slice(-6)}`;
+  return { ...fields, created: millisecondTextFromUtc(createdAt, zone) };
 }

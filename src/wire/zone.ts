@@ -159,6 +159,13 @@ export function offsetTextFromUtc(utc: string, zone: string): string {
   return localWithOffset(ms, rest, offsetMsAt(ms, zone));
 }
 
+/** The same with milliseconds always, as in descriptions of files and changes (specification 2.8, origin facts 1.3). */
+export function millisecondTextFromUtc(utc: string, zone: string): string {
+  const text = offsetTextFromUtc(utc, zone);
+  const fraction = /^\.(\d+)/.exec(text.slice(19))?.[1] ?? '';
+  return `${text.slice(0, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}${text.slice(-6)}`;
+}
+
 /**
  * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset
  * where the local time alone does not name the instant.

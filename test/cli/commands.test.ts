@@ -356,6 +356,7 @@ test('sandbox --json prints one line when it is ready, and ends on SIGTERM', asy
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as unknown,
     database: '777',
     token,
+    session: expect.stringMatching(/^rowsync_session=[0-9a-f]{32}$/) as string,
   });
   expect(response.status).toBe(200);
   expect(exitCode).toBe(0);

@@ -3,7 +3,7 @@
  */
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
@@ -26,6 +26,8 @@ interface SandboxCommandOptions {
   readonly latency?: number;
   readonly activity?: number;
   readonly seed?: number;
+  readonly login?: 'tokens and users' | 'tokens' | 'disabled';
+  readonly extensions: boolean;
 }
 
 /** Adds the command. */
@@ -46,6 +48,14 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
       'what the sample data and the colleagues come from',
       wholeNumber({ from: 0, to: 2 ** 31 }),
     )
+    .addOption(
+      new Option('--login <mode>', 'who may sign in (default: tokens and users)').choices([
+        'tokens and users',
+        'tokens',
+        'disabled',
+      ]),
+    )
+    .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions, command: Command) =>
       runner(command, (invocation) => serve(invocation, options)),
@@ -68,11 +78,15 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     latencyMs: options.latency,
     activityPerSecond: options.activity,
     seed: options.seed,
+    login: options.login,
+    extensions: options.extensions,
   });
   try {
-    const { url, database, token } = sandbox;
+    const { url, database, token, session: cookie } = sandbox;
     await session.stdout.write(
-      invocation.isJson ? `${JSON.stringify({ url, database, token })}\n` : readyText(sandbox, options),
+      invocation.isJson
+        ? `${JSON.stringify({ url, database, token, session: cookie })}\n`
+        : readyText(sandbox, options),
     );
     if (!signal.aborted) await once(signal, 'abort');
     return EXIT.done;
@@ -81,13 +95,14 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
   }
 }
 
-function readyText({ url, database, token, user, store }: Sandbox, options: SandboxCommandOptions): string {
+function readyText({ url, database, token, user, session, store }: Sandbox, options: SandboxCommandOptions): string {
   return `The sandbox serves ${printable(options.data ?? 'its sample data')}; Ctrl-C ends it.
 
   url       ${url}
   database  ${database}
   token     ${token}
   user      ${user.email}, password ${user.password}
+  session   ${session} (a cookie, for addresses with a minus sign)
   store     ${printable(store.path)}
 
 Try it:

@@ -67,6 +67,12 @@ export function textFromValue(value: Value): string | null {
   return typeof value === 'boolean' || typeof value === 'string' ? String(value) : numericToPlain(value);
 }
 
+/** The reverse of `textFromValue`, for a column that kept its type. */
+export function valueFromText(type: ColumnType, text: string): Value {
+  if (type === 'Checkbox') return text === 'true';
+  return type === 'Numeric' || type === 'Duration' ? (numericFromText(text) ?? null) : text;
+}
+
 /** Whether a cell is a file to be stored rather than a value. */
 export function isFile(cell: Cell): cell is FileSpec {
   return typeof cell === 'object' && cell !== null;

@@ -8,6 +8,7 @@ import type { Statement } from 'better-sqlite3';
 import { assert, must } from '../../base/assert.ts';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import type { Row, Value } from '../../wire/schema.ts';
+import { readDeleted, readUpdated, type DeletedRow, type Span, type UpdatedRow } from './bin.ts';
 import {
   findByName,
   readCatalog,
@@ -150,6 +151,20 @@ export class Store {
   /** Row ids by key, in the order of the keys. */
   idsFromKeys(table: Table, keys: readonly string[]): number[] {
     return this.#rows.idsFromKeys(table, keys);
+  }
+
+  /** Rows by their last change, the latest first; see `readUpdated`. */
+  updatedRows(table: Table, span: Span): readonly UpdatedRow[] {
+    return readUpdated(this.#connection, table, span);
+  }
+
+  /** Rows in the recycle bin, the latest first; see `readDeleted`. */
+  deletedRows(
+    table: Table,
+    columns: readonly Column[],
+    { email, ...span }: Span & { readonly email: string | null },
+  ): readonly DeletedRow[] {
+    return readDeleted(this.#connection, this.#catalog, table, { columns, span, email });
   }
 
   /** A row about `fraction` (0 to 1) of the way through the table; undefined when it is empty. */

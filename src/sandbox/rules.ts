@@ -1,0 +1,19 @@
+/**
+ * What whoever starts a sandbox decides about the whole server: who may sign in and how, and whether it keeps to the letter
+ * of the specification. Types and constants only.
+ */
+
+/** The three modes of the REST API in the setup of a database (origin facts 1.10); the first one is the default. */
+export const LOGIN_MODES = ['tokens and users', 'tokens', 'disabled'] as const;
+
+/** Who may sign in: with tokens and as users, with tokens alone, or nobody. */
+export type LoginMode = (typeof LOGIN_MODES)[number];
+
+/** The decisions. */
+export interface ServerRules {
+  readonly login: LoginMode;
+  /** Whether Updated, Deleted and Select on a view are served, which stand in no specification. */
+  readonly extensions: boolean;
+  /** `name=value` of the one session cookie; it stands for the sandbox's own user. */
+  readonly session: string;
+}
