@@ -10,6 +10,12 @@ import type { Store } from './store/store.ts';
 /** Parameters of a query string, in order; repeated ones come again. */
 export type Pairs = readonly (readonly [string, string])[];
 
+/** A body as it came. */
+export interface RequestBody {
+  readonly bytes: Buffer;
+  readonly contentType: string | undefined;
+}
+
 /** Everything a method needs. */
 export interface Call {
   readonly store: Store;
@@ -21,13 +27,25 @@ export interface Call {
   readonly pairs: Pairs;
   /** When the request came, in epoch milliseconds. */
   readonly nowMs: number;
+  /** Null for methods that take none. */
+  readonly body: RequestBody | null;
 }
 
-/** The text of an answer with status 200. */
-export interface Answer {
+/** The text of an answer with status 200 that may be asked for again by its ETag. */
+export interface PageAnswer {
+  readonly kind: 'page';
   readonly text: string;
   /** Tables whose rows decide the text; the schema, users and rights always do. */
   readonly tableIds: readonly number[];
   /** True where the text may change with nothing but the time; such an answer is made anew for each request. */
   readonly agesByItself?: boolean | undefined;
 }
+
+/** The text of an answer with status 200 that says what was done; nobody may keep it. */
+export interface ResultAnswer {
+  readonly kind: 'result';
+  readonly text: string;
+}
+
+/** An answer with status 200. */
+export type Answer = PageAnswer | ResultAnswer;

@@ -24,7 +24,7 @@ export function updated(call: Call, table: Table): Answer | Refusal {
     values: [showsKey ? key : null, stampText(createdMs, zone), stampText(modifiedMs, zone)],
   }));
   const write = call.format.rowsWriter(['key', 'created', 'modified'].map(textShape), zone);
-  return { text: write(rows), tableIds: [table.id] };
+  return { kind: 'page', text: write(rows), tableIds: [table.id] };
 }
 
 /** Deleted: rows in the recycle bin, with the columns of the Record Picker; without ManageData only the caller's own. */
@@ -40,7 +40,7 @@ export function deleted(call: Call, table: Table): Answer | Refusal {
   });
   const shapes = columns.map(({ name, valueType }) => ({ name, type: valueType }));
   const write = format.rowsWriter([...shapes, ...['deletedby', 'deleted'].map(textShape)], user.timezone);
-  return { text: write(rows), tableIds: tablesBehind(table) };
+  return { kind: 'page', text: write(rows), tableIds: tablesBehind(table) };
 }
 
 /** The Record Picker's columns, or else the key; those that would be confused with the two that are added stay out. */

@@ -13,14 +13,14 @@ export function describeDatabase({ store, role, format }: Call): Answer {
   const { id, name, description, culture, timeZone } = store.catalog.database;
   const tables = visibleTables(store.catalog, role).map(summary);
   const text = format.writeDatabase({ id, name, description, culture, timeZone, tables, other: {} });
-  return { text, tableIds: [] };
+  return { kind: 'page', text, tableIds: [] };
 }
 
 /** User. */
 export function describeUser({ user, format }: Call): Answer {
   const { id, email, firstName, lastName, role, culture, timezone, admin } = user;
   const text = format.writeUser({ id, email, firstName, lastName, role, culture, timezone, admin, other: {} });
-  return { text, tableIds: [] };
+  return { kind: 'page', text, tableIds: [] };
 }
 
 /** Describe (Table). */
@@ -32,7 +32,7 @@ export function describeTable({ role, format }: Call, table: Table): Answer {
     columns: visibleColumns(table, role).map((column) => describeColumn(column, role)),
     views: describeViews(table, role),
   };
-  return { text: format.writeTable(descriptor), tableIds: [] };
+  return { kind: 'page', text: format.writeTable(descriptor), tableIds: [] };
 }
 
 function summary(table: Table): TableSummary {

@@ -7,10 +7,11 @@
 import type { Value } from '../wire/schema.ts';
 import type { Call } from './call.ts';
 import { evaluate, parseFormula, scopeFromColumns, type Formula, type FormulaFault } from './formula/formula.ts';
-import type { FormulaSession, FormulaUser } from './formula/types.ts';
+import type { FormulaSession } from './formula/types.ts';
 import { valuesOf, visibleColumns } from './parameters.ts';
 import { CODES, Refusal } from './refusal.ts';
-import type { Column, Table, User } from './store/catalog.ts';
+import { sessionOf } from './session.ts';
+import type { Column, Table } from './store/catalog.ts';
 import type { RowFilter } from './store/matching.ts';
 
 /** The filters that a request names; where a client repeats itself, a row must pass all of them. */
@@ -74,22 +75,4 @@ function variablesOf({ pairs }: Call): ReadonlyMap<string, string> {
     if (name !== undefined) variables.set(name, value);
   }
   return variables;
-}
-
-function sessionOf({ store, user, nowMs }: Call): FormulaSession {
-  const { database, users } = store.catalog;
-  return {
-    user: formulaUser(user),
-    databaseId: database.id,
-    nowMs,
-    findUser: (email) => {
-      const wanted = email.toLowerCase();
-      const found = users.find((candidate) => candidate.email.toLowerCase() === wanted);
-      return found && formulaUser(found);
-    },
-  };
-}
-
-function formulaUser({ id, email, firstName, lastName, role, timezone }: User): FormulaUser {
-  return { id, email, name: `${firstName} ${lastName}`.trim(), role, timeZone: timezone };
 }

@@ -3,7 +3,7 @@
  * stand in files of their own; here the table that the path names is found, for those that the role may see.
  */
 import { pairsFromQuery } from '../wire/query.ts';
-import type { Answer, Call } from './call.ts';
+import type { Answer, Call, RequestBody } from './call.ts';
 import { deleted, updated } from './changes.ts';
 import { describeDatabase, describeTable, describeUser } from './describe.ts';
 import { visibleTables } from './parameters.ts';
@@ -12,6 +12,7 @@ import type { Method, Route } from './route.ts';
 import { retrieve, select } from './select.ts';
 import { findByName, type Role, type Table, type User } from './store/catalog.ts';
 import type { Store } from './store/store.ts';
+import { write } from './write.ts';
 
 const DATABASE_METHODS: Readonly<Partial<Record<Method, (call: Call) => Answer | Refusal>>> = {
   describe: describeDatabase,
@@ -24,17 +25,27 @@ const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) 
   retrieve,
   updated,
   deleted,
+  create: write,
+  update: write,
+  upsert: write,
 };
 
-/** Runs a method for a user; `query` is as sent, without the question mark. */
-export function answer(
-  route: Route,
-  request: { readonly store: Store; readonly user: User; readonly query: string; readonly nowMs: number },
-): Answer | Refusal {
-  const { store, user, query, nowMs } = request;
+/** What stands behind a route: who calls, when, with what. */
+export interface MethodRequest {
+  readonly store: Store;
+  readonly user: User;
+  /** As sent, without the question mark. */
+  readonly query: string;
+  readonly nowMs: number;
+  readonly body: RequestBody | null;
+}
+
+/** Runs a method for a user. */
+export function answer(route: Route, request: MethodRequest): Answer | Refusal {
+  const { store, user, query, nowMs, body } = request;
   const pairs = pairsFromQuery(query);
   if (pairs === undefined) return badParameter('query', 'The query string is not valid percent-encoded UTF-8');
-  const call: Call = { store, user, role: roleOf(store, user), format: route.format, route, pairs, nowMs };
+  const call: Call = { store, user, role: roleOf(store, user), format: route.format, route, pairs, nowMs, body };
   if (route.tableNames === null) return DATABASE_METHODS[route.method]?.(call) ?? noTable('');
   const table = findTable(call, route.tableNames);
   if (table === undefined) return noTable(route.tableNames[0] ?? '');
@@ -44,7 +55,7 @@ export function answer(
 /** The role of a user; one that nobody defined may do everything. */
 function roleOf(store: Store, user: User): Role {
   const known = store.catalog.roles.find(({ name }) => name === user.role);
-  return known ?? { name: user.role, canWrite: true, hiddenTableIds: [], hiddenColumnIds: [] };
+  return known ?? { name: user.role, canWrite: true, editOwnOnly: false, hiddenTableIds: [], hiddenColumnIds: [] };
 }
 
 function findTable({ store, role }: Call, names: readonly string[]): Table | undefined {

@@ -5,8 +5,8 @@
  */
 import { sortKeyFromText } from '../wire/query.ts';
 import { isWritable } from '../wire/schema.ts';
-import type { Pairs } from './call.ts';
-import { badParameter, hiddenColumn, noColumn, Refusal } from './refusal.ts';
+import type { Call, Pairs } from './call.ts';
+import { badParameter, CODES, hiddenColumn, noColumn, Refusal } from './refusal.ts';
 import { findByName, type Catalog, type Column, type Role, type Table } from './store/catalog.ts';
 import type { ColumnOrder } from './store/rows.ts';
 
@@ -25,8 +25,8 @@ export function valuesOf(pairs: Pairs, parameter: string): readonly string[] {
   return pairs.filter(([name]) => name === parameter).map(([, value]) => value);
 }
 
-/** A column by name or alias. */
-function findColumn(table: Table, role: Role, name: string): Column | Refusal {
+/** A column by name or alias, or why the role cannot have it. */
+export function findColumn(table: Table, role: Role, name: string): Column | Refusal {
   const column = findByName(table.columns, name);
   if (column === undefined) return noColumn(name);
   return role.hiddenColumnIds.includes(column.id) ? hiddenColumn(name) : column;
@@ -75,4 +75,28 @@ export function readInteger(
   if (number >= bounds.min && number <= bounds.max) return number;
   const range = bounds.max === Number.MAX_SAFE_INTEGER ? `${bounds.min} or more` : `${bounds.min} to ${bounds.max}`;
   return badParameter(parameter, `The value of the parameter must be a whole number, ${range}`);
+}
+
+/** `1` and `true`, `0` and `false`; the last one counts where a client repeats itself. */
+function readSwitch(pairs: Pairs, parameter: string, missing: boolean): boolean | Refusal {
+  switch (valuesOf(pairs, parameter).at(-1)?.toLowerCase()) {
+    case undefined:
+      return missing;
+    case '1':
+    case 'true':
+      return true;
+    case '0':
+    case 'false':
+      return false;
+    default:
+      return badParameter(parameter, 'The value of the parameter must be 0 or 1');
+  }
+}
+
+/** Whether workflow rules run; only who may manage data may say that they do not (specification 4.6 and 4.7). */
+export function readWorkflow({ pairs, user }: Pick<Call, 'pairs' | 'user'>): boolean | Refusal {
+  const runs = readSwitch(pairs, 'workflow', true);
+  if (runs !== false || user.admin.includes('ManageData')) return runs;
+  const message = 'Suppressing workflow rules takes the permission ManageData';
+  return new Refusal(403, { code: CODES.noManageData, message, source: 'workflow' });
 }

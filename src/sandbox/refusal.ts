@@ -3,6 +3,7 @@
  * A refusal is a value that every step of a request may return. Secondary codes marked "ours" are not documented by the
  * service; they are stable here. Pure.
  */
+import type { WireFault } from '../wire/fault.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
 
 /** Secondary codes by what went wrong. */
@@ -20,12 +21,33 @@ export const CODES = {
   badParameter: 2100,
   /** Ours. */
   badFilter: 2200,
+  /** Ours. */
+  badBody: 2300,
+  /** Ours: `workflow=0` from somebody who may not say so. */
+  noManageData: 2400,
   /** Ours, by analogy with columns and views. */
   noTable: 3000,
+  /** Ours. */
+  readOnlyTable: 3001,
   noColumn: 3100,
   /** Ours. */
   hiddenColumn: 3101,
+  /** Ours. */
+  readOnlyColumn: 3102,
+  notUnique: 3106,
   noView: 3200,
+  noRecord: 4000,
+  /** Ours: a row of an update that says neither id nor key. */
+  noKey: 4001,
+  /** Ours. */
+  cannotAdd: 4002,
+  /** Ours, as all codes for the values of a row. */
+  duplicateValue: 4100,
+  emptyValue: 4101,
+  textTooLong: 4102,
+  badValue: 4103,
+  columnTwice: 4104,
+  ruleFailed: 4105,
   /** Ours. */
   internal: 9000,
 } as const;
@@ -40,6 +62,9 @@ export class Refusal {
     this.descriptor = descriptor === null ? null : { error: status, ...descriptor };
   }
 }
+
+/** 413: the body is too large. */
+const bodyTooLarge = new Refusal(413, null);
 
 /** 401: no credentials came; the server adds a Basic challenge. */
 export const unauthorized = new Refusal(401, null);
@@ -80,4 +105,14 @@ export function noColumn(source: string): Refusal {
 /** 403 for a column that the role may not see. */
 export function hiddenColumn(source: string): Refusal {
   return new Refusal(403, { code: CODES.hiddenColumn, message: 'Column is not accessible', source });
+}
+
+/** 403 for a table that the role may only read. */
+export function readOnlyTable(source: string): Refusal {
+  return new Refusal(403, { code: CODES.readOnlyTable, message: 'Records of the table cannot be changed', source });
+}
+
+/** A body that cannot be used: 400, 413 without a descriptor, or 415. */
+export function badBody({ status, message, source }: WireFault): Refusal {
+  return status === 413 ? bodyTooLarge : new Refusal(status, { code: CODES.badBody, message, source });
 }

@@ -9,21 +9,25 @@ import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 
 import type { Clock } from '../base/clock.ts';
+import { WireFault } from '../wire/fault.ts';
 import { CACHEABLE, matchesEtag } from '../wire/headers.ts';
 import { QUERY_BYTES_MAX } from '../wire/query.ts';
 import { authorize } from './authorize.ts';
+import { readBody } from './body.ts';
+import type { RequestBody } from './call.ts';
 import { answer } from './methods.ts';
 import { etagOf, type PageCache, type RenderedPage } from './page-cache.ts';
-import { CODES, queryTooLong, Refusal, unknownMethod } from './refusal.ts';
-import { errorFormat, findRoute, type ApiPath } from './route.ts';
+import { badBody, CODES, queryTooLong, Refusal, unknownMethod } from './refusal.ts';
+import { errorFormat, findRoute, METHODS, type ApiPath, type Route } from './route.ts';
 import type { ServerRules } from './rules.ts';
-import type { User } from './store/catalog.ts';
 import type { Store } from './store/store.ts';
 
 /** Bodies smaller than this gain nothing from gzip. */
 const GZIP_BYTES_MIN = 1024;
 
 const gzipAsync = promisify(gzip);
+/** The fastest level: the sandbox serves from the same machine, and must not be what a benchmark measures. */
+const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED } as const;
 
 const CORS = {
   'Access-Control-Allow-Origin': '*',
@@ -85,17 +89,21 @@ async function outcome(request: IncomingMessage, api: ApiRequest, parts: Respond
   if (api.apiPath === undefined) return unknownMethod('The path is not part of the API');
   const user = authorize(api.apiPath, request.headers, { store, rules: parts.rules });
   if (user instanceof Refusal) return user;
-  const page = findPage(request, { ...api, apiPath: api.apiPath }, user, parts);
-  if (page instanceof Refusal) return page;
-  const headers = {
-    ...CORS,
-    'Cache-Control': CACHEABLE,
-    ETag: page.etag,
-    Date: httpDate(clock),
-    Vary: 'Accept-Encoding',
-  };
-  if (page.rendered === null) return { status: 304, headers, body: null };
-  return sendPage(request, headers, { key: page.key, rendered: page.rendered }, parts);
+  const key = `${user.id} ${api.verb} ${api.safePath}`;
+  const known = findKnown(request, key, parts.cache);
+  if (known !== undefined) return sendPage(request, known, parts);
+
+  const route = findRoute(api.verb, api.apiPath.segments, parts.rules);
+  if (route instanceof Refusal) return route;
+  const body = await bodyFor(route, request);
+  if (body instanceof Refusal) return body;
+  const made = answer(route, { store, user, query: api.query, nowMs: clock.nowMs(), body });
+  if (made instanceof Refusal) return made;
+  const { contentType } = route.format;
+  if (made.kind === 'result') return sendResult(request, { text: made.text, contentType }, clock);
+  const page = renderPage(made.text, contentType);
+  if (made.agesByItself !== true) parts.cache.keep(key, made.tableIds, page);
+  return sendPage(request, { key, etag: page.etag, rendered: isKnown(request, page.etag) ? null : page }, parts);
 }
 
 /** What to answer to a cacheable GET; `rendered` is null when the client has it already. */
@@ -105,49 +113,75 @@ interface FoundPage {
   readonly rendered: RenderedPage | null;
 }
 
-/** Looks an answer up by caller and URL, and renders it only if what stands there is out of date. */
-function findPage(
-  request: IncomingMessage,
-  api: ApiRequest & { readonly apiPath: ApiPath },
-  user: User,
-  parts: RespondParts,
-): FoundPage | Refusal {
-  const { store, cache } = parts;
-  const key = `${user.id} ${api.verb} ${api.safePath}`;
-  const isKnown = (etag: string): boolean => {
-    const ifNoneMatch = request.headers['if-none-match'];
-    return ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag);
-  };
+/** An answer that was rendered before and is still true. */
+function findKnown(request: IncomingMessage, key: string, cache: PageCache): FoundPage | undefined {
   const etag = cache.etag(key);
-  if (etag !== undefined && isKnown(etag)) return { key, etag, rendered: null };
+  if (etag !== undefined && isKnown(request, etag)) return { key, etag, rendered: null };
   const kept = cache.page(key);
-  if (kept !== undefined) return { key, etag: kept.etag, rendered: kept };
-
-  const route = findRoute(api.verb, api.apiPath.segments, parts.rules);
-  if (route instanceof Refusal) return route;
-  const made = answer(route, { store, user, query: api.query, nowMs: parts.clock.nowMs() });
-  if (made instanceof Refusal) return made;
-  const body = Buffer.from(made.text, 'utf8');
-  const rendered: RenderedPage = { etag: etagOf(body), contentType: route.format.contentType, body, gzip: null };
-  if (made.agesByItself !== true) cache.keep(key, made.tableIds, rendered);
-  return { key, etag: rendered.etag, rendered: isKnown(rendered.etag) ? null : rendered };
+  return kept && { key, etag: kept.etag, rendered: kept };
 }
 
-async function sendPage(
+function isKnown(request: IncomingMessage, etag: string): boolean {
+  const ifNoneMatch = request.headers['if-none-match'];
+  return ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag);
+}
+
+function renderPage(text: string, contentType: string): RenderedPage {
+  const body = Buffer.from(text, 'utf8');
+  return { etag: etagOf(body), contentType, body, gzip: null };
+}
+
+/** The body of a method that takes one. */
+async function bodyFor(route: Route, request: IncomingMessage): Promise<RequestBody | null | Refusal> {
+  if (!METHODS[route.method].verbs.some((verb) => verb === 'POST')) return null;
+  const bytes = await readBody(request);
+  return bytes instanceof WireFault ? badBody(bytes) : { bytes, contentType: request.headers['content-type'] };
+}
+
+/** What was done, for this client and this once. */
+async function sendResult(
   request: IncomingMessage,
-  headers: Headers,
-  page: { readonly key: string; readonly rendered: RenderedPage },
-  parts: RespondParts,
+  result: { readonly text: string; readonly contentType: string },
+  clock: Clock,
 ): Promise<Outgoing> {
-  const { key, rendered } = page;
+  const body = Buffer.from(result.text, 'utf8');
+  const headers = {
+    ...CORS,
+    'Cache-Control': 'no-cache',
+    Date: httpDate(clock),
+    Vary: 'Accept-Encoding',
+    'Content-Type': result.contentType,
+  };
+  if (!takesGzip(request, body)) return { status: 200, headers: { ...headers, 'Content-Length': body.length }, body };
+  const packed = await gzipAsync(body, GZIP_OPTIONS);
+  return {
+    status: 200,
+    headers: { ...headers, 'Content-Encoding': 'gzip', 'Content-Length': packed.length },
+    body: packed,
+  };
+}
+
+async function sendPage(request: IncomingMessage, page: FoundPage, parts: RespondParts): Promise<Outgoing> {
+  const { key, etag, rendered } = page;
+  const headers = {
+    ...CORS,
+    'Cache-Control': CACHEABLE,
+    ETag: etag,
+    Date: httpDate(parts.clock),
+    Vary: 'Accept-Encoding',
+  };
+  if (rendered === null) return { status: 304, headers, body: null };
   const whole = { ...headers, 'Content-Type': rendered.contentType };
-  if (rendered.body.length < GZIP_BYTES_MIN || !acceptsGzip(request.headers['accept-encoding'])) {
+  if (!takesGzip(request, rendered.body)) {
     return { status: 200, headers: { ...whole, 'Content-Length': rendered.body.length }, body: rendered.body };
   }
-  // The fastest level: the sandbox serves from the same machine, and must not be what a benchmark measures.
-  const body = rendered.gzip ?? (await gzipAsync(rendered.body, { level: constants.Z_BEST_SPEED }));
+  const body = rendered.gzip ?? (await gzipAsync(rendered.body, GZIP_OPTIONS));
   parts.cache.keepGzip(key, rendered, body);
   return { status: 200, headers: { ...whole, 'Content-Encoding': 'gzip', 'Content-Length': body.length }, body };
+}
+
+function takesGzip(request: IncomingMessage, body: Buffer): boolean {
+  return body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers['accept-encoding']);
 }
 
 /** Whether Accept-Encoding names gzip or `*` and does not exclude it with `q=0` (RFC 9110, 12.5.3). */

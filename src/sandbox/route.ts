@@ -15,6 +15,9 @@ export const METHODS = {
   retrieve: { verbs: ['GET'], depths: [1] },
   updated: { verbs: ['GET'], depths: [1] },
   deleted: { verbs: ['GET'], depths: [1] },
+  create: { verbs: ['POST'], depths: [1] },
+  update: { verbs: ['POST'], depths: [1] },
+  upsert: { verbs: ['POST'], depths: [1] },
 } as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
 
 /** What stands in no specification; the origin has it, a server that keeps to the letter has not. */

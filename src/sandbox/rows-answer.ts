@@ -3,9 +3,10 @@
  * Output: the text, with what decides how long it holds. Reads the store, writes nothing.
  */
 import { TOP_MAX } from '../wire/query.ts';
-import type { Answer, Call, Pairs } from './call.ts';
+import type { Call, PageAnswer, Pairs } from './call.ts';
 import { readInteger } from './parameters.ts';
 import { Refusal } from './refusal.ts';
+import { readRowsWithRights } from './row-rights.ts';
 import { tablesBehind, type Column, type Table } from './store/catalog.ts';
 import type { RowFilter } from './store/matching.ts';
 import type { ColumnOrder } from './store/rows.ts';
@@ -34,16 +35,19 @@ export function pageAnswer(
     readonly filters: readonly RowFilter[];
     readonly page: Page;
   },
-): Answer {
+): PageAnswer {
   const { columns, sort, filters, page } = what;
   const ids = call.store.orderedIds(table, sort, filters).slice(page.skip, page.skip + page.top);
   return { ...rowsAnswer(call, table, columns, ids), agesByItself: filters.some(({ key }) => key === null) };
 }
 
 /** The rows with these ids. */
-export function rowsAnswer(call: Call, table: Table, columns: readonly Column[], ids: readonly number[]): Answer {
-  const allow = call.role.canWrite ? 'Edit,Delete' : '';
-  const rows = call.store.readRows(table, columns, ids, allow);
+export function rowsAnswer(call: Call, table: Table, columns: readonly Column[], ids: readonly number[]): PageAnswer {
+  const rows = readRowsWithRights(call, table, columns, ids);
   const shapes = columns.map(({ name, valueType }) => ({ name, type: valueType }));
-  return { text: call.format.rowsWriter(shapes, call.user.timezone)(rows), tableIds: tablesBehind(table) };
+  return {
+    kind: 'page',
+    text: call.format.rowsWriter(shapes, call.user.timezone)(rows),
+    tableIds: tablesBehind(table),
+  };
 }

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock } from '../base/clock.ts';
 import { namesFromSegment, QUERY_BYTES_MAX } from '../wire/query.ts';
+import { drainBody, isStillSending } from './body.ts';
 import { PageCache } from './page-cache.ts';
 import type { RequestLog, SeenRequest } from './requests.ts';
 import { respond, respondToFailure, type Outgoing } from './respond.ts';
@@ -62,7 +63,6 @@ interface Context extends ServerParts {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
-  request.resume(); // no method served here takes a body; an unread one would block the connection
   const verb = request.method ?? 'GET';
   const url = (request.url ?? '/').replace(/^https?:\/\/[^/]*/i, '');
   const queryAt = url.indexOf('?');
@@ -84,15 +84,38 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     }
     outgoing = await respond(request, { verb, query, apiPath, safePath: seen.path }, context);
   } catch (thrown) {
+    if (context.signal.aborted) {
+      response.destroy();
+      return;
+    }
     outgoing = respondToFailure(thrown, apiPath, context.clock);
   }
-  response.writeHead(outgoing.status, outgoing.headers);
-  response.end(outgoing.body);
+  await send(request, response, outgoing, context);
   context.requests.add({
     ...seen,
     status: outgoing.status,
     bodyBytes: outgoing.body === null ? 0 : Buffer.byteLength(outgoing.body),
   });
+}
+
+/** Sends an answer; to a client that is still sending, whole at once, and the end of it when the client is done. */
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Outgoing,
+  { clock, signal }: Context,
+): Promise<void> {
+  if (isStillSending(request)) {
+    response.writeHead(status, { ...headers, Connection: 'close' });
+    if (body === null) response.flushHeaders();
+    else response.write(body);
+    await drainBody(request, clock, signal);
+    response.end();
+    return;
+  }
+  request.resume(); // an unread body would block the connection
+  response.writeHead(status, headers);
+  response.end(body);
 }
 
 function describeRequest(

@@ -24,6 +24,19 @@ export interface RawRequest {
   /** Replaces the bearer token; null sends none. */
   readonly authorization?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** Sends rows to a write method; JSON unless another content type is given. */
+export function post(
+  sandbox: Sandbox,
+  path: string,
+  body: unknown,
+  options: RawRequest & { readonly type?: string } = {},
+): Promise<RawAnswer> {
+  const { type = 'application/json', headers = {}, ...rest } = options;
+  const bytes = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return call(sandbox, path, { verb: 'POST', body: bytes, headers: { 'Content-Type': type, ...headers }, ...rest });
 }
 
 /** Sends a request for a path below the database, for example `Note/select.json?top=2`. */
@@ -33,12 +46,13 @@ export function call(sandbox: Sandbox, path: string, options: RawRequest = {}): 
 
 /** Sends a request for a whole path. */
 export function callPath(sandbox: Sandbox, path: string, options: RawRequest = {}): Promise<RawAnswer> {
-  const { verb = 'GET', authorization = `Bearer ${sandbox.token}`, headers = {} } = options;
+  const { verb = 'GET', authorization = `Bearer ${sandbox.token}`, headers = {}, body: bytes } = options;
   const { hostname, port } = new URL(sandbox.url);
   const credentials = authorization === null ? {} : { Authorization: authorization };
+  const length = bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) };
   return new Promise((resolve, reject) => {
     const sent = request(
-      { hostname, port, path, method: verb, agent: false, headers: { ...credentials, ...headers } },
+      { hostname, port, path, method: verb, agent: false, headers: { ...credentials, ...length, ...headers } },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -56,7 +70,7 @@ export function callPath(sandbox: Sandbox, path: string, options: RawRequest = {
       },
     );
     sent.on('error', reject);
-    sent.end();
+    sent.end(bytes);
   });
 }
 

@@ -24,7 +24,7 @@ import {
   type ScopeColumn,
 } from './types.ts';
 
-/** A filter that can be asked about rows. */
+/** A formula that can be asked about rows; a filter if its value is boolean. */
 export interface Formula {
   readonly kind: 'formula';
   readonly expression: Expression;
@@ -57,15 +57,20 @@ const QUOTE_LENGTH_MAX = 60;
 
 /** Reads a filter: a formula whose value is boolean. */
 export function parseFormula(text: string, scope: Scope): Formula | FormulaFault {
+  const formula = parseExpression(text, scope);
+  if (formula.kind === 'fault' || formula.expression.type === 'boolean') return formula;
+  const { expression } = formula;
+  const message = `A filter is true or false for each row; this is of type ${expression.type}.`;
+  return faultFrom(problem('type', expression, message), text);
+}
+
+/** Reads a formula whose value may have any type. */
+export function parseExpression(text: string, scope: Scope): Formula | FormulaFault {
   const tree = treeFromText(text);
   if (isProblem(tree)) return faultFrom(tree, text);
   const compiled = compileTree(tree, scope);
   if (isProblem(compiled)) return faultFrom(compiled, text);
   const { expression, uses, columns } = compiled;
-  if (expression.type !== 'boolean') {
-    const message = `A filter is true or false for each row; this is of type ${expression.type}.`;
-    return faultFrom(problem('type', expression, message), text);
-  }
   return { kind: 'formula', expression, uses, columns };
 }
 

@@ -6,6 +6,7 @@
 import { must } from '../../base/assert.ts';
 import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';
 import { ident, type Connection } from './file.ts';
+import type { WorkflowRule } from './spec.ts';
 
 /** How a computed column gets its value, by ids, so that renames do not matter. */
 export type ComputedById =
@@ -57,6 +58,7 @@ export interface Table {
   readonly key: Column;
   readonly columns: readonly Column[];
   readonly views: readonly View[];
+  readonly rules: readonly WorkflowRule[];
 }
 
 /** Which rows and columns a view shows, and how. Ids of columns that were dropped stay, and mean nothing. */
@@ -97,6 +99,8 @@ export interface User {
 export interface Role {
   readonly name: string;
   readonly canWrite: boolean;
+  /** Rows of other owners can be read only. */
+  readonly editOwnOnly: boolean;
   readonly hiddenTableIds: readonly number[];
   readonly hiddenColumnIds: readonly number[];
 }
@@ -137,7 +141,8 @@ export function readCatalog(connection: Connection): Catalog {
     'SELECT id, table_id, name, alias, type, show_in_menu, actions, shown, roles FROM _sandbox_views ORDER BY id',
   );
   const tables = rowsOf(
-    'SELECT id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name FROM _sandbox_tables ORDER BY id',
+    `SELECT id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules FROM _sandbox_tables
+     ORDER BY id`,
   );
   return {
     database: {
@@ -198,6 +203,7 @@ function tableFromRow(row: SqlRow, allColumns: readonly Column[], views: readonl
     ),
     columns,
     views: views.filter((view) => view['table_id'] === id).map(viewFromRow),
+    rules: JSON.parse(text(row, 'rules')) as readonly WorkflowRule[],
   };
 }
 

@@ -19,12 +19,12 @@ const FORMAT_VERSION = 2;
 
 /**
  * _sandbox_database  one row: who this database is, where its data came from, and the next unused object id
- * _sandbox_tables    one row per table; sql_name is the SQLite table that holds its rows
+ * _sandbox_tables    one row per table; sql_name is the SQLite table that holds its rows; rules is JSON (WorkflowRule)
  * _sandbox_columns   one row per column; sql_name is null for computed ones; computed, default_value, options are JSON;
  *                    next_number counts an Autonumber
  * _sandbox_views     one row per view; shown is JSON: columnIds, groups, sort, filter; roles is a JSON list, or null for all
  * _sandbox_users     passwords are as typed: this is a test server on the loopback interface
- * _sandbox_roles     rights is JSON: canWrite, hiddenTableIds, hiddenColumnIds
+ * _sandbox_roles     rights is JSON: canWrite, editOwnOnly, hiddenTableIds, hiddenColumnIds
  * _sandbox_tokens    API tokens, lower case; a revoked one stays, so that it is refused for ever
  * _sandbox_files     every revision of every file; the cell of its row reads `name;revision;guid`
  * _sandbox_deleted   the recycle bin; cells is JSON, text by column id
@@ -36,7 +36,8 @@ const BOOKKEEPING = `
   ) STRICT;
   CREATE TABLE _sandbox_tables (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, plural TEXT NOT NULL, alias TEXT NOT NULL, color TEXT NOT NULL,
-    show_tab INTEGER NOT NULL, allow_add INTEGER NOT NULL, key_id INTEGER NOT NULL, sql_name TEXT NOT NULL
+    show_tab INTEGER NOT NULL, allow_add INTEGER NOT NULL, key_id INTEGER NOT NULL, sql_name TEXT NOT NULL,
+    rules TEXT NOT NULL
   ) STRICT;
   CREATE TABLE _sandbox_columns (
     id INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL, type TEXT NOT NULL,

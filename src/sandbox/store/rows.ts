@@ -6,17 +6,9 @@
 import { assert, must } from '../../base/assert.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { columnSql, findByName, type Catalog, type Column, type Table } from './catalog.ts';
-import {
-  autonumber,
-  fileCell,
-  guidFromFile,
-  isFile,
-  sqlFromValue,
-  textFromValue,
-  valueFromSql,
-  type SqlValue,
-} from './cells.ts';
+import { autonumber, isFile, sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type Connection } from './file.ts';
+import { removeFiles, storeFile } from './files.ts';
 import type { Cells, FileSpec } from './spec.ts';
 import type { Versions } from './versions.ts';
 
@@ -60,6 +52,11 @@ export class Rows {
     this.#numbering.flush();
   }
 
+  /** Notes where the counters stand; the function that comes back undoes what was counted since. */
+  markNumbering(): () => void {
+    return this.#numbering.mark();
+  }
+
   /** Inserts one row and returns its id. */
   insert(table: Table, cells: Cells, author: Author): number {
     let insert = this.#inserts.get(table.id);
@@ -80,8 +77,12 @@ export class Rows {
     if (before === undefined) return false;
     const changed: { column: Column; value: SqlValue }[] = [];
     for (const [index, { column, cell }] of targets.entries()) {
-      const value = isFile(cell) ? this.#storeFile(column, id, cell, author) : sqlFromValue(column, cell);
-      if (value !== before[index]) changed.push({ column, value });
+      const value = isFile(cell)
+        ? storeFile(this.#connection, { column, rowId: id }, cell, author)
+        : sqlFromValue(column, cell);
+      if (value === before[index]) continue;
+      if (column.valueType === 'Autonumber') this.#numbering.countPast(column.id, value);
+      changed.push({ column, value });
     }
     if (changed.length === 0) return false;
     this.#writeChanged(table, id, changed, author);
@@ -104,7 +105,7 @@ export class Rows {
         )
         .run(table.id, id, author.nowMs, author.user, JSON.stringify(Object.fromEntries(cells)));
     } else {
-      this.#connection.prepare('DELETE FROM _sandbox_files WHERE table_id = ? AND row_id = ?').run(table.id, id);
+      removeFiles(this.#connection, table.id, id);
     }
     this.#connection.prepare(`DELETE FROM ${ident(table.sqlName)} WHERE _sandbox_row = ?`).run(id);
     this.#versions.touchRows(table.id);
@@ -178,6 +179,17 @@ export class Rows {
       .all(JSON.stringify(keys));
   }
 
+  /** Ids of the first rows, `limit` of them at most, that hold a value in a stored column. */
+  idsWith(table: Table, column: Column, value: Value, limit: number): readonly number[] {
+    const name = ident(must(column.sqlName, 'only stored columns are searched'));
+    return this.#connection
+      .prepare<[SqlValue, number], number>(
+        `SELECT _sandbox_row FROM ${ident(table.sqlName)} WHERE ${name} = ? ORDER BY _sandbox_row LIMIT ?`,
+      )
+      .pluck()
+      .all(sqlFromValue(column, value), limit);
+  }
+
   #readIds(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
     const terms = sort.map(({ column, descending }) => {
       const direction = descending ? ' DESC' : '';
@@ -227,7 +239,7 @@ export class Rows {
       });
       const id = Number(statement.run(author.nowMs, author.nowMs, ...values).lastInsertRowid);
       for (const { column, file } of files) {
-        const value = this.#storeFile(column, id, file, author);
+        const value = storeFile(this.#connection, { column, rowId: id }, file, author);
         const name = ident(must(column.sqlName, 'filtered above'));
         this.#connection
           .prepare(`UPDATE ${ident(table.sqlName)} SET ${name} = ? WHERE _sandbox_row = ?`)
@@ -269,25 +281,6 @@ export class Rows {
       all.map(({ column }) => column.id),
     );
   }
-
-  #storeFile(column: Column, rowId: number, file: FileSpec, author: Author): string {
-    const place = [column.tableId, rowId, column.id];
-    const last = this.#connection
-      .prepare<unknown[], number | null>(
-        'SELECT max(revision) FROM _sandbox_files WHERE table_id = ? AND row_id = ? AND column_id = ?',
-      )
-      .pluck()
-      .get(...place);
-    const revision = (last ?? 0) + 1;
-    const guid = guidFromFile([...place, revision].join('/'), file.bytes);
-    this.#connection
-      .prepare(
-        `INSERT INTO _sandbox_files (guid, table_id, row_id, column_id, revision, name, media_type, bytes, author, created_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(guid, ...place, revision, file.name, file.mediaType, Buffer.from(file.bytes), author.user, author.nowMs);
-    return fileCell(file.name, revision, guid);
-  }
 }
 
 function storedColumn(table: Table, name: string): Column {
@@ -315,8 +308,8 @@ function valueWithout(column: Column, author: Author): Value {
 /** The counters of the Autonumber columns, kept in memory and written down once per transaction. */
 class Numbering {
   readonly #connection: Connection;
-  readonly #nextById = new Map<number, number>();
-  readonly #moved = new Set<number>();
+  #nextById = new Map<number, number>();
+  #moved = new Set<number>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -324,17 +317,31 @@ class Numbering {
 
   /** The next number in the column's format; a given value is kept, and counted past if it is a number. */
   take(column: Column, given: Cells[string] | undefined): SqlValue {
-    const next = this.#nextById.get(column.id) ?? this.#load(column.id);
     if (given === undefined) {
+      const next = this.#next(column.id);
       this.#advance(column.id, next + 1);
       return autonumber(column.format, next);
     }
     if (given === null) return null;
     assert(!isFile(given), `the cell for the Autonumber "${column.name}" is a text`);
     const text = String(given);
-    const digits = /\d{1,15}$/.exec(text);
-    if (digits !== null && Number(digits[0]) >= next) this.#advance(column.id, Number(digits[0]) + 1);
+    this.countPast(column.id, text);
     return text;
+  }
+
+  /** Makes sure that no number to come equals a value that was given, so far as that ends with digits. */
+  countPast(columnId: number, given: SqlValue): void {
+    const digits = /\d{1,15}$/.exec(String(given ?? ''));
+    if (digits !== null && Number(digits[0]) >= this.#next(columnId)) this.#advance(columnId, Number(digits[0]) + 1);
+  }
+
+  /** Notes where the counters stand; the function that comes back sets them there again. */
+  mark(): () => void {
+    const [next, moved] = [new Map(this.#nextById), new Set(this.#moved)];
+    return () => {
+      this.#nextById = next;
+      this.#moved = moved;
+    };
   }
 
   /** Writes the counters that moved. */
@@ -345,7 +352,9 @@ class Numbering {
     this.#moved.clear();
   }
 
-  #load(columnId: number): number {
+  #next(columnId: number): number {
+    const known = this.#nextById.get(columnId);
+    if (known !== undefined) return known;
     const next = this.#connection
       .prepare<[number], number>('SELECT next_number FROM _sandbox_columns WHERE id = ?')
       .pluck()

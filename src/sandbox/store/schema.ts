@@ -8,7 +8,7 @@
  */
 import { assert, must } from '../../base/assert.ts';
 import { numericFromText } from '../../wire/decimal.ts';
-import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';
+import { columnType, hasOption, type ColumnType, type Value } from '../../wire/schema.ts';
 import { findByName, type Catalog, type Column, type ComputedById, type Table } from './catalog.ts';
 import { sqlFromValue, sqlType, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type Connection } from './file.ts';
@@ -42,8 +42,8 @@ export function createTable(connection: Connection, catalog: Catalog, spec: Tabl
   const keyName = spec.key ?? must(columns[0], 'a table without a key gets one').name;
   connection
     .prepare(
-      `INSERT INTO _sandbox_tables (id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+      `INSERT INTO _sandbox_tables (id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     )
     .run(
       id,
@@ -54,6 +54,7 @@ export function createTable(connection: Connection, catalog: Catalog, spec: Tabl
       (spec.showTab ?? true) ? 1 : 0,
       (spec.allowAdd ?? true) ? 1 : 0,
       sqlName,
+      JSON.stringify(spec.rules ?? []),
     );
   for (const column of columns) {
     const isKey = column.name === keyName;
@@ -104,6 +105,10 @@ export function createColumn(
     if (first !== null) connection.prepare(`UPDATE ${ident(place.sqlTable)} SET ${ident(sqlName)} = ?`).run(first);
     // Also carries the promise that keys are unique.
     if (kind === 'Key') createIndex(connection, 'UNIQUE INDEX', { id, sqlName, sqlTable: place.sqlTable });
+    // Writes look for the same value in other rows. Rows that code inserts may repeat it all the same.
+    else if (hasOption(spec.options ?? [], 'Unique')) {
+      createIndex(connection, 'INDEX', { id, sqlName, sqlTable: place.sqlTable });
+    }
   }
   const computed = spec.computed === undefined ? null : computedById(connection, catalog, place.tableId, spec.computed);
   connection

@@ -25,7 +25,10 @@ export interface ColumnSpec {
   readonly type: string;
   /** `Updatable` unless given or computed. `column=*` covers Updatable, Key and RecordOwner. */
   readonly kind?: string | undefined;
-  /** `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar, AllowSeeRevisionHistory, … */
+  /**
+   * `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar; of attachments AllowSeeRevisionHistory, and (our name)
+   * PublicAttachment, whose files can be fetched by guid alone.
+   */
   readonly options?: readonly string[] | undefined;
   /** `displayOptions`; `ShowInViews` unless given. */
   readonly displayOptions?: readonly string[] | undefined;
@@ -70,6 +73,19 @@ export interface ViewSpec {
   readonly roles?: readonly string[] | undefined;
 }
 
+/**
+ * Something that the database does by itself when the API writes a row: after the write, where `where` holds (always
+ * unless given), the column `set` gets the value of the formula `to`. Rules run in their order and see what the ones
+ * before them set; they may write columns that the caller may not, but no value that breaks a constraint.
+ */
+export interface WorkflowRule {
+  /** `write` is both. A write that changes nothing runs no rule. */
+  readonly when: 'create' | 'update' | 'write';
+  readonly set: string;
+  readonly to: string;
+  readonly where?: string | undefined;
+}
+
 /** One table to create. Unless told otherwise it also gets the system columns. */
 export interface TableSpec {
   /** Singular name. */
@@ -86,6 +102,7 @@ export interface TableSpec {
   readonly systemColumns?: boolean | undefined;
   /** Behind the view of all rows, which every table has. */
   readonly views?: readonly ViewSpec[] | undefined;
+  readonly rules?: readonly WorkflowRule[] | undefined;
   readonly rows?: Iterable<Cells> | undefined;
   /**
    * Creation time of the first row in epoch milliseconds; every further one is a second younger. Without it all rows are
@@ -111,6 +128,8 @@ export interface UserSpec {
 export interface RoleSpec {
   readonly name: string;
   readonly canWrite: boolean;
+  /** Whether rows of other owners can be read only; in tables without a Record Owner all rows can be written. */
+  readonly editOwnOnly?: boolean | undefined;
   readonly hiddenTables: readonly string[];
   /** `Table.Column` pairs, as two names. */
   readonly hiddenColumns: readonly (readonly [table: string, column: string])[];

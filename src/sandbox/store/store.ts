@@ -34,6 +34,7 @@ import {
 } from './schema.ts';
 import type { Cells, ColumnSpec, RoleSpec, TableSpec, UserSpec } from './spec.ts';
 import { Versions } from './versions.ts';
+import { RowWriter } from './writer.ts';
 
 /** What a new store is created with. */
 export interface DatabaseSpec {
@@ -170,6 +171,11 @@ export class Store {
   /** A row about `fraction` (0 to 1) of the way through the table; undefined when it is empty. */
   rowNear(table: Table, fraction: number): number | undefined {
     return this.#rows.near(table, fraction);
+  }
+
+  /** Runs the writes of one API call as one transaction; nothing stays of them when `work` throws. */
+  writeAs<T>(user: User, work: (writer: RowWriter) => T): T {
+    return this.#write(() => work(new RowWriter(this.#connection, this.#rows, this.#author(user))));
   }
 
   // Rows, for tests and colleagues. Tables and columns go by their exact names. The author is the first user unless given.
@@ -338,6 +344,7 @@ export class Store {
   setRole(spec: RoleSpec): void {
     const rights: Omit<Role, 'name'> = {
       canWrite: spec.canWrite,
+      editOwnOnly: spec.editOwnOnly ?? false,
       hiddenTableIds: spec.hiddenTables.map((name) => this.table(name).id),
       hiddenColumnIds: spec.hiddenColumns.map(([table, name]) => columnOf(this.table(table), name).id),
     };
@@ -350,11 +357,11 @@ export class Store {
     });
   }
 
-  /** Binds a token to the sandbox's own user. A revoked one becomes valid again. */
-  addToken(token: string): void {
+  /** Binds a token to a user, the sandbox's own unless given. A revoked one becomes valid again. */
+  addToken(token: string, user: User = this.user): void {
     this.#connection
       .prepare('INSERT OR REPLACE INTO _sandbox_tokens (token, user_id, revoked) VALUES (?, ?, 0)')
-      .run(token.toLowerCase(), this.user.id);
+      .run(token.toLowerCase(), user.id);
   }
 
   /** Makes a token worthless. */
@@ -362,12 +369,14 @@ export class Store {
     this.#connection.prepare('UPDATE _sandbox_tokens SET revoked = 1 WHERE token = ?').run(token.toLowerCase());
   }
 
-  /** A token that works, or undefined. */
-  anyToken(): string | undefined {
+  /** A token of the sandbox's own user, or of another one, that works; undefined when there is none. */
+  anyToken(user: User = this.user): string | undefined {
     return this.#connection
-      .prepare<[], string>('SELECT token FROM _sandbox_tokens WHERE revoked = 0 ORDER BY rowid LIMIT 1')
+      .prepare<[number], string>(
+        'SELECT token FROM _sandbox_tokens WHERE revoked = 0 AND user_id = ? ORDER BY rowid LIMIT 1',
+      )
       .pluck()
-      .get();
+      .get(user.id);
   }
 
   /** The user that a token stands for; undefined when it is unknown or revoked. */
