@@ -5,6 +5,7 @@
 import { pairsFromQuery } from '../wire/query.ts';
 import type { Answer, Call, RequestBody } from './call.ts';
 import { deleted, updated } from './changes.ts';
+import { deleteRecords } from './delete.ts';
 import { describeDatabase, describeTable, describeUser } from './describe.ts';
 import { visibleTables } from './parameters.ts';
 import { badParameter, noTable, type Refusal } from './refusal.ts';
@@ -28,6 +29,7 @@ const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) 
   create: write,
   update: write,
   upsert: write,
+  delete: deleteRecords,
 };
 
 /** What stands behind a route: who calls, when, with what. */

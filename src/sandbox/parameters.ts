@@ -3,7 +3,7 @@
  * Input: query pairs and a table. Output: what they stand for, or the refusal to answer with. A table or column that the
  * role may not see is not found. Source: specification, section 4; origin facts, section 7.3. Pure.
  */
-import { sortKeyFromText } from '../wire/query.ts';
+import { KEYS_MAX, sortKeyFromText } from '../wire/query.ts';
 import { isWritable } from '../wire/schema.ts';
 import type { Call, Pairs } from './call.ts';
 import { badParameter, CODES, hiddenColumn, noColumn, Refusal } from './refusal.ts';
@@ -78,7 +78,7 @@ export function readInteger(
 }
 
 /** `1` and `true`, `0` and `false`; the last one counts where a client repeats itself. */
-function readSwitch(pairs: Pairs, parameter: string, missing: boolean): boolean | Refusal {
+export function readSwitch(pairs: Pairs, parameter: string, missing: boolean): boolean | Refusal {
   switch (valuesOf(pairs, parameter).at(-1)?.toLowerCase()) {
     case undefined:
       return missing;
@@ -99,4 +99,23 @@ export function readWorkflow({ pairs, user }: Pick<Call, 'pairs' | 'user'>): boo
   if (runs !== false || user.admin.includes('ManageData')) return runs;
   const message = 'Suppressing workflow rules takes the permission ManageData';
   return new Refusal(403, { code: CODES.noManageData, message, source: 'workflow' });
+}
+
+/** The records that a request names, in its order, by key or by internal id. */
+export type Records =
+  | { readonly by: 'id'; readonly ids: readonly number[] }
+  | { readonly by: 'key'; readonly keys: readonly string[] };
+
+/** The parameters `key` and `id`: one of the two, repeated up to `max` times. */
+export function readRecords(pairs: Pairs, max = KEYS_MAX): Records | Refusal {
+  const keys = valuesOf(pairs, 'key');
+  const ids = valuesOf(pairs, 'id');
+  if (keys.length > 0 && ids.length > 0) return badParameter('id', 'Keys and ids cannot be mixed');
+  if (keys.length === 0 && ids.length === 0) return badParameter('key', 'A key or an id is required');
+  if (keys.length > max || ids.length > max) {
+    const records = max === 1 ? 'One record' : `At most ${max} records`;
+    return badParameter(ids.length > 0 ? 'id' : 'key', `${records} can be requested at once`);
+  }
+  if (ids.some((id) => !/^\d{1,15}$/.test(id))) return badParameter('id', 'An id must be a whole number');
+  return ids.length > 0 ? { by: 'id', ids: ids.map(Number) } : { by: 'key', keys };
 }

@@ -18,6 +18,7 @@ export const METHODS = {
   create: { verbs: ['POST'], depths: [1] },
   update: { verbs: ['POST'], depths: [1] },
   upsert: { verbs: ['POST'], depths: [1] },
+  delete: { verbs: ['GET'], depths: [1] },
 } as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
 
 /** What stands in no specification; the origin has it, a server that keeps to the letter has not. */

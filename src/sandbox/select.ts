@@ -2,11 +2,10 @@
  * Select and Retrieve: rows of a table or a view by page, rows by key or by id. Reads the store, writes nothing. Source: specification,
  * sections 4.4 and 4.5.
  */
-import { KEYS_MAX } from '../wire/query.ts';
 import type { Answer, Call } from './call.ts';
 import { readFilters } from './filter.ts';
-import { readColumns, readSort, valuesOf } from './parameters.ts';
-import { badParameter, Refusal } from './refusal.ts';
+import { readColumns, readRecords, readSort } from './parameters.ts';
+import { Refusal } from './refusal.ts';
 import { pageAnswer, readPage, rowsAnswer } from './rows-answer.ts';
 import type { Table } from './store/catalog.ts';
 import { selectView } from './view.ts';
@@ -31,14 +30,8 @@ export function retrieve(call: Call, table: Table): Answer | Refusal {
   const { role, pairs, store } = call;
   const columns = readColumns(table, role, pairs);
   if (columns instanceof Refusal) return columns;
-  const keys = valuesOf(pairs, 'key');
-  const ids = valuesOf(pairs, 'id');
-  if (keys.length > 0 && ids.length > 0) return badParameter('id', 'Keys and ids cannot be mixed');
-  if (keys.length === 0 && ids.length === 0) return badParameter('key', 'A key or an id is required');
-  if (keys.length > KEYS_MAX || ids.length > KEYS_MAX) {
-    return badParameter(ids.length > 0 ? 'id' : 'key', `At most ${KEYS_MAX} records can be requested at once`);
-  }
-  if (ids.some((id) => !/^\d{1,15}$/.test(id))) return badParameter('id', 'An id must be a whole number');
-  const found = ids.length > 0 ? ids.map(Number) : store.idsFromKeys(table, keys);
+  const records = readRecords(pairs);
+  if (records instanceof Refusal) return records;
+  const found = records.by === 'id' ? records.ids : store.idsFromKeys(table, records.keys);
   return rowsAnswer(call, table, columns, [...new Set(found)]);
 }

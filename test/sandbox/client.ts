@@ -49,7 +49,8 @@ export function callPath(sandbox: Sandbox, path: string, options: RawRequest = {
   const { verb = 'GET', authorization = `Bearer ${sandbox.token}`, headers = {}, body: bytes } = options;
   const { hostname, port } = new URL(sandbox.url);
   const credentials = authorization === null ? {} : { Authorization: authorization };
-  const length = bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) };
+  const isSized = bytes !== undefined && headers['Transfer-Encoding'] === undefined;
+  const length = !isSized ? {} : { 'Content-Length': Buffer.byteLength(bytes) };
   return new Promise((resolve, reject) => {
     const sent = request(
       { hostname, port, path, method: verb, agent: false, headers: { ...credentials, ...length, ...headers } },

@@ -4,9 +4,10 @@
  * never used twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
  */
 import { assert, must } from '../../base/assert.ts';
+import { numericFromText } from '../../wire/decimal.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { columnSql, findByName, type Catalog, type Column, type Table } from './catalog.ts';
-import { autonumber, isFile, sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
+import { autonumber, isFile, sqlFromValue, sqlType, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type Connection } from './file.ts';
 import { removeFiles, storeFile } from './files.ts';
 import type { Cells, FileSpec } from './spec.ts';
@@ -169,6 +170,10 @@ export class Rows {
 
   /** The ids of the rows with these keys, in the order of the keys; what does not exist is left out. */
   idsFromKeys(table: Table, keys: readonly string[]): number[] {
+    if (sqlType(table.key.valueType) !== 'TEXT') {
+      // Numbers are no texts to SQLite, and one number has several texts.
+      return keys.flatMap((text) => this.idsWith(table, table.key, numericFromText(text) ?? null, 1));
+    }
     const key = ident(must(table.key.sqlName, 'a key is stored'));
     return this.#connection
       .prepare<[string], number>(

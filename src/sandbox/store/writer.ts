@@ -46,6 +46,11 @@ export class RowWriter {
     return this.#rows.idsWith(table, column, value, limit);
   }
 
+  /** Id of the row with a key as a query string spells it; undefined when there is none. */
+  idWithKey(table: Table, key: string): number | undefined {
+    return this.#rows.idsFromKeys(table, [key])[0];
+  }
+
   /** Does some work, and undoes it if its result is a failure. */
   attempt<T>(work: () => T, isFailure: (result: T) => boolean): T {
     const restoreNumbering = this.#rows.markNumbering();
