@@ -7,7 +7,7 @@ import { must } from '../base/assert.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { hasOption, type Value } from '../wire/schema.ts';
 import { Random } from './random.ts';
-import type { Column, Table } from './store/catalog.ts';
+import type { Column, Role, Table, User } from './store/catalog.ts';
 import type { UserSpec } from './store/spec.ts';
 import type { Store } from './store/store.ts';
 
@@ -110,8 +110,9 @@ export class Colleagues {
   }
 
   #pickColleague(): UserSpec {
-    const [owner, ...others] = this.#store.catalog.users;
-    return others.length > 0 ? this.#random.pick(others) : must(owner, 'a store has a user');
+    const { users, roles } = this.#store.catalog;
+    const [owner, ...others] = users.filter((user) => mayWriteEverything(roles, user));
+    return others.length > 0 ? this.#random.pick(others) : (owner ?? this.#store.user);
   }
 
   #edit(table: Table): boolean {
@@ -163,6 +164,11 @@ export class Colleagues {
     const serial = this.#random.integer(0, 0xffff_ffff).toString(16).padStart(8, '0');
     return `${String(model ?? 'New').slice(0, 40)}-${serial}${this.#insertedCount}`;
   }
+}
+
+function mayWriteEverything(roles: readonly Role[], user: User): boolean {
+  const role = roles.find(({ name }) => name === user.role);
+  return role === undefined || (role.canWrite && !role.editOwnOnly && role.hiddenTableIds.length === 0);
 }
 
 function isEditable(column: Column): boolean {

@@ -15,11 +15,12 @@ import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { Colleagues, type ActivityCounts } from './activity.ts';
 import { RequestLog } from './requests.ts';
-import { sampleTables, SAMPLE_USERS } from './sample.ts';
+import { sampleRoles, sampleTables, SAMPLE_USERS } from './sample.ts';
 import { LOGIN_MODES, type LoginMode, type ServerRules } from './rules.ts';
 import { createApiServer, type Intercept } from './server.ts';
 import { tablesFromFile } from './store/data-file.ts';
-import type { TableSpec, UserSpec } from './store/spec.ts';
+import type { User } from './store/catalog.ts';
+import type { TableSpec } from './store/spec.ts';
 import { Store } from './store/store.ts';
 
 /** What a sandbox is started with; everything but the clock may be left out. */
@@ -53,6 +54,14 @@ export interface SandboxOptions {
   readonly intercept?: Intercept | undefined;
 }
 
+/** A user with credentials. */
+export interface Caller {
+  readonly email: string;
+  readonly role: string;
+  readonly password: string;
+  readonly token: string;
+}
+
 /** A running sandbox. */
 export interface Sandbox {
   /** `http://127.0.0.1:PORT`. */
@@ -61,6 +70,8 @@ export interface Sandbox {
   readonly token: string;
   /** For HTTP Basic. */
   readonly user: { readonly email: string; readonly password: string };
+  /** Everybody who may call, with the rights that their role has; the first is `user`, with `token`. */
+  readonly users: readonly Caller[];
   /** A cookie, `name=value`, that stands for this user behind the minus sign: `{url}/secure/api/v2/{database}/-/…`. */
   readonly session: string;
   readonly store: Store;
@@ -142,12 +153,19 @@ async function serveStore(
     database: store.catalog.database.id,
     token: must(settings.token ?? store.anyToken(), 'a store has a token'),
     user: { email: store.user.email, password: store.user.password },
+    users: store.catalog.users.map((user) => callerFrom(store, user, settings.token)),
     session,
     store,
     requests,
     playActivity: (count) => colleagues.play(count),
     stop: () => (stopped ??= stop()),
   };
+}
+
+function callerFrom(store: Store, user: User, ownToken: string | undefined): Caller {
+  const { email, role, password } = user;
+  const given = user.id === store.user.id ? ownToken : undefined;
+  return { email, role, password, token: must(given ?? store.anyToken(user), 'every user has a token') };
 }
 
 function optionError(option: string, problem: string, hint: string): RowsyncError {
@@ -199,7 +217,9 @@ function openStore(options: SandboxOptions, settings: Settings, path: string): S
       fillStore(store, tables ?? (dataPath === undefined ? sampleTables(settings.seed) : tablesFromFile(dataPath)));
     else checkSame(store, options, source);
     if (settings.token !== undefined) store.addToken(settings.token);
-    else if (store.anyToken() === undefined) store.addToken(randomBytes(16).toString('hex'));
+    for (const user of store.catalog.users) {
+      if (store.anyToken(user) === undefined) store.addToken(randomBytes(16).toString('hex'), user);
+    }
   } catch (thrown) {
     store.close();
     // A store that was filled halfway would be taken for a whole one by the next start.
@@ -211,10 +231,8 @@ function openStore(options: SandboxOptions, settings: Settings, path: string): S
 
 function fillStore(store: Store, tables: Iterable<TableSpec>): void {
   for (const user of SAMPLE_USERS) store.addUser({ ...user, password: randomBytes(9).toString('base64url') });
-  for (const name of new Set(SAMPLE_USERS.map((user: UserSpec) => user.role))) {
-    store.setRole({ name, canWrite: name !== 'Reader', hiddenTables: [], hiddenColumns: [] });
-  }
   for (const table of tables) store.addTable(table);
+  for (const role of sampleRoles(store.catalog.tables.map(({ name }) => name))) store.setRole(role);
 }
 
 /** A store that exists is continued; options that contradict what stands in it would otherwise be ignored in silence. */

@@ -6,13 +6,13 @@
  */
 import { Random } from './random.ts';
 import * as words from './sample-words.ts';
-import type { Cells, FileSpec, TableSpec, UserSpec } from './store/spec.ts';
+import type { Cells, FileSpec, RoleSpec, TableSpec, UserSpec } from './store/spec.ts';
 import { userText } from './store/catalog.ts';
 
 const common = { culture: 'en-US', timezone: 'Europe/Paris', admin: [] } as const;
 
-/** The users of every sandbox; the first one owns the token, the others are the colleagues. */
-export const SAMPLE_USERS: readonly UserSpec[] = [
+/** Those whose names stand in the sample data; the first one owns the sandbox's token, the others are the colleagues. */
+const STAFF: readonly UserSpec[] = [
   {
     ...common,
     email: 'alice.martin@example.com',
@@ -25,6 +25,30 @@ export const SAMPLE_USERS: readonly UserSpec[] = [
   { ...common, email: 'zoe.obrien@example.com', firstName: 'Zoë', lastName: "O'Brien", role: 'Staff' },
   { ...common, email: 'lukasz.kowalski@example.com', firstName: 'Łukasz', lastName: 'Kowalski', role: 'Staff' },
 ];
+
+/** The users of every sandbox: one of each kind of rights at least. */
+export const SAMPLE_USERS: readonly UserSpec[] = [
+  ...STAFF,
+  { ...common, email: 'nadia.haddad@example.com', firstName: 'Nadia', lastName: 'Haddad', role: 'Reader' },
+  { ...common, email: 'tom.fischer@example.com', firstName: 'Tom', lastName: 'Fischer', role: 'Trainee' },
+];
+
+/**
+ * What the roles of every sandbox may do with its tables. An Administrator and Staff may do everything (but only the
+ * former has ManageData, a permission of users); a Reader may read; a Trainee may change rows of their own, and does not
+ * see the table of employees, or the last one where there is none.
+ */
+export function sampleRoles(tableNames: readonly string[]): readonly RoleSpec[] {
+  const hidden =
+    tableNames.find((name) => name === 'Employee') ?? (tableNames.length > 1 ? tableNames.at(-1) : undefined);
+  const all = { canWrite: true, hiddenTables: [], hiddenColumns: [] } as const;
+  return [
+    { ...all, name: 'Administrator' },
+    { ...all, name: 'Staff' },
+    { ...all, name: 'Reader', canWrite: false },
+    { ...all, name: 'Trainee', editOwnOnly: true, hiddenTables: hidden === undefined ? [] : [hidden] },
+  ];
+}
 
 const EMPLOYEE_COUNT = 60;
 /** Three whole pages. */
@@ -169,7 +193,7 @@ function customers(random: Random): TableSpec {
         'Adresse de facturation': `${random.integer(1, 180)} ${random.pick(words.STREETS)}\n${random.integer(10_000, 95_999)} ${random.pick(words.CITIES)}`,
         'Crédit accordé': sometimes(random, 0.7, () => random.integer(1, 200) * 250),
         'Preferred?': random.chance(0.15),
-        'Account Manager': sometimes(random, 0.8, () => userText(random.pick(SAMPLE_USERS))),
+        'Account Manager': sometimes(random, 0.8, () => userText(random.pick(STAFF))),
         'First Contact': dayOf(random, 1000),
         'Last Call': sometimes(random, 0.6, () => timestamp(random)),
       };
@@ -201,7 +225,7 @@ function products(random: Random): TableSpec {
       { name: 'Assembly Time', type: 'Duration' },
       { name: 'Discontinued', type: 'Checkbox' },
       { name: 'Description', type: 'Multiline' },
-      { name: 'Data Sheet', type: 'Attachment' },
+      { name: 'Data Sheet', type: 'Attachment', options: ['PublicAttachment'] },
     ],
     rows: times(PRODUCT_COUNT, (number) => ({
       SKU: sku(number),
@@ -237,7 +261,7 @@ function warehouses(random: Random): TableSpec {
     rows: times(words.CITIES.length, (number) => ({
       City: words.CITIES[number - 1] ?? null,
       'Floor / m²': random.integer(5, 120) * 100,
-      "Keeper's Login": userText(random.pick(SAMPLE_USERS)),
+      "Keeper's Login": userText(random.pick(STAFF)),
       Opens: timeOfDay(random, 5, 8),
       Closes: timeOfDay(random, 17, 22),
     })),
@@ -287,6 +311,10 @@ function orders(random: Random): TableSpec {
         showInMenu: false,
       },
       { name: 'Order Picker', type: 'RecordPicker', columns: ['Order No.', 'Customer Name'], showInMenu: false },
+    ],
+    rules: [
+      { when: 'create', set: 'Ordered At', to: 'Now()', where: 'IsNull([Ordered At])' },
+      { when: 'write', set: 'Status', to: '"Confirmed"', where: '[Paid] and [Status] = "New"' },
     ],
     rows: times(ORDER_COUNT, (number) => {
       const orderedMs =
@@ -377,13 +405,14 @@ function claims(random: Random): TableSpec {
       { name: 'Handled By', type: 'User' },
       { name: 'État', type: 'Text', width: 30 },
     ],
+    rules: [{ when: 'create', set: 'Handled By', to: 'User()', where: 'IsNull([Handled By])' }],
     rows: times(CLAIM_COUNT, () => ({
       Order: orderNumber(random.integer(1, ORDER_COUNT)),
       "What's wrong?": paragraphs(random, random.integer(1, 6)),
       Opened: timestamp(random),
       Settled: sometimes(random, 0.5, () => dayOf(random, 1000)),
       Refund: sometimes(random, 0.5, () => money(random, 50_000)),
-      'Handled By': userText(random.pick(SAMPLE_USERS)),
+      'Handled By': userText(random.pick(STAFF)),
       État: random.pick(words.CLAIM_STATES),
     })),
     createdFromMs: FIRST_DAY_MS,

@@ -357,6 +357,7 @@ test('sandbox --json prints one line when it is ready, and ends on SIGTERM', asy
     database: '777',
     token,
     session: expect.stringMatching(/^rowsync_session=[0-9a-f]{32}$/) as string,
+    users: expect.arrayContaining([expect.objectContaining({ role: 'Administrator', token })]) as unknown,
   });
   expect(response.status).toBe(200);
   expect(exitCode).toBe(0);

@@ -74,7 +74,7 @@ test('puts deleted records into the recycle bin, and purged ones nowhere', async
   await remove(sandbox, 'id=4&purge=true');
 
   expect(sandbox.store.count('Person')).toBe(0);
-  expect((await deletedIds(sandbox)).toSorted()).toEqual([1, 2]);
+  expect((await deletedIds(sandbox)).toSorted((a, b) => a - b)).toEqual([1, 2]);
 });
 
 function* rowsNamed(...names: readonly string[]): Generator<{ readonly Name: string }> {

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import type { Sandbox } from '../../src/sandbox/main.ts';
 import { sampleTables } from '../../src/sandbox/sample.ts';
 import type { Cell, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { COLUMN_TYPES } from '../../src/wire/schema.ts';
+import { testClock } from '../support/clock.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
-import { call } from './client.ts';
+import { call, post } from './client.ts';
 
 interface Counted {
   readonly spec: TableSpec;
@@ -109,4 +111,67 @@ test('refers to rows that exist', async () => {
 
   expect(line).toBeUndefined();
   expect(order).toBeUndefined();
+});
+
+describe('the users of the sample', () => {
+  const roles = ['Administrator', 'Staff', 'Reader', 'Trainee'] as const;
+
+  async function asEach(
+    send: (sandbox: Sandbox, authorization: string) => Promise<{ readonly status: number; readonly text: string }>,
+  ): Promise<readonly string[]> {
+    await using sandbox = await startTestSandbox();
+    const answers: string[] = [];
+    for (const role of roles) {
+      const { token = '' } = sandbox.users.find((user) => user.role === role) ?? {};
+      const { status, text } = await send(sandbox, `Bearer ${token}`);
+      const rows = status === 200 ? (JSON.parse(text) as { readonly status?: number; '@row.allow'?: string }[]) : [];
+      answers.push(`${status} ${rows[0]?.status ?? rows[0]?.['@row.allow'] ?? ''}`.trim());
+    }
+    return answers;
+  }
+
+  test('may change rows, or their own alone, or none', async () => {
+    const allowed = await asEach((sandbox, authorization) =>
+      call(sandbox, 'Customer/select.json?top=1', { authorization }),
+    );
+    const written = await asEach((sandbox, authorization) =>
+      post(sandbox, 'Customer/update.json', { Id: '1', Segment: 'Other' }, { authorization }),
+    );
+
+    expect(allowed).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '200']);
+    expect(written).toEqual(['200 200', '200 304', '403', '200 403']);
+  });
+
+  test('may suppress workflow rules only with ManageData', async () => {
+    const written = await asEach((sandbox, authorization) =>
+      post(sandbox, 'Customer/update.json?workflow=0', { Id: '1', Segment: 'Other' }, { authorization }),
+    );
+
+    expect(written).toEqual(['200 200', '403', '403', '403']);
+  });
+
+  test('see every table, but for one of them', async () => {
+    const seen = await asEach((sandbox, authorization) =>
+      call(sandbox, 'Employee/select.json?top=1', { authorization }),
+    );
+
+    expect(seen).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '403']);
+  });
+});
+
+test('has workflow rules that change what was written', async () => {
+  await using sandbox = await startTestSandbox({ clock: testClock() });
+
+  const paid = await post(sandbox, 'Order/create.json', { Customer: '1', Status: 'New', Paid: true });
+  const claim = await post(sandbox, 'R%C3%A9clamation%20%2F%20Claim/create.json', { Order: 'SO-000001' });
+
+  expect(paid.text).toBe('[{"status":201,"id":4001,"key":"SO-004001"}]');
+  expect(sandbox.store.rows('Order').at(-1)?.values).toMatchObject({
+    Status: 'Confirmed',
+    'Ordered At': '2026-01-01T00:00:00Z',
+  });
+  expect(claim.status).toBe(200);
+  expect(sandbox.store.rows('Réclamation / Claim').at(-1)?.values).toMatchObject({
+    'Handled By': 'Alice Martin <alice.martin@example.com>',
+  });
 });

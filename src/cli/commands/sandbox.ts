@@ -82,10 +82,10 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     extensions: options.extensions,
   });
   try {
-    const { url, database, token, session: cookie } = sandbox;
+    const { url, database, token, session: cookie, users } = sandbox;
     await session.stdout.write(
       invocation.isJson
-        ? `${JSON.stringify({ url, database, token, session: cookie })}\n`
+        ? `${JSON.stringify({ url, database, token, session: cookie, users })}\n`
         : readyText(sandbox, options),
     );
     if (!signal.aborted) await once(signal, 'abort');
@@ -95,7 +95,16 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
   }
 }
 
-function readyText({ url, database, token, user, session, store }: Sandbox, options: SandboxCommandOptions): string {
+function readyText(
+  { url, database, token, user, users, session, store }: Sandbox,
+  options: SandboxCommandOptions,
+): string {
+  // One user of each role is enough to try its rights.
+  const others = users.filter(
+    ({ role }, index) => index > 0 && users.findIndex((other) => other.role === role) === index,
+  );
+  const width = Math.max(...others.map(({ role }) => role.length));
+  const lines = others.map((other) => `  ${other.role.padEnd(width)}  ${other.token}  ${other.email}`);
   return `The sandbox serves ${printable(options.data ?? 'its sample data')}; Ctrl-C ends it.
 
   url       ${url}
@@ -104,6 +113,9 @@ function readyText({ url, database, token, user, session, store }: Sandbox, opti
   user      ${user.email}, password ${user.password}
   session   ${session} (a cookie, for addresses with a minus sign)
   store     ${printable(store.path)}
+
+Tokens of users with fewer rights:
+${lines.join('\n')}
 
 Try it:
   curl -H 'Authorization: Bearer ${token}' ${url}/secure/api/v2/${database}/describe.json
