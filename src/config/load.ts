@@ -8,8 +8,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import { LineCounter, parseDocument, type Document } from 'yaml';
-
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/client.ts';
 import { optionsSchema, type Options } from './options.ts';
@@ -23,6 +21,7 @@ import {
   type Environment,
 } from './secrets.ts';
 import { tableRules, type TableRules } from './tables.ts';
+import { parseYaml } from './yaml.ts';
 
 /** A valid configuration. */
 export interface Config {
@@ -60,9 +59,6 @@ export const CONFIG_PATHS = ['rowsync.yaml', '/etc/rowsync/rowsync.yaml'] as con
 
 /** Bytes of a configuration file; a real one has a few hundred lines. */
 const CONFIG_BYTES_MAX = 1024 * 1024;
-
-/** YAML aliases resolved; nested ones could otherwise expand a small file to gigabytes. */
-const ALIASES_MAX = 100;
 
 /**
  * The absolute path of the configuration file to use: the named one, else the first of CONFIG_PATHS that exists.
@@ -127,36 +123,6 @@ function readConfigFile(file: string): string {
   throw new RowsyncError('config', 'config.missing', {
     message: `${file} is not a configuration file: it is no plain file, or larger than ${CONFIG_BYTES_MAX} bytes`,
     hint: 'Name the YAML file with --config FILE.',
-  });
-}
-
-interface ParsedFile {
-  readonly document: Document;
-  readonly lines: LineCounter;
-  readonly values: unknown;
-}
-
-function parseYaml(file: string, text: string): ParsedFile {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const faults = [...document.errors, ...document.warnings].map((fault) => ({
-    line: lines.linePos(fault.pos[0]).line,
-    // What follows the colon quotes the file, where a secret may have slipped in.
-    complaint: fault.message.split(':')[0] ?? '',
-  }));
-  if (faults.length === 0) {
-    try {
-      return { document, lines, values: document.toJS({ maxAliasCount: ALIASES_MAX }) };
-    } catch {
-      // The parser leaves it to this step to resolve aliases, and says no more than that it failed.
-      faults.push({ line: 1, complaint: 'an alias (*name) has no anchor (&name) before it, or there are too many' });
-    }
-  }
-  // One fault makes the parser stumble over the rest of its line.
-  const first = faults.filter(({ line }, index) => faults.findIndex((fault) => fault.line === line) === index);
-  throw new RowsyncError('config', 'config.invalid', {
-    message: [`${file} is not valid YAML:`, ...first.map((it) => `line ${it.line}: ${it.complaint}`)].join('\n  '),
-    hint: 'Check the indentation and the quotes around these lines; a text with : or # or * in it needs quotes.',
   });
 }
 

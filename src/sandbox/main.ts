@@ -5,15 +5,20 @@
  * and of the simulated colleagues.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { Server as NetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { Colleagues, type ActivityCounts } from './activity.ts';
+import { createControlServer } from './control.ts';
+import { Faults, readFaultPlan, type FaultPlan } from './faults.ts';
 import { RequestLog } from './requests.ts';
 import { sampleRoles, sampleTables, SAMPLE_USERS } from './sample.ts';
 import { LOGIN_MODES, type LoginMode, type ServerRules } from './rules.ts';
@@ -47,6 +52,12 @@ export interface SandboxOptions {
   readonly login?: LoginMode | undefined;
   /** False answers Updated, Deleted and Select on a view, which stand in no specification, with 405. True unless given. */
   readonly extensions?: boolean | undefined;
+  /** Faults to answer with: a `FaultPlan` (faults.ts), which usually comes from a file, and is checked for that reason. */
+  readonly faults?: unknown;
+  /** Port of the control endpoint on 127.0.0.1; 0 takes any free port. There is none unless given. */
+  readonly controlPort?: number | undefined;
+  /** PEM files of a certificate and its key; the sandbox then speaks https. */
+  readonly tls?: { readonly certPath: string; readonly keyPath: string } | undefined;
   readonly clock: Clock;
   /** Tables to serve in place of the sample data. */
   readonly tables?: readonly TableSpec[] | undefined;
@@ -64,8 +75,12 @@ export interface Caller {
 
 /** A running sandbox. */
 export interface Sandbox {
-  /** `http://127.0.0.1:PORT`. */
+  /** `http://127.0.0.1:PORT`, or https. */
   readonly url: string;
+  /** Where faults are put in force and requests are looked at; null where no port was given. */
+  readonly controlUrl: string | null;
+  /** The faults in force, to be replaced at any time. */
+  readonly faults: Faults;
   readonly database: string;
   readonly token: string;
   /** For HTTP Basic. */
@@ -98,6 +113,9 @@ interface Settings {
   readonly activityPerSecond: number;
   readonly seed: number;
   readonly login: LoginMode;
+  readonly faults: Faults;
+  readonly controlPort: number | undefined;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
 }
 
 /**
@@ -133,23 +151,26 @@ async function serveStore(
   const requests = new RequestLog();
   const stopping = new AbortController();
   const { signal } = stopping;
-  const server = createApiServer({ store, requests, clock, latencyMs: settings.latencyMs, rules, intercept, signal });
+  const { faults, tls, latencyMs } = settings;
+  const server = createApiServer({ store, requests, clock, latencyMs, rules, faults, intercept, tls, signal });
+  const control = createControlServer({ faults, requests });
   const port = await listen(server, settings);
+  const controlPort = await listenControl(control, server, settings);
   const colleagues = new Colleagues(store, clock, settings.seed);
   const running =
     settings.activityPerSecond > 0 ? colleagues.run(settings.activityPerSecond, signal) : Promise.resolve();
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stopping.abort();
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
+    await Promise.all([close(server), close(control)]);
     await running;
     store.close();
     cleanUp();
   };
   return {
-    url: `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`,
+    url: `${tls === null ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`,
+    controlUrl: controlPort === null ? null : `http://127.0.0.1:${controlPort}`,
+    faults,
     database: store.catalog.database.id,
     token: must(settings.token ?? store.anyToken(), 'a store has a token'),
     user: { email: store.user.email, password: store.user.password },
@@ -183,6 +204,7 @@ function readSettings(options: SandboxOptions): Settings {
   number('latency', latencyMs, LATENCY_MS_MAX);
   number('activity', activityPerSecond, ACTIVITY_MAX);
   number('seed', seed, 0xffff_ffff);
+  number('control port', options.controlPort ?? 0, 65_535);
   if (!/^\d{1,18}(?:-\d{1,18})?$/.test(database)) {
     throw optionError(
       'database id',
@@ -193,7 +215,44 @@ function readSettings(options: SandboxOptions): Settings {
   if (token !== undefined && !/^[0-9a-f]{32}$/i.test(token)) {
     throw optionError('token', 'does not have the form of an API token', 'Give exactly 32 hexadecimal digits.');
   }
-  return { host, port, database, token, latencyMs, activityPerSecond, seed, login };
+  return {
+    host,
+    port,
+    database,
+    token,
+    latencyMs,
+    activityPerSecond,
+    seed,
+    login,
+    faults: new Faults(checkedFaults(options.faults)),
+    controlPort: options.controlPort,
+    tls: options.tls === undefined ? null : readTls(options.tls),
+  };
+}
+
+function checkedFaults(faults: unknown = { faults: [] }): FaultPlan {
+  const plan = readFaultPlan(faults);
+  if ('faults' in plan) return plan;
+  const problem = [`have ${plan.length === 1 ? 'a problem' : `${plan.length} problems`}:`, ...plan].join('\n  ');
+  throw optionError('faults', problem, 'The README lists the faults with their fields.');
+}
+
+function readTls({ certPath, keyPath }: { readonly certPath: string; readonly keyPath: string }): Settings['tls'] {
+  const [cert, key] = [certPath, keyPath].map((path) => {
+    try {
+      return readFileSync(path);
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+      throw optionError('TLS files', `cannot be used: ${path}: ${code}`, 'Name a certificate and its key, both PEM.');
+    }
+  });
+  const tls = { cert: must(cert, 'two files were read'), key: must(key, 'two files were read') };
+  try {
+    createSecureContext(tls);
+  } catch {
+    throw optionError('TLS files', 'are not a certificate and its key', 'Name a certificate and its key, both PEM.');
+  }
+  return tls;
 }
 
 /** Opens the store, and fills it if it is new. */
@@ -248,7 +307,25 @@ function checkSame(store: Store, options: SandboxOptions, source: string): void 
   }
 }
 
-function listen(server: Server, { host, port }: Settings): Promise<number> {
+/** Listens for the control endpoint where it was asked for; the other server does not stay open if that fails. */
+async function listenControl(control: Server, server: NetServer, { controlPort }: Settings): Promise<number | null> {
+  if (controlPort === undefined) return null;
+  try {
+    return await listen(control, { host: '127.0.0.1', port: controlPort });
+  } catch (thrown) {
+    server.close();
+    throw thrown;
+  }
+}
+
+/** Resolves when nobody is connected any more; at once for a server that never listened. */
+function close(server: Server | TlsServer): Promise<unknown> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  return closed;
+}
+
+function listen(server: NetServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const message = `The sandbox cannot listen on ${host}, port ${port}: ${cause.code ?? cause.message}`;

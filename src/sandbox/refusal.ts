@@ -50,6 +50,8 @@ export const CODES = {
   ruleFailed: 4105,
   /** Ours. */
   internal: 9000,
+  /** Ours: a fault on request. */
+  fault: 9001,
 } as const;
 
 /** A whole-request failure. Without a descriptor the answer has no body (401, 413, 414). */

@@ -22,6 +22,8 @@ export interface AnsweredRequest extends SeenRequest {
   readonly status: number;
   /** Bytes of body as sent, compressed where the client asked for it. */
   readonly bodyBytes: number;
+  /** The fault that the sandbox was told to answer with, or null. */
+  readonly fault: string | null;
 }
 
 /** Which requests to count; what is left out matches everything. */

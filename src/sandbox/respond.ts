@@ -192,7 +192,8 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
   return named !== undefined && !/;\s*q=0(?:\.0*)?\s*$/i.test(named);
 }
 
-function refuse(refusal: Refusal, apiPath: ApiPath | undefined, clock: Clock): Outgoing {
+/** A refusal as it goes out, in the format that the path asks for. */
+export function refuse(refusal: Refusal, apiPath: ApiPath | undefined, clock: Clock): Outgoing {
   const common = { ...CORS, 'Cache-Control': 'no-cache', Date: httpDate(clock) };
   if (refusal.descriptor === null) {
     const challenge =

@@ -3,11 +3,14 @@
  * Output: what `respond.ts` answers, never `100 Continue`. What node refuses by itself is refused in the words of the API.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '../base/clock.ts';
 import { namesFromSegment, QUERY_BYTES_MAX } from '../wire/query.ts';
 import { drainBody, isStillSending } from './body.ts';
+import { answerBadly, sendBadly, type Delivered } from './fault-delivery.ts';
+import type { Faults } from './faults.ts';
 import { PageCache } from './page-cache.ts';
 import type { RequestLog, SeenRequest } from './requests.ts';
 import { respond, respondToFailure, type Outgoing } from './respond.ts';
@@ -25,7 +28,10 @@ export interface ServerParts {
   readonly clock: Clock;
   readonly latencyMs: number;
   readonly rules: ServerRules;
+  readonly faults: Faults;
   readonly intercept: Intercept | undefined;
+  /** Certificate and key in PEM, for https. */
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
   /** Aborted when the sandbox stops. */
   readonly signal: AbortSignal;
 }
@@ -36,12 +42,14 @@ const HEADER_BYTES_MAX = 2 * QUERY_BYTES_MAX + 32 * 1024;
 const KEEP_ALIVE_MS = 65_000;
 
 /** Creates the server; it does not listen yet. */
-export function createApiServer(parts: ServerParts): Server {
+export function createApiServer(parts: ServerParts): Server | TlsServer {
   const context = { ...parts, cache: new PageCache((tableIds) => parts.store.version(tableIds)) };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     void serve(request, response, context);
   };
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, onRequest);
+  const options = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS };
+  const { tls } = parts;
+  const server = tls === null ? createServer(options, onRequest) : createTlsServer({ ...options, ...tls }, onRequest);
   // Some clients read only the first block of an answer, which must not be `100 Continue`.
   server.on('checkContinue', onRequest);
   server.on('clientError', onClientError);
@@ -70,18 +78,25 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
   const apiPath = readApiPath(path);
   const seen = describeRequest(context.requests.next(), verb, { path, query, apiPath });
-  if (context.latencyMs > 0) await context.clock.sleep(context.latencyMs, context.signal);
+  const { delayMs, fault } = context.faults.next(seen, request.headers['if-none-match'] !== undefined);
+  const waitMs = context.latencyMs + delayMs;
+  if (waitMs > 0) await context.clock.sleep(waitMs, context.signal);
+  const delivery = { request, response, apiPath, clock: context.clock, signal: context.signal };
+  const log = ({ status, bodyBytes }: Delivered): void => {
+    context.requests.add({ ...seen, status, bodyBytes, fault: fault?.name ?? null });
+  };
 
   let outgoing: Outgoing;
   try {
     if ((await context.intercept?.(seen, response)) === true) {
-      context.requests.add({ ...seen, status: response.destroyed ? 0 : response.statusCode, bodyBytes: 0 });
-      return;
+      return log({ status: response.destroyed ? 0 : response.statusCode, bodyBytes: 0 });
     }
     if (context.signal.aborted) {
       response.destroy(); // the store is closed
       return;
     }
+    const early = fault === null ? undefined : await answerBadly(fault, delivery);
+    if (early !== undefined) return log(early);
     outgoing = await respond(request, { verb, query, apiPath, safePath: seen.path }, context);
   } catch (thrown) {
     if (context.signal.aborted) {
@@ -90,12 +105,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     }
     outgoing = respondToFailure(thrown, apiPath, context.clock);
   }
+  if (fault !== null) return log(await sendBadly(fault, outgoing, delivery));
   await send(request, response, outgoing, context);
-  context.requests.add({
-    ...seen,
-    status: outgoing.status,
-    bodyBytes: outgoing.body === null ? 0 : Buffer.byteLength(outgoing.body),
-  });
+  log({ status: outgoing.status, bodyBytes: outgoing.body === null ? 0 : Buffer.byteLength(outgoing.body) });
 }
 
 /** Sends an answer; to a client that is still sending, whole at once, and the end of it when the client is done. */

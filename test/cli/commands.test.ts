@@ -364,6 +364,43 @@ test('sandbox --json prints one line when it is ready, and ends on SIGTERM', asy
   expect(existsSync(join(workspace.folder, 'kept.db'))).toBe(true);
 });
 
+test('sandbox answers badly as a YAML file says, and shows its control port', async () => {
+  using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: 'x' });
+  writeFileSync(join(workspace.folder, 'faults.yaml'), 'faults:\n  - { fault: unavailable, method: user, nth: 1 }\n');
+
+  const child = startRowsync(['sandbox', '--json', '--faults', 'faults.yaml', '--control', '0'], workspace);
+  await once(child.process.stdout ?? child.process, 'data');
+  const ready = JSON.parse(child.text.stdout) as { url: string; database: string; token: string; control: string };
+  const answer = await fetch(`${ready.url}/secure/api/v2/${ready.database}/${ready.token}/user.json`);
+  const shown = await fetch(`${ready.control}/requests`);
+  const text = await shown.text();
+  child.process.kill('SIGTERM');
+  await child.end;
+
+  expect(answer.status).toBe(503);
+  expect(text).toContain('"fault":"unavailable"');
+  expect(text).not.toContain(ready.token);
+});
+
+test.each([
+  [
+    'faults that have problems',
+    ['--faults', 'faults.yaml'],
+    /2 problems:\n\s+faults\[0\]\.fault: .*\n\s+faults\[1\]\.ms: /,
+  ],
+  ['a file of faults that is not there', ['--faults', 'none.yaml'], /cannot read the faults in .*none\.yaml/],
+  ['one file for TLS', ['--tls', 'cert.pem'], /--tls takes two files/],
+  ['a login mode that does not exist', ['--login', 'nobody'], /tokens and users, tokens, disabled/],
+])('sandbox refuses %s', async (_what, args, message) => {
+  using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: 'x' });
+  writeFileSync(join(workspace.folder, 'faults.yaml'), 'faults: [{ fault: no }, { fault: delay, ms: -1 }]');
+
+  const { exitCode, stderr } = await runCli(['sandbox', ...args], workspace);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(message);
+});
+
 test('the demo tells the whole story without a terminal, in under 30 seconds', async () => {
   using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: 'x' });
   const startedMs = performance.now();

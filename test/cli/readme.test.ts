@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { beforeAll, expect, test } from 'vitest';
 import { optionsSchema } from '../../src/config/options.ts';
+import { FAULTS, readFaultPlan } from '../../src/sandbox/faults.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';
@@ -68,10 +69,22 @@ test('every query that is shown runs on the sample data', () => {
   expect(exitCodes).toEqual(queries().map(() => 0));
 });
 
+/** The values of all YAML in a part of the README. */
+function yamlBlocks(text: string): readonly unknown[] {
+  return [...text.matchAll(/```yaml\n(.*?)```/gs)].map((match) => parse(match[1] ?? '') as unknown);
+}
+
 test('every configuration that is shown is valid', () => {
-  const blocks = [...readme.matchAll(/```yaml\n(.*?)```/gs)].map((match) => match[1] ?? '');
+  const [configurations = ''] = readme.split('### Faults on request');
 
-  const results = blocks.map((block) => optionsSchema.safeParse(parse(block)).success);
+  expect(yamlBlocks(configurations).map((values) => optionsSchema.safeParse(values).success)).toEqual([true]);
+});
 
-  expect(results).toEqual([true]);
+test('the faults that are shown are valid, and all of them are listed', () => {
+  const [, section = ''] = readme.split('### Faults on request');
+
+  const listed = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap((row) => row[1]?.match(/\w+/g) ?? []);
+
+  expect(yamlBlocks(section).map(readFaultPlan)).toEqual([expect.objectContaining({ seed: 7 })]);
+  expect(listed.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(Object.keys(FAULTS).toSorted((a, b) => (a < b ? -1 : 1)));
 });

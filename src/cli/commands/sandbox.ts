@@ -2,11 +2,13 @@
  * `rowsync sandbox`: serves the Records API locally until it is stopped.
  */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { EXIT } from '../../base/errors.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { parseYaml } from '../../config/yaml.ts';
 import type { Invocation, Runner } from '../invocation.ts';
-import { startSandbox, type Sandbox } from '../sandbox.ts';
+import { startSandbox, type Sandbox, type TlsFiles } from '../sandbox.ts';
 import { printable } from '../text.ts';
 
 const EXAMPLES = `
@@ -14,6 +16,7 @@ Examples:
   rowsync sandbox                           sample data on a free port
   rowsync sandbox --data northwind.sqlite   the tables of a SQLite file; it is read, never written
   rowsync sandbox --port 8080 --activity 5  with colleagues who change five rows a second
+  rowsync sandbox --faults faults.yaml      which answers badly now and then, as the file says
   rowsync sandbox --json                    one line when it is ready: {"url": ..., "database": ..., "token": ...}`;
 
 interface SandboxCommandOptions {
@@ -27,6 +30,9 @@ interface SandboxCommandOptions {
   readonly activity?: number;
   readonly seed?: number;
   readonly login?: 'tokens and users' | 'tokens' | 'disabled';
+  readonly faults?: string;
+  readonly control?: number;
+  readonly tls?: readonly string[];
   readonly extensions: boolean;
 }
 
@@ -55,6 +61,13 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
         'disabled',
       ]),
     )
+    .option('--faults <file>', 'answer badly as this file says, JSON or YAML (the README lists the faults)')
+    .option(
+      '--control <port>',
+      'also listen on 127.0.0.1 for changes of the faults, and to show requests',
+      wholeNumber({ from: 0, to: 65_535 }),
+    )
+    .option('--tls <files...>', 'speak https with a certificate and its key: two PEM files')
     .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions, command: Command) =>
@@ -79,13 +92,17 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     activityPerSecond: options.activity,
     seed: options.seed,
     login: options.login,
+    faults: options.faults === undefined ? undefined : readFaults(resolve(session.folder, options.faults)),
+    controlPort: options.control,
+    tls: options.tls === undefined ? undefined : tlsFiles(options.tls.map((path) => resolve(session.folder, path))),
     extensions: options.extensions,
   });
   try {
-    const { url, database, token, session: cookie, users } = sandbox;
+    const { url, database, token, session: cookie, users, controlUrl } = sandbox;
+    const control = controlUrl === null ? {} : { control: controlUrl };
     await session.stdout.write(
       invocation.isJson
-        ? `${JSON.stringify({ url, database, token, session: cookie, users })}\n`
+        ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control })}\n`
         : readyText(sandbox, options),
     );
     if (!signal.aborted) await once(signal, 'abort');
@@ -95,8 +112,31 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
   }
 }
 
+/** The sandbox checks what stands in the file, since a test may give it the same without one. */
+function readFaults(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RowsyncError('usage', 'sandbox.option', {
+      message: `The sandbox cannot read the faults in ${path}`,
+      hint: 'Check the path given with --faults, and that you may read the file.',
+      cause,
+    });
+  }
+  return parseYaml(path, text).values;
+}
+
+function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {
+  if (certPath !== undefined && keyPath !== undefined && others.length === 0) return { certPath, keyPath };
+  throw new RowsyncError('usage', 'sandbox.option', {
+    message: '--tls takes two files',
+    hint: 'Name the certificate first and then its key: --tls cert.pem key.pem',
+  });
+}
+
 function readyText(
-  { url, database, token, user, users, session, store }: Sandbox,
+  { url, controlUrl, database, token, user, users, session, store }: Sandbox,
   options: SandboxCommandOptions,
 ): string {
   // One user of each role is enough to try its rights.
@@ -105,9 +145,10 @@ function readyText(
   );
   const width = Math.max(...others.map(({ role }) => role.length));
   const lines = others.map((other) => `  ${other.role.padEnd(width)}  ${other.token}  ${other.email}`);
+  const control = controlUrl === null ? '' : `\n  control   ${controlUrl}`;
   return `The sandbox serves ${printable(options.data ?? 'its sample data')}; Ctrl-C ends it.
 
-  url       ${url}
+  url       ${url}${control}
   database  ${database}
   token     ${token}
   user      ${user.email}, password ${user.password}
