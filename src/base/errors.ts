@@ -53,6 +53,7 @@ export const ERROR_CODES = {
   'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
   'origin.unsendable':
     'A value has characters that its place on the wire cannot carry: controls in XML or in a file name.',
+  'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
@@ -80,18 +81,40 @@ export const ERROR_CODES = {
 /** A stable identifier for one way to fail; scripts may match on it. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/**
+ * What the origin said when it refused a whole request. Its words may name values of rows and stand in no message of a
+ * change for that reason (I16): look at them, show them to whoever may see the rows, and log the rest.
+ */
+export interface Refusal {
+  /** The HTTP status. */
+  readonly status: number;
+  /** The origin's own code (origin facts 4.2); null where it gave none. */
+  readonly code: number | null;
+  /** The origin's words; empty where it gave none. */
+  readonly words: string;
+  /** The parameter, column, table or view at fault; null where the origin named none. */
+  readonly source: string | null;
+}
+
 /** The only error class that rowsync throws. `message` says what was attempted and what came back; `hint` what to do. */
 export class RowsyncError extends Error {
   readonly kind: ErrorKind;
   readonly code: ErrorCode;
   readonly hint: string;
+  /** The origin's refusal, where the error is one; null for every other. */
+  readonly refusal: Refusal | null;
 
-  constructor(kind: ErrorKind, code: ErrorCode, text: { message: string; hint: string; cause?: unknown }) {
+  constructor(
+    kind: ErrorKind,
+    code: ErrorCode,
+    text: { message: string; hint: string; cause?: unknown; refusal?: Refusal | null | undefined },
+  ) {
     super(text.message, text.cause === undefined ? undefined : { cause: text.cause });
     this.name = 'RowsyncError';
     this.kind = kind;
     this.code = code;
     this.hint = text.hint;
+    this.refusal = text.refusal ?? null;
   }
 
   /** The process exit code for this error (0 is never returned). */

@@ -9,7 +9,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { RowsyncError } from '../base/errors.ts';
-import type { Credentials } from '../origin/client.ts';
+import type { Credentials } from '../origin/credentials.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
 import {

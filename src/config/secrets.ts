@@ -8,7 +8,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 
-import type { Credentials } from '../origin/client.ts';
+import type { Credentials } from '../origin/credentials.ts';
 import { SECRET_REFERENCE } from './options.ts';
 import type { OptionPath, Problem } from './problems.ts';
 

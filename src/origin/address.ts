@@ -1,6 +1,6 @@
 /**
- * Where each method of the Records API stands at the origin: the checked base address, and paths below it without any
- * secret in them, so that they may be logged and kept as cache keys (I16, specification 2.1 and 4). Pure.
+ * Where each method of the Records API stands at the origin: the checked base address, and paths below the database without
+ * any secret in them, so that they may be logged and kept as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Extension } from '../wire/format.ts';
@@ -8,18 +8,30 @@ import {
   KEYS_MAX,
   pathSegment,
   QUERY_BYTES_MAX,
+  queryFromPairs,
+  recordPairs,
   retrieveQuery,
   selectQuery,
+  type Records,
   type SelectParameters,
 } from '../wire/query.ts';
 
-/** How a table is addressed. */
-export interface TableAddress {
-  /** The singular name (`recordName`). */
+/** How a table, a view or a column is addressed. */
+export interface Address {
+  /** Of a table, the singular name (`recordName`). */
   readonly name: string;
-  /** Empty where the table has none. */
+  /** Empty where there is none. */
   readonly alias: string;
 }
+
+/** One row, by its internal id or the value of its key column. */
+export type RecordAddress = { readonly id: number } | { readonly key: string };
+
+/** Which version of a file: the latest where there is none of this. */
+export type FileVersion =
+  | { readonly revision: number }
+  /** `in` says where the guid stands in the URL; both mean the same (specification 4.9). Default path. */
+  | { readonly guid: string; readonly in?: 'path' | 'query' | undefined };
 
 /** The checked address of one database. */
 export interface OriginAddress {
@@ -57,24 +69,109 @@ export function originAddress(settings: { readonly url: string; readonly databas
   return { url: url.origin, host: url.host, root: `/secure/api/v2/${settings.database}` };
 }
 
-/** The path segment of a table: its alias where that is a plain identifier (it survives a rename), else its name. */
-export function tableSegment({ name, alias }: TableAddress): string {
+/** A path segment: the alias where that is a plain identifier (it survives a rename), else the name. */
+export function segment({ name, alias }: Address): string {
   return /^[A-Za-z_]\w*$/.test(alias) ? alias : pathSegment(name);
 }
 
-/** Below the root: Select with its query string. */
-export function selectPath(extension: Extension, table: TableAddress, query: SelectParameters): string {
-  return withQuery(`/${tableSegment(table)}/select.${extension}`, selectQuery(query));
+/** Describe, of the database or of a table. */
+export function describePath(extension: Extension, table?: Address): string {
+  return table === undefined ? `/describe.${extension}` : `/${segment(table)}/describe.${extension}`;
 }
 
-/** Below the root: Retrieve by internal id. */
+/** Select. */
+export function selectPath(extension: Extension, table: Address, query: SelectParameters): string {
+  return withQuery(`/${segment(table)}/select.${extension}`, selectQuery(query));
+}
+
+/** Select on a view, whose columns and order are its own. */
+export function viewPath(
+  extension: Extension,
+  { table, view }: { readonly table: Address; readonly view: Address },
+  query: Pick<SelectParameters, 'filter' | 'top' | 'skip'>,
+): string {
+  const path = `/${segment(table)}/${segment(view)}/select.${extension}`;
+  return withQuery(path, selectQuery({ ...query, columns: [], sort: [] }));
+}
+
+/** Retrieve. */
 export function retrievePath(
   extension: Extension,
-  table: TableAddress,
+  table: Address,
   columns: readonly string[],
-  ids: readonly number[],
+  records: Records,
 ): string {
-  return withQuery(`/${tableSegment(table)}/retrieve.${extension}`, retrieveQuery(columns, ids));
+  return withQuery(`/${segment(table)}/retrieve.${extension}`, retrieveQuery(columns, records));
+}
+
+/** Updated and Deleted; the bounds are UTC stamps that name their zone. */
+export function changesPath(
+  extension: Extension,
+  { table, method }: { readonly table: Address; readonly method: 'updated' | 'deleted' },
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+): string {
+  const pairs = [
+    ...(from === undefined ? [] : [['from', from] as const]),
+    ...(to === undefined ? [] : [['to', to] as const]),
+  ];
+  return withQuery(`/${segment(table)}/${method}.${extension}`, queryFromPairs(pairs));
+}
+
+/** Create, Update and Upsert. */
+export function writePath(
+  extension: Extension,
+  { table, method }: { readonly table: Address; readonly method: 'create' | 'update' | 'upsert' },
+  { match, workflow }: { readonly match?: string | undefined; readonly workflow?: 'run' | 'suppress' | undefined },
+): string {
+  const pairs = [...(match === undefined ? [] : [['match', match] as const]), ...workflowPairs(workflow)];
+  return withQuery(`/${segment(table)}/${method}.${extension}`, queryFromPairs(pairs));
+}
+
+/** Delete. */
+export function deletePath(
+  extension: Extension,
+  table: Address,
+  records: Records,
+  { workflow, purge }: { readonly workflow?: 'run' | 'suppress' | undefined; readonly purge?: boolean | undefined },
+): string {
+  const purging = purge === true ? [['purge', '1'] as const] : [];
+  const pairs = [...recordPairs(records), ...workflowPairs(workflow), ...purging];
+  return withQuery(`/${segment(table)}/delete.${extension}`, queryFromPairs(pairs));
+}
+
+function workflowPairs(workflow: 'run' | 'suppress' | undefined): readonly (readonly [string, string])[] {
+  return workflow === 'suppress' ? [['workflow', '0']] : [];
+}
+
+/** Attachments, the list of revisions. */
+export function attachmentsPath(
+  extension: Extension,
+  { table, column, record }: { readonly table: Address; readonly column: Address; readonly record: RecordAddress },
+  revisions: number | undefined,
+): string {
+  const count = revisions === undefined ? [] : [['revisions', String(revisions)] as const];
+  const query = queryFromPairs([...recordAddressPairs(record), ...count]);
+  return withQuery(`/${segment(table)}/${segment(column)}/attachments.${extension}`, query);
+}
+
+/** Attachment, one file. */
+export function attachmentPath(file: {
+  readonly table: Address;
+  readonly column: Address;
+  readonly record?: RecordAddress | undefined;
+  readonly version?: FileVersion | undefined;
+}): string {
+  const { table, column, record, version } = file;
+  const path = `/${segment(table)}/${segment(column)}/attachment`;
+  const pairs = record === undefined ? [] : recordAddressPairs(record);
+  if (version === undefined) return withQuery(path, queryFromPairs(pairs));
+  if ('revision' in version) return withQuery(path, queryFromPairs([...pairs, ['revision', String(version.revision)]]));
+  if (version.in === 'query') return withQuery(path, queryFromPairs([...pairs, ['guid', version.guid]]));
+  return withQuery(`${path}/${pathSegment(version.guid)}`, queryFromPairs(pairs));
+}
+
+function recordAddressPairs(record: RecordAddress): readonly (readonly [string, string])[] {
+  return recordPairs('id' in record ? { ids: [record.id] } : { keys: [record.key] });
 }
 
 function withQuery(path: string, query: string): string {
@@ -82,26 +179,39 @@ function withQuery(path: string, query: string): string {
 }
 
 /**
- * Cuts ids, in order, into as few Retrieve requests as the origin's bounds on keys and on the query string allow. Where the columns
- * alone fill the query string, one id goes at a time, and the origin has the last word.
+ * Cuts ids, in order, into as few requests as the origin's bounds on their number and on the query string allow. `columns`
+ * are those that each request names besides. Where they alone fill the query string, one row goes at a time, and the
+ * origin has the last word.
  */
 export function idBatches(columns: readonly string[], ids: readonly number[]): readonly (readonly number[])[] {
-  const columnBytes = retrieveQuery(columns, []).length;
-  const batches: number[][] = [];
-  let batch: number[] = [];
-  let bytes = columnBytes;
-  for (const id of ids) {
-    const idBytes = `&id=${id}`.length;
-    if (batch.length > 0 && (batch.length === KEYS_MAX || bytes + idBytes > QUERY_BYTES_MAX)) {
-      batches.push(batch);
+  return batches(ids, retrieveQuery(columns, { ids: [] }).length, (id) => `&id=${id}`.length);
+}
+
+/** Cuts keys like ids. */
+export function keyBatches(columns: readonly string[], keys: readonly string[]): readonly (readonly string[])[] {
+  return batches(
+    keys,
+    retrieveQuery(columns, { ids: [] }).length,
+    (key) => `&${queryFromPairs([['key', key]])}`.length,
+  );
+}
+
+function batches<T>(items: readonly T[], fixedBytes: number, bytesOf: (item: T) => number): readonly (readonly T[])[] {
+  const whole: T[][] = [];
+  let batch: T[] = [];
+  let bytes = fixedBytes;
+  for (const item of items) {
+    const itemBytes = bytesOf(item);
+    if (batch.length > 0 && (batch.length === KEYS_MAX || bytes + itemBytes > QUERY_BYTES_MAX)) {
+      whole.push(batch);
       batch = [];
-      bytes = columnBytes;
+      bytes = fixedBytes;
     }
-    batch.push(id);
-    bytes += idBytes;
+    batch.push(item);
+    bytes += itemBytes;
   }
-  if (batch.length > 0) batches.push(batch);
-  return batches;
+  if (batch.length > 0) whole.push(batch);
+  return whole;
 }
 
 function invalid(problem: string, hint: string): RowsyncError {

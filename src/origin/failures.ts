@@ -5,7 +5,7 @@
  * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
  * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
  */
-import { RowsyncError, type ErrorCode, type ErrorKind } from '../base/errors.ts';
+import { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
 import type { WireFault } from './transport.ts';
@@ -24,6 +24,8 @@ export interface Attempted {
   readonly what: string;
   /** Host and port of the origin. */
   readonly host: string;
+  /** Whether it changes rows: the origin's words then name values, and stay out of messages. */
+  readonly isChange: boolean;
   /** Removes secrets from words that came from outside. */
   readonly scrub: (text: string) => string;
 }
@@ -61,6 +63,12 @@ export function faultFailure(attempted: Attempted, fault: WireFault): Failure {
       });
     case 'tooLarge':
       return tooLargeFailure(attempted);
+    case 'receiver':
+      return failure(attempted, 'originDown', 'origin.stopped', false, {
+        came: 'abandoned because whoever takes the content failed',
+        hint: 'The cause says why; the origin did nothing wrong.',
+        cause: fault.cause,
+      });
     case 'failed':
       return causeFailure(attempted, fault);
     default:
@@ -102,8 +110,45 @@ export function unexpectedFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.unexpected', false, { came: attempted.scrub(came), hint: HINT_URL });
 }
 
+/** The meaning of a change of which nobody knows whether it happened; `failed` says what came instead of an answer. */
+export function unknownOutcomeFailure(attempted: Attempted, failed: Failure): Failure {
+  const came = failed.error.message.replace(`${attempted.what}: `, '');
+  const { error } = failure(attempted, 'originDown', 'origin.unknownOutcome', false, {
+    came: `the change may or may not have happened: ${came}`,
+    hint: 'It was not sent again. Read the rows that it concerns before you send it once more.',
+    cause: failed.error,
+  });
+  return { kind: 'failed', error, isTransient: false };
+}
+
+/** The meaning of a request that is larger than the origin takes; it is never sent. */
+export function tooMuchFailure(attempted: Attempted, refusal: Refusal): Failure {
+  return failure(attempted, 'originRefused', 'origin.refused', false, {
+    came: `not sent, because the origin would answer ${refusal.status}: ${refusal.words}`,
+    hint: 'Ask for less at a time.',
+    refusal,
+  });
+}
+
 /** The meaning of a status other than 200, or of a 304 that nobody asked for. */
 export function statusFailure(attempted: Attempted, answer: OddAnswer): Failure {
+  const refusal = refusalFrom(attempted, answer);
+  const { error, ...failed } = statusMeaning(attempted, answer);
+  const { kind, code, message, hint, cause } = error;
+  return { ...failed, error: new RowsyncError(kind, code, { message, hint, cause, refusal }) };
+}
+
+function refusalFrom({ scrub }: Attempted, { status, descriptor }: OddAnswer): Refusal {
+  const source = descriptor?.source ?? null;
+  return {
+    status,
+    code: descriptor?.code ?? null,
+    words: scrub(descriptor?.message ?? ''),
+    source: source === null ? null : scrub(source),
+  };
+}
+
+function statusMeaning(attempted: Attempted, answer: OddAnswer): Failure {
   const { status } = answer;
   const came = cameText(attempted, answer);
   if (status === 304) {
@@ -162,19 +207,22 @@ function redirectFailure(attempted: Attempted, { status, location }: OddAnswer):
 }
 
 /** Status and the origin's words, or the media type that came instead. */
-function cameText({ scrub }: Attempted, { status, descriptor, contentType }: OddAnswer): string {
+function cameText({ scrub, isChange }: Attempted, { status, descriptor, contentType }: OddAnswer): string {
   if (descriptor === undefined) {
     const type = mediaType(contentType);
     return `the origin answered ${status} ${type === '' ? 'without a body' : `with ${scrub(type)}`}`;
   }
-  return `the origin answered ${status}${descriptorText(scrub, descriptor)}`;
+  return `the origin answered ${status}${descriptorText({ scrub, isChange }, descriptor)}`;
 }
 
 /** Code, place and words of a descriptor, as the end of a sentence. */
-export function descriptorText(scrub: (text: string) => string, descriptor: ErrorDescriptor): string {
+export function descriptorText(
+  { scrub, isChange }: Pick<Attempted, 'scrub' | 'isChange'>,
+  descriptor: ErrorDescriptor,
+): string {
   const code = descriptor.code === null || descriptor.code === 0 ? '' : ` (code ${descriptor.code})`;
   const source = descriptor.source === null ? '' : `, at "${words(scrub, descriptor.source)}"`;
-  return `${code}${source}: ${words(scrub, descriptor.message)}`;
+  return isChange ? code + source : `${code}${source}: ${words(scrub, descriptor.message)}`;
 }
 
 /** Words from outside, fit for one line of a terminal. */
@@ -283,9 +331,14 @@ function failure(
   kind: ErrorKind,
   code: ErrorCode,
   isTransient: boolean,
-  text: { readonly came: string; readonly hint: string; readonly cause?: Error | null },
+  text: {
+    readonly came: string;
+    readonly hint: string;
+    readonly cause?: Error | null;
+    readonly refusal?: Refusal;
+  },
 ): Failure {
-  const cause = text.cause ?? undefined;
-  const error = new RowsyncError(kind, code, { message: `${what}: ${text.came}`, hint: text.hint, cause });
+  const { came, hint, cause, refusal } = text;
+  const error = new RowsyncError(kind, code, { message: `${what}: ${came}`, hint, cause: cause ?? undefined, refusal });
   return { kind: 'failed', error, isTransient };
 }

@@ -25,6 +25,12 @@ export interface OriginLimits {
   readonly bodyGapTimeoutMs: number;
   /** From the moment a request leaves the queue to the last byte of its answer. */
   readonly deadlineMs: number;
+  /** Bytes in a second at which a body that is sent must leave; its time is added to the deadline. */
+  readonly sentBytesPerSecondMin: number;
+  /** Bytes of a body that is sent. */
+  readonly sentBytesMax: number;
+  /** Bytes of one attached file. */
+  readonly fileBytesMax: number;
   /** Bytes of a body as they come over the wire. */
   readonly wireBytesMax: number;
   /** Bytes of a body once it is decompressed. */
@@ -41,6 +47,12 @@ export const ORIGIN_LIMITS: OriginLimits = {
   bodyGapTimeoutMs: 20_000,
   // The gap alone is no bound: a byte every few seconds would keep a request alive for days.
   deadlineMs: 60_000,
+  // A line that sends 20 MB in ten minutes is slow, but no fault.
+  sentBytesPerSecondMin: 32 * 1_024,
+  // The origin answers 413 above 20 MB (origin facts 4.1).
+  sentBytesMax: 20_000_000,
+  // The largest file that the service takes (origin facts, section 0).
+  fileBytesMax: 100 * 1_024 * 1_024,
   // 500 rows, compressed or plain, are rarely more than 1 MiB.
   wireBytesMax: 8 * 1_024 * 1_024,
   // Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth.

@@ -1,41 +1,50 @@
 /**
- * Requests from a caller's question to a typed answer: the queue in front of the connections, the retry loop, and the reading of
- * an answer's status, type and body. One of these serves one origin, so concurrency, rate and the quiet time after a
- * Retry-After hold for all its callers together.
+ * Requests from a caller's question to a typed answer: the queue in front of the connections, and the retry loops. One of
+ * these serves one origin, so concurrency, rate and the quiet time after a Retry-After hold for all its callers together.
  *
- * Every call sent from here is a read and may be repeated. Invariants: at most `attemptsMax` wire requests for one call (I18);
- * a call that waits for its next attempt holds no place in the queue; an answer is either complete and read, or an error.
+ * A read may be repeated. A change (`change`) is repeated only where verdict.ts is certain that nothing happened; else its
+ * failure is `origin.unknownOutcome`. Invariants: at most `attemptsMax` wire requests for one call (I18); a call that waits
+ * for its next attempt holds no place in the queue.
  */
 import PQueue from 'p-queue';
 
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
-import { isCacheable, mediaType, readEtag, readRetryAfterMs } from '../wire/headers.ts';
-import type { ErrorDescriptor } from '../wire/json.ts';
-import { waitBeforeNextMs } from './backoff.ts';
-import { textFromBody } from './body.ts';
+import type { WireFormat } from '../wire/format.ts';
+import { readEtag } from '../wire/headers.ts';
+import type { OutgoingBody } from '../wire/multipart.ts';
+import { KEYS_MAX, QUERY_BYTES_MAX } from '../wire/query.ts';
 import {
-  damagedFailure,
-  descriptorText,
+  descriptorOf,
+  isFile,
+  readDocument,
+  readFile,
+  retryAfterMs,
+  type Answer,
+  type FileHeaders,
+  type Reading,
+} from './answers.ts';
+import { waitBeforeNextMs } from './backoff.ts';
+import {
   faultFailure,
-  notApiFailure,
-  statusFailure,
   stoppedFailure,
-  tooLargeFailure,
-  unexpectedFailure,
+  tooMuchFailure,
+  unknownOutcomeFailure,
   type Attempted,
   type Failure,
 } from './failures.ts';
 import type { OriginLimits } from './limits.ts';
 import {
   freedConnectionIsUsed,
+  type Receiver,
   type Transport,
   type WireAnswer,
   type WireFault,
-  type WireHeaders,
+  type WireRequest,
 } from './transport.ts';
+import { verdictOnChange } from './verdict.ts';
 
 /** How a caller may ask. */
 export interface ReadOptions {
@@ -45,29 +54,31 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A complete answer of a method. */
-export type Answer<T> =
-  | { readonly kind: 'notModified' }
-  | {
-      readonly kind: 'ok';
-      readonly value: T;
-      /** Null where the origin sent none that can be trusted, or said that the answer must not be kept. */
-      readonly etag: string | null;
-      /** Bytes of the body as it came over the wire. */
-      readonly receivedBytes: number;
-    };
-
-/** One method call. */
-export interface Call<T> {
-  /** The method's name, for the log. */
+/** What a call is, for messages and the log, and where it goes. */
+export interface Target {
+  /** The method's name. */
   readonly method: string;
   /** The table's name; null for methods of the database. */
   readonly table: string | null;
-  /** Path and query string, from the root of the host. */
+  /** Path and query string below the database, without any secret. */
   readonly path: string;
+}
+
+/** A call that is answered with a document. */
+export interface Call<T> extends Target {
   /** Turns the body into the answer; throws `origin.truncated` or `origin.unexpected`. `what` begins its complaints. */
   readonly read: (text: string, what: string) => T;
 }
+
+/** A call that changes rows: a POST with a body, or the GET that deletes. */
+export interface ChangeCall<T> extends Call<T> {
+  readonly body: OutgoingBody | null;
+  /** More rows than the origin takes. */
+  readonly isTooMany?: boolean | undefined;
+}
+
+/** Takes the content of a file piece by piece; no more comes until the promise resolves. */
+export type FileReceiver = (chunk: Uint8Array) => void | Promise<void>;
 
 /** Sums over the life of the origin client. */
 export interface Counters {
@@ -82,10 +93,14 @@ export interface Counters {
 /** What requests are made of. */
 export interface RequestParts {
   readonly host: string;
+  /** The path of the database; may hold a secret. */
+  readonly root: string;
   /** What answers are asked for and read in. */
   readonly format: WireFormat;
   /** Sent with every request, names and values in turn. */
   readonly headers: readonly string[];
+  /** Sent with every request that is answered with a document. */
+  readonly documentHeaders: readonly string[];
   readonly concurrency: number;
   /** 0 is no limit. */
   readonly requestsPerSecond: number;
@@ -95,6 +110,17 @@ export interface RequestParts {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** What one attempt came to: an answer, or a failure that may be worth another attempt. */
+type Outcome<T> = { readonly kind: 'done'; readonly value: T } | Failure;
+
+type Result = WireAnswer | WireFault;
+
+/** A delete is a GET on the wire; nothing on the way may answer it from memory. */
+const NO_STORE = ['cache-control', 'no-store'] as const;
+
+/** The headers of a request for a file: its bytes as they are. */
+const FILE_HEADERS = ['accept', '*/*', 'accept-encoding', 'identity'] as const;
 
 /** The requests to one origin. */
 export class Requests {
@@ -113,34 +139,61 @@ export class Requests {
     this.#queue = new PQueue({ concurrency, ...rate });
   }
 
-  /** Sends a call until it is answered, refused, or not worth another attempt. @throws RowsyncError of the kinds in failures.ts. */
+  /** Reads until there is an answer, a refusal, or nothing worth another attempt. @throws RowsyncError of the kinds in failures.ts. */
   async run<T>(call: Call<T>, options: ReadOptions): Promise<Answer<T>> {
-    const { clock, limits, log } = this.#parts;
-    const attempted = this.#attempted(call);
     const etag = readEtag(options.etag ?? undefined);
-    const start = { atMs: null };
-    // Bounded by `attemptsMax`, see waitBeforeNextMs.
-    for (let attemptCount = 1; ; attemptCount += 1) {
-      const result = await this.#send(call, { etag, signal: options.signal, start });
-      const hasBody = result.kind === 'answer' && result.status === 200;
-      if (hasBody && this.#queue.pending > 0) await freedConnectionIsUsed();
-      const outcome = this.#read(call, { attempted, etag, result });
-      if (outcome.kind !== 'failed') return outcome;
-      if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
+    const reading = this.#reading(call, { etag, isChange: false });
+    const headers = [...this.#parts.documentHeaders, ...(etag === null ? [] : ['if-none-match', etag])];
+    return this.#repeat(call, { method: 'GET', headers, signal: options.signal }, (result) =>
+      this.#judgeRead(result, reading, (answer) => readDocument(answer, call.read, reading)),
+    );
+  }
 
-      const retryAfterMs = this.#retryAfterMs(result);
-      const spentMs = clock.monotonicMs() - (start.atMs ?? clock.monotonicMs());
-      const waitMs = waitBeforeNextMs({ attemptCount, spentMs, retryAfterMs, random: clock.random() }, limits.retry);
-      if (waitMs === null) throw withAttempts(outcome.error, attemptCount);
-      if (retryAfterMs !== null) {
-        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + Math.min(retryAfterMs, waitMs));
-      }
+  /** Reads the headers of a file, and hands its content to `receiver` unless that is null. */
+  async file(target: Target, receiver: FileReceiver | null, options: ReadOptions): Promise<Answer<FileHeaders>> {
+    const etag = readEtag(options.etag ?? undefined);
+    const reading = this.#reading(target, { etag, isChange: false });
+    const headers = [...FILE_HEADERS, ...(etag === null ? [] : ['if-none-match', etag])];
+    const method = receiver === null ? 'HEAD' : 'GET';
+    let isBegun = false;
+    const guarded: Receiver | undefined =
+      receiver === null
+        ? undefined
+        : {
+            bytesMax: this.#parts.limits.fileBytesMax,
+            accepts: (status, fields) => status === 200 && isFile(fields),
+            write: (chunk) => {
+              isBegun = true;
+              return receiver(chunk);
+            },
+          };
+    return this.#repeat(target, { method, headers, receiver: guarded, signal: options.signal }, (result) => {
+      if (result.kind === 'fault' && result.reason === 'receiver' && result.cause !== null) throw result.cause;
+      const outcome = this.#judgeRead(result, reading, (answer) => readFile(answer, reading));
+      // What was handed over cannot be taken back: the caller begins anew, or not.
+      return outcome.kind === 'failed' && isBegun ? { ...outcome, isTransient: false } : outcome;
+    });
+  }
 
-      this.#counters.retryCount += 1;
-      const { method, table } = call;
-      log.warn('origin.retry', { method, table, code: outcome.error.code, attempt: attemptCount, waitMs });
-      await this.#sleep(waitMs, options.signal);
-    }
+  /**
+   * Sends a change, once, unless it is certain that nothing happened.
+   * @throws RowsyncError `origin.unknownOutcome` where it may have happened; every other code says that it did not.
+   */
+  async change<T>(call: ChangeCall<T>, options: Pick<ReadOptions, 'signal'>): Promise<T> {
+    const { body } = call;
+    const reading = this.#reading(call, { etag: null, isChange: true });
+    this.#refuseTooMuch(reading.attempted, call);
+    const headers = [
+      ...this.#parts.documentHeaders,
+      ...(body === null ? NO_STORE : ['content-type', body.contentType]),
+    ];
+    const request = {
+      method: body === null ? 'GET' : 'POST',
+      headers,
+      body: body?.bytes,
+      signal: options.signal,
+    } as const;
+    return this.#repeat(call, request, (result) => this.#judgeChange(call, result, reading));
   }
 
   /** The sums so far. */
@@ -155,44 +208,136 @@ export class Requests {
     await this.#parts.transport.destroy();
   }
 
-  #attempted({ method, table }: Pick<Call<unknown>, 'method' | 'table'>): Attempted {
-    const { host, scrub } = this.#parts;
-    return { what: table === null ? method : `${method} of "${table}"`, host, scrub };
+  #reading({ method, table }: Target, { etag, isChange }: { etag: string | null; isChange: boolean }): Reading {
+    const { host, scrub, format, limits, clock } = this.#parts;
+    const what = table === null ? method : `${method} of "${table}"`;
+    const { decodedBytesMax } = limits;
+    return { attempted: { what, host, isChange, scrub }, format, decodedBytesMax, nowMs: clock.nowMs(), etag };
   }
 
-  /** Waits for a place in the queue and sends the call once. */
-  async #send(
-    call: Call<unknown>,
-    { etag, signal, start }: { etag: string | null; signal: AbortSignal | undefined; start: { atMs: number | null } },
-  ): Promise<WireAnswer | WireFault> {
-    const isStopped = (): boolean => this.#closing.signal.aborted || signal?.aborted === true;
-    if (isStopped()) return STOPPED;
+  /** What the origin would not even look at is not sent: refusing it here is certain, and costs nothing. */
+  #refuseTooMuch(attempted: Attempted, { path, body, isTooMany }: ChangeCall<unknown>): void {
+    const { sentBytesMax } = this.#parts.limits;
+    const refuse = (status: number, words: string): never => {
+      throw tooMuchFailure(attempted, { status, code: null, words, source: null }).error;
+    };
+    if (isTooMany === true) refuse(400, `more than ${KEYS_MAX} rows`);
+    const [, query = ''] = path.split('?', 2);
+    if (query.length > QUERY_BYTES_MAX) refuse(414, `the query string has more than ${QUERY_BYTES_MAX} bytes`);
+    if (body !== null && body.bytes.length > sentBytesMax) refuse(413, `the body has more than ${sentBytesMax} bytes`);
+  }
+
+  #judgeRead<T>(
+    result: Result,
+    { attempted }: Reading,
+    read: (answer: WireAnswer) => Answer<T> | Failure,
+  ): Outcome<Answer<T>> {
+    if (result.kind === 'fault') return this.#faultFailure(attempted, result);
+    const answer = read(result);
+    if (answer.kind === 'failed') return answer;
+    if (answer.kind === 'notModified') this.#counters.notModifiedCount += 1;
+    return { kind: 'done', value: answer };
+  }
+
+  #judgeChange<T>({ read }: Call<T>, result: Result, reading: Reading): Outcome<T> {
+    const { attempted } = reading;
+    const answer =
+      result.kind === 'fault' ? this.#faultFailure(attempted, result) : readDocument(result, read, reading);
+    if (answer.kind === 'ok') return { kind: 'done', value: answer.value };
+    assert(answer.kind === 'failed', 'a change is never conditional');
+    const verdict = verdictOnChange(
+      result.kind === 'fault'
+        ? result
+        : { kind: 'answer', status: result.status, hasDescriptor: descriptorOf(result, reading) !== undefined },
+    );
+    switch (verdict) {
+      case 'again':
+        return answer;
+      case 'refused':
+        return { ...answer, isTransient: false };
+      case 'read': // an answer that cannot be read says nothing about the rows
+      case 'unknown':
+        return unknownOutcomeFailure(attempted, answer);
+      default:
+        return verdict satisfies never;
+    }
+  }
+
+  #faultFailure(attempted: Attempted, fault: WireFault): Failure {
+    return this.#closing.signal.aborted ? stoppedFailure(attempted) : faultFailure(attempted, fault);
+  }
+
+  /** Sends a request until `judge` has an answer or sees no sense in another attempt. */
+  async #repeat<T>(
+    target: Target,
+    request: Omit<WireRequest, 'path'>,
+    judge: (result: Result) => Outcome<T>,
+  ): Promise<T> {
+    const { clock, limits, log } = this.#parts;
+    const { signal } = request;
+    const start = { atMs: null };
+    // Bounded by `attemptsMax`, see waitBeforeNextMs.
+    for (let attemptCount = 1; ; attemptCount += 1) {
+      const result = await this.#send(target, request, start);
+      const hasBody = result.kind === 'answer' && result.status === 200;
+      if (hasBody && this.#queue.pending > 0) await freedConnectionIsUsed();
+      const outcome = judge(result);
+      if (outcome.kind === 'done') return outcome.value;
+      if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
+
+      const askedMs = retryAfterMs(result, clock.nowMs());
+      const spentMs = clock.monotonicMs() - (start.atMs ?? clock.monotonicMs());
+      const failed = { attemptCount, spentMs, retryAfterMs: askedMs, random: clock.random() };
+      const waitMs = waitBeforeNextMs(failed, limits.retry);
+      if (waitMs === null) throw withAttempts(outcome.error, attemptCount);
+      if (askedMs !== null) {
+        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + Math.min(askedMs, waitMs));
+      }
+
+      this.#counters.retryCount += 1;
+      const { method, table } = target;
+      log.warn('origin.retry', { method, table, code: outcome.error.code, attempt: attemptCount, waitMs });
+      await this.#sleep(waitMs, signal);
+    }
+  }
+
+  #isStopped(signal: AbortSignal | undefined): boolean {
+    return this.#closing.signal.aborted || signal?.aborted === true;
+  }
+
+  /** Waits for a place in the queue and sends the request once. */
+  async #send(target: Target, request: Omit<WireRequest, 'path'>, start: { atMs: number | null }): Promise<Result> {
+    const { signal } = request;
+    if (this.#isStopped(signal)) return STOPPED;
+    const exchange: { result: Promise<Result> | null } = { result: null };
     try {
-      return await this.#queue.add(
-        async () => {
-          const { clock, headers, transport } = this.#parts;
-          start.atMs ??= clock.monotonicMs();
-          const quietMs = this.#quietUntilMs - clock.monotonicMs();
-          if (quietMs > 0) await this.#sleep(quietMs, signal);
-          if (isStopped()) return STOPPED;
-          const conditional = etag === null ? headers : [...headers, 'if-none-match', etag];
-          const sentAtMs = clock.monotonicMs();
-          this.#counters.requestCount += 1;
-          const result = await transport.get({ path: call.path, headers: conditional, signal });
-          this.#counters.receivedBytes += result.receivedBytes;
-          this.#logRequest(call, result, clock.monotonicMs() - sentAtMs);
-          return result;
-        },
-        { signal },
-      );
+      return await this.#queue.add(() => (exchange.result = this.#exchange(target, request, start)), { signal });
     } catch (error) {
-      // The queue rejects what it drops, because of the signal or because it was cleared.
-      if (isStopped()) return STOPPED;
+      // The queue rejects what it drops, because of the signal or because it was cleared; on the signal also what it has
+      // begun, and then the exchange alone knows whether the request has left.
+      if (exchange.result !== null) return await exchange.result;
+      if (this.#isStopped(signal)) return STOPPED;
       throw error;
     }
   }
 
-  #logRequest({ method, table }: Call<unknown>, result: WireAnswer | WireFault, durationMs: number): void {
+  async #exchange(target: Target, request: Omit<WireRequest, 'path'>, start: { atMs: number | null }): Promise<Result> {
+    const { clock, headers, root, transport } = this.#parts;
+    const { signal } = request;
+    start.atMs ??= clock.monotonicMs();
+    const quietMs = this.#quietUntilMs - clock.monotonicMs();
+    if (quietMs > 0) await this.#sleep(quietMs, signal);
+    if (this.#isStopped(signal)) return STOPPED;
+    const sentAtMs = clock.monotonicMs();
+    this.#counters.requestCount += 1;
+    const path = root + target.path;
+    const result = await transport.send({ ...request, path, headers: [...headers, ...request.headers] });
+    this.#counters.receivedBytes += result.receivedBytes;
+    this.#logRequest(target, result, clock.monotonicMs() - sentAtMs);
+    return result;
+  }
+
+  #logRequest({ method, table }: Target, result: Result, durationMs: number): void {
     this.#parts.log.debug('origin.request', {
       method,
       table,
@@ -200,98 +345,6 @@ export class Requests {
       receivedBytes: result.receivedBytes,
       durationMs: Math.round(durationMs),
     });
-  }
-
-  #read<T>(
-    call: Call<T>,
-    { attempted, etag, result }: { attempted: Attempted; etag: string | null; result: WireAnswer | WireFault },
-  ): Answer<T> | Failure {
-    if (result.kind === 'fault') {
-      return this.#closing.signal.aborted ? stoppedFailure(attempted) : faultFailure(attempted, result);
-    }
-    if (result.status === 304 && etag !== null) {
-      this.#counters.notModifiedCount += 1;
-      return { kind: 'notModified' };
-    }
-    const { headers, receivedBytes } = result;
-    const contentType = oneHeader(headers, 'content-type');
-    if (result.status !== 200) {
-      return statusFailure(attempted, {
-        status: result.status,
-        contentType,
-        location: oneHeader(headers, 'location'),
-        retryAfterMs: this.#retryAfterMs(result),
-        descriptor: this.#descriptor(result),
-      });
-    }
-    if (formatOf(contentType) !== this.#parts.format) {
-      return notApiFailure(
-        attempted,
-        `200 with ${contentType === undefined ? 'no media type' : mediaType(contentType)}`,
-      );
-    }
-    const body = this.#bodyText(attempted, result);
-    if (typeof body !== 'string') return body;
-    const value = this.#readValue(call, attempted, body);
-    if ('isTransient' in value) return value;
-    const canBeKept = isCacheable(oneHeader(headers, 'cache-control'));
-    return {
-      kind: 'ok',
-      value: value.value,
-      etag: canBeKept ? readEtag(oneHeader(headers, 'etag')) : null,
-      receivedBytes,
-    };
-  }
-
-  #bodyText(attempted: Attempted, { body, headers }: WireAnswer): string | Failure {
-    const decoded = textFromBody(body, headers['content-encoding'], this.#parts.limits.decodedBytesMax);
-    switch (decoded.kind) {
-      case 'text':
-        // Something else under the type that was asked for: some captive portals keep it.
-        return NOT_OF_FORMAT[this.#parts.format.extension].test(decoded.text)
-          ? notApiFailure(attempted, '200 with a page of HTML or another format than its type says')
-          : decoded.text;
-      case 'tooLarge':
-        return tooLargeFailure(attempted);
-      case 'unknownEncoding':
-        return notApiFailure(attempted, '200 with a content encoding that was not asked for');
-      case 'damaged':
-        return damagedFailure(attempted, 'the compressed answer is damaged or ended early');
-      case 'notUtf8':
-        return damagedFailure(attempted, 'the answer is not UTF-8');
-      default:
-        return decoded satisfies never;
-    }
-  }
-
-  #readValue<T>(call: Call<T>, attempted: Attempted, text: string): { value: T } | Failure {
-    try {
-      return { value: call.read(text, attempted.what) };
-    } catch (error) {
-      if (!(error instanceof RowsyncError)) throw error;
-      // Cut short although the transfer looked complete: a Content-Length that is too small does this.
-      if (error.code === 'origin.truncated') return { kind: 'failed', error, isTransient: true };
-      const descriptor = this.#parts.format.readError(text);
-      if (descriptor === undefined) return { kind: 'failed', error, isTransient: false };
-      return unexpectedFailure(
-        attempted,
-        `the origin answered 200 with an error${descriptorText(attempted.scrub, descriptor)}`,
-      );
-    }
-  }
-
-  /** The error descriptor in an answer, if it has one: in the format of its type, which need not be the one asked for. */
-  #descriptor({ body, headers }: WireAnswer): ErrorDescriptor | undefined {
-    const decoded = textFromBody(body, headers['content-encoding'], this.#parts.limits.decodedBytesMax);
-    if (decoded.kind !== 'text') return undefined;
-    const format = formatOf(oneHeader(headers, 'content-type')) ?? this.#parts.format;
-    return format.readError(decoded.text);
-  }
-
-  #retryAfterMs(result: WireAnswer | WireFault): number | null {
-    return result.kind === 'answer'
-      ? readRetryAfterMs(oneHeader(result.headers, 'retry-after'), this.#parts.clock.nowMs())
-      : null;
   }
 
   /** Sleeps until the time is over, the caller gives up or the client is closed. */
@@ -308,32 +361,19 @@ export class Requests {
 }
 
 /** What stands for a request that was never sent, because nobody waits for it. */
-const STOPPED: WireFault = { kind: 'fault', reason: 'stopped', cause: null, isAnswered: false, receivedBytes: 0 };
+const STOPPED: WireFault = {
+  kind: 'fault',
+  reason: 'stopped',
+  cause: null,
+  isSent: false,
+  isAnswered: false,
+  receivedBytes: 0,
+};
 
 /** Says in the message how often the call was sent, where that was more than once. */
 function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   if (attemptCount === 1) return error;
   const message = `${error.message} (after ${attemptCount} attempts)`;
-  return new RowsyncError(error.kind, error.code, { message, hint: error.hint, cause: error.cause });
-}
-
-/** How a text begins that is not what its type says. */
-const NOT_OF_FORMAT: Readonly<Record<Extension, RegExp>> = {
-  json: /^\s*</,
-  xml: /^\s*(?:[^<\s]|<(?:!doctype\b|html\b))/i,
-};
-
-/** The format that a Content-Type header names. */
-function formatOf(contentType: string | undefined): WireFormat | undefined {
-  const type = mediaType(contentType);
-  if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return WIRE_FORMATS.json;
-  // A page that is XML too is still a page.
-  if (type === 'application/xhtml+xml') return undefined;
-  return type === 'text/xml' || type === 'application/xml' || type.endsWith('+xml') ? WIRE_FORMATS.xml : undefined;
-}
-
-/** A header that came once; several of one name are as good as none. */
-function oneHeader(headers: WireHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
+  const { kind, code, hint, cause, refusal } = error;
+  return new RowsyncError(kind, code, { message, hint, cause, refusal });
 }

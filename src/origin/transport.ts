@@ -1,9 +1,11 @@
 /**
- * One request over the wire and its complete answer in memory, or the reason why there is none. Owns the connections (an undici
- * pool to one host), the time-outs, the total deadline and the bound on body bytes; knows nothing of the Records API.
+ * One request over the wire and its complete answer, in memory or handed over piece by piece, or the reason why there is none.
+ * Owns the connections (an undici pool to one host), the time-outs, the total deadline and the bound on body bytes; knows
+ * nothing of the Records API.
  *
- * Invariants: nothing is sent to another host, whatever an answer says (I16); redirects are answers like any other; every
- * exchange ends within its deadline (I18). Failures are values here: failures.ts gives them their meaning.
+ * Invariants: nothing is sent to another host, whatever an answer says (I16); redirects are answers like any other; a request
+ * is written to a connection once, also where the pool would do so again; every exchange ends within its deadline, or for
+ * a body that is handed over, within the gap allowed between two pieces (I18). Failures are values: failures.ts names them.
  */
 import { Pool, type Dispatcher } from 'undici';
 
@@ -17,7 +19,7 @@ export interface WireAnswer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: WireHeaders;
-  /** As it came over the wire, possibly compressed. */
+  /** As it came over the wire, possibly compressed; empty where a receiver took it. */
   readonly body: Buffer;
   readonly receivedBytes: number;
 }
@@ -29,27 +31,43 @@ export interface WireFault {
     | 'stopped' // the caller gave up
     | 'deadline' // the total time is used up
     | 'tooLarge' // the body is longer than the bound
+    | 'receiver' // the receiver of the body failed, see `cause`
     | 'failed'; // the connection or the HTTP on it, see `cause`
-  /** What undici or the system reported; null unless `failed`. */
+  /** What undici or the system reported; null unless `failed` or `receiver`. */
   readonly cause: Error | null;
+  /** Whether the request may have reached the other side; false is certain. */
+  readonly isSent: boolean;
   /** Whether the headers of an answer had arrived. */
   readonly isAnswered: boolean;
   readonly receivedBytes: number;
 }
 
+/** Takes the body of an answer piece by piece. */
+export interface Receiver {
+  /** Bytes of body that it takes at most. */
+  readonly bytesMax: number;
+  /** Whether it takes the body of this answer; otherwise the body is collected like any other. */
+  accepts(status: number, headers: WireHeaders): boolean;
+  /** Takes the next bytes, which are its own from then on; no more come until the promise resolves. */
+  write(chunk: Uint8Array): void | Promise<void>;
+}
+
 /** One request. */
 export interface WireRequest {
+  readonly method: 'GET' | 'HEAD' | 'POST';
   /** Path and query string, from the root of the host. */
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
+  readonly body?: Buffer | undefined;
+  readonly receiver?: Receiver | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Connections to one host. */
 export interface Transport {
-  /** Sends a GET and never rejects. */
-  get(request: WireRequest): Promise<WireAnswer | WireFault>;
+  /** Sends a request and never rejects. */
+  send(request: WireRequest): Promise<WireAnswer | WireFault>;
   /** Closes every connection; what is in flight ends with a fault. */
   destroy(): Promise<void>;
 }
@@ -78,35 +96,44 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
     autoSelectFamily: true,
   });
   return {
-    get: (request) =>
+    send: (request) =>
       new Promise((resolve) => {
-        const exchange = new Exchange(request.signal, limits, resolve);
+        const { method, path, headers, body = null } = request;
+        // What has to be sent takes its time before anybody can answer.
+        const sendingMs = ((body?.length ?? 0) / limits.sentBytesPerSecondMin) * 1000;
+        const exchange = new Exchange(request, { ...limits, deadlineMs: limits.deadlineMs + sendingMs }, resolve);
         if (exchange.isSettled) return;
-        pool.dispatch({ method: 'GET', path: request.path, headers: [...request.headers] }, exchange);
+        const headersTimeout = limits.headersTimeoutMs + sendingMs;
+        pool.dispatch({ method, path, headers: [...headers], body, headersTimeout }, exchange);
       }),
     destroy: () => pool.destroy(new Error('The connections are being closed')),
   };
 }
 
-/** Collects one answer; settles exactly once. */
+/** Collects one answer, or hands it over; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal | undefined;
-  readonly #bytesMax: number;
+  readonly #receiver: Receiver | undefined;
   readonly #resolve: (result: WireAnswer | WireFault) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
+  #bytesMax: number;
   #receivedBytes = 0;
   #status = 0;
   #headers: WireHeaders = {};
   #controller: Dispatcher.DispatchController | null = null;
+  #isHandedOver = false;
+  /** What the receiver is still busy with. */
+  #handingOver: Promise<void> = Promise.resolve();
   #isSettled = false;
 
   constructor(
-    signal: AbortSignal | undefined,
+    { signal, receiver }: WireRequest,
     limits: OriginLimits,
     resolve: (result: WireAnswer | WireFault) => void,
   ) {
     this.#signal = signal;
+    this.#receiver = receiver;
     this.#bytesMax = limits.wireBytesMax;
     this.#resolve = resolve;
     this.#timer = setTimeout(() => this.#giveUp('deadline'), limits.deadlineMs);
@@ -122,34 +149,65 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while the connection was being made: the request must not be sent any more.
-    if (this.#isSettled) controller.abort(new Error('Given up before it was sent'));
-    else this.#controller = controller;
+    if (this.#isSettled) return controller.abort(new Error('Given up before it was sent'));
+    // A pool may take a request up again whose connection went away under it; whether it is repeated is not its business.
+    if (this.#controller !== null) {
+      this.#settle(this.#fault('failed'));
+      return controller.abort(new Error('Never sent twice'));
+    }
+    this.#controller = controller;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: WireHeaders): void {
     // An interim answer (100, 103) comes here too; the real one takes its place.
     this.#status = status;
     this.#headers = headers;
+    if (status >= 200 && this.#receiver?.accepts(status, headers) === true) {
+      this.#isHandedOver = true;
+      this.#bytesMax = this.#receiver.bytesMax;
+      // A file takes as long as it takes; from here on the gap between two pieces is what counts.
+      clearTimeout(this.#timer);
+    }
     const announced = Number(headers['content-length']);
     if (announced > this.#bytesMax) this.#giveUp('tooLarge');
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // undici gives an empty piece whenever it goes on; pausing for it would make it give another, for ever.
+    if (chunk.length === 0) return;
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > this.#bytesMax) this.#giveUp('tooLarge');
+    else if (this.#isHandedOver) this.#handOver(controller, chunk);
     else this.#chunks.push(chunk);
+  }
+
+  #handOver(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    controller.pause();
+    const take = async (): Promise<void> => {
+      if (!this.#isSettled) await this.#receiver?.write(chunk);
+    };
+    this.#handingOver = this.#handingOver.then(take).then(
+      () => controller.resume(),
+      (thrown: unknown) => {
+        const cause = thrown instanceof Error ? thrown : new Error('The receiver failed');
+        this.#settle({ ...this.#fault('receiver'), cause });
+        controller.abort(cause);
+      },
+    );
   }
 
   onResponseEnd(): void {
     const [first] = this.#chunks;
     const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    this.#settle({
+    const answer: WireAnswer = {
       kind: 'answer',
       status: this.#status,
       headers: this.#headers,
       body,
       receivedBytes: this.#receivedBytes,
-    });
+    };
+    if (this.#isHandedOver) void this.#handingOver.then(() => this.#settle(answer));
+    else this.#settle(answer);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
@@ -163,7 +221,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #fault(reason: WireFault['reason']): WireFault {
     const isAnswered = this.#status !== 0;
-    return { kind: 'fault', reason, cause: null, isAnswered, receivedBytes: this.#receivedBytes };
+    const isSent = this.#controller !== null;
+    return { kind: 'fault', reason, cause: null, isSent, isAnswered, receivedBytes: this.#receivedBytes };
   }
 
   #settle(result: WireAnswer | WireFault): void {

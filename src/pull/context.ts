@@ -3,7 +3,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { Origin, TableAddress } from '../origin/client.ts';
+import type { Address } from '../origin/address.ts';
+import type { Origin } from '../origin/client.ts';
 import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
 import type { RowTarget } from '../replica/rows.ts';
@@ -42,7 +43,7 @@ export interface PullContext {
 
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
 export interface PreparedTable {
-  readonly address: TableAddress;
+  readonly address: Address;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];

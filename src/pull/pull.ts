@@ -6,7 +6,7 @@
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import type { Answer } from '../origin/client.ts';
+import type { Answer } from '../origin/answers.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { judgeIdentity } from '../reconcile/identity.ts';
 import {

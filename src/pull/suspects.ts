@@ -70,7 +70,7 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
     const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
     if (foreign.length > 0) deletedCount += await deleteForeign(context, table, foreign);
     const askable = block.filter((id) => id > 0);
-    for (const ids of origin.retrieveBatches(address, selection.columns, askable)) {
+    for (const ids of origin.idBatches(askable, selection.columns)) {
       const request = { table: address, columns: shapes, names: selection.columns, ids };
       const answer = await origin.retrieve(request, { signal: context.signal });
       if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent

@@ -180,7 +180,7 @@ async function compareById(
 ): Promise<readonly Mismatch[]> {
   const { origin, replica } = context;
   const mismatches: Mismatch[] = [];
-  for (const batch of origin.retrieveBatches(table.address, table.selection.columns, ids)) {
+  for (const batch of origin.idBatches(ids, table.selection.columns)) {
     const request = { table: table.address, columns: table.shapes, names: table.selection.columns, ids: batch };
     const answer = await origin.retrieve(request, { signal: context.signal });
     if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent

@@ -84,12 +84,19 @@ function sortText({ column, descending }: SortKey): string {
   return /\/\/(?:ASC|DESC)$/i.test(column) ? `${column}//ASC` : column;
 }
 
-/** The query string of Retrieve by internal id. */
-export function retrieveQuery(columns: readonly string[], ids: readonly number[]): string {
-  return queryFromPairs([
-    ...columns.map((column) => ['column', column] as const),
-    ...ids.map((id) => ['id', String(id)] as const),
-  ]);
+/** Rows by internal id or by key; the two are never mixed (specification 2.1). */
+export type Records = { readonly ids: readonly number[] } | { readonly keys: readonly string[] };
+
+/** The query pairs that name rows. */
+export function recordPairs(records: Records): readonly (readonly [string, string])[] {
+  return 'ids' in records
+    ? records.ids.map((id) => ['id', String(id)] as const)
+    : records.keys.map((key) => ['key', key] as const);
+}
+
+/** The query string of Retrieve. */
+export function retrieveQuery(columns: readonly string[], records: Records): string {
+  return queryFromPairs([...columns.map((column) => ['column', column] as const), ...recordPairs(records)]);
 }
 
 /** Reads a query string: `+` and `%20` are spaces, empty values count as absent. Undefined where the encoding is broken. */

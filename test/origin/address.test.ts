@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { RowsyncError } from '../../src/base/errors.ts';
-import { idBatches, originAddress, retrievePath, selectPath, tableSegment } from '../../src/origin/address.ts';
+import { idBatches, originAddress, retrievePath, selectPath, segment } from '../../src/origin/address.ts';
 import { KEYS_MAX, QUERY_BYTES_MAX, retrieveQuery } from '../../src/wire/query.ts';
 
 /** What a call throws. */
@@ -62,7 +62,7 @@ describe('originAddress', () => {
   );
 });
 
-describe('tableSegment', () => {
+describe('segment', () => {
   test.each([
     ['the alias', { name: 'Customer', alias: 't_115442' }, 't_115442'],
     ['the name where there is no alias', { name: 'Order Details', alias: '' }, 'Order%20Details'],
@@ -72,8 +72,8 @@ describe('tableSegment', () => {
     ['a percent sign', { name: '100%', alias: '' }, '100%2525'],
     ['a question mark and a hash', { name: 'Why?#', alias: '' }, 'Why%253F%23'],
     ['letters of other alphabets', { name: 'Küche 中', alias: '' }, 'K%C3%BCche%20%E4%B8%AD'],
-  ])('gives %s', (_title, table, segment) => {
-    expect(tableSegment(table)).toBe(segment);
+  ])('gives %s', (_title, table, expected) => {
+    expect(segment(table)).toBe(expected);
   });
 });
 
@@ -93,7 +93,7 @@ describe('paths', () => {
   });
 
   test('retrieve names columns and ids', () => {
-    expect(retrievePath('json', table, ['*'], [3, 1])).toBe('/t_1/retrieve.json?column=*&id=3&id=1');
+    expect(retrievePath('json', table, ['*'], { ids: [3, 1] })).toBe('/t_1/retrieve.json?column=*&id=3&id=1');
   });
 });
 
@@ -122,7 +122,7 @@ describe('idBatches', () => {
 
         expect(batches.flat()).toEqual(ids);
         for (const [index, batch] of batches.entries()) {
-          const bytes = retrieveQuery(names, batch).length;
+          const bytes = retrieveQuery(names, { ids: batch }).length;
           expect(batch.length === 1 || (batch.length <= KEYS_MAX && bytes <= QUERY_BYTES_MAX)).toBe(true);
           const next = batches[index + 1]?.[0];
           const fitsNext =

@@ -7,7 +7,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
-import { openOrigin, secretsOf, type Origin, type OriginSettings } from '../../src/origin/client.ts';
+import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
+import { secretsOf } from '../../src/origin/credentials.ts';
 import { testClock, type TestClock } from '../support/clock.ts';
 import { http, json, startFaultServer } from '../support/fault-server.ts';
 
@@ -170,6 +171,46 @@ describe('what is sent', () => {
 
     expect(server.connectionCount).toBe(1);
     expect(server.requests).toHaveLength(5);
+  });
+
+  test('a token in the path, and in no key of a page', async () => {
+    await using server = await startFaultServer(() => json([]));
+    await using origin = open(server.url, { credentials: { kind: 'urlToken', token: TOKEN } });
+
+    await origin.select(PAGE);
+
+    expect(server.requests[0]?.path).toBe(`/secure/api/v2/21995/${TOKEN}/t_7/select.json?column=*&sort=Id`);
+    expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
+    expect(origin.selectUrl(CUSTOMER, PAGE.query)).toBe(
+      `${server.url}/secure/api/v2/21995/t_7/select.json?column=*&sort=Id`,
+    );
+    expect(JSON.stringify(origin)).not.toContain(TOKEN);
+  });
+
+  test('the cookies of a session, with a minus in the path', async () => {
+    await using server = await startFaultServer(() => json([]));
+    await using origin = open(server.url, { credentials: { kind: 'session', cookie: `lang=en; td=${TOKEN}` } });
+
+    await origin.select(PAGE);
+
+    expect(server.requests[0]?.path).toBe('/secure/api/v2/21995/-/t_7/select.json?column=*&sort=Id');
+    expect(server.requests[0]?.headers['cookie']).toBe(`lang=en; td=${TOKEN}`);
+    expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  test.each([
+    ['a path', 'a/../b'],
+    ['dots', '..'],
+    ['a minus', '-'],
+    ['an escape', 'a%2Fb'],
+    ['a query', 'a?b'],
+    ['nothing', ''],
+  ])('no token in the path that is %s', (_title, token) => {
+    expect(() => open('http://127.0.0.1:9', { credentials: { kind: 'urlToken', token } })).toThrow(/The token/);
+  });
+
+  test.each([['no pair'], ['a=b\r\nX-A: 1'], ['é=b'], ['']])('no cookie that is %j', (cookie) => {
+    expect(() => open('http://127.0.0.1:9', { credentials: { kind: 'session', cookie } })).toThrow(/The cookie/);
   });
 
   test.each([
@@ -480,6 +521,8 @@ describe('secrets', () => {
   const credentials = [
     { kind: 'bearer', token: TOKEN },
     { kind: 'basic', user: 'anna@example.org', password: 'hunter2&more' },
+    { kind: 'urlToken', token: TOKEN },
+    { kind: 'session', cookie: `lang=en; td=${TOKEN}` },
   ] as const;
 
   /** Everything that an error shows to anybody, its causes included. */

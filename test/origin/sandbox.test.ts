@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'vitest';
 
 import { silentLogger } from '../../src/base/log.ts';
-import { openOrigin, type Credentials, type Origin } from '../../src/origin/client.ts';
-import { columnType, type ColumnShape, type TableDescriptor } from '../../src/wire/schema.ts';
+import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
+import type { Credentials } from '../../src/origin/credentials.ts';
+import { columnType, type ColumnShape, type TableDescriptor, type Value } from '../../src/wire/schema.ts';
+import type { OutgoingRow } from '../../src/wire/writes.ts';
 import { testClock } from '../support/clock.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -12,7 +14,7 @@ const SORT = [{ column: 'Id' }];
 /** An origin on the sandbox, closed at the end of the test. */
 function open(
   sandbox: TestSandbox,
-  changes: { credentials?: Credentials; compress?: boolean } = {},
+  changes: Pick<Partial<OriginSettings>, 'credentials' | 'compress' | 'format'> = {},
 ): Origin & AsyncDisposable {
   const { url, database, token } = sandbox;
   const settings = { url, database, credentials: { kind: 'bearer', token } as const, ...changes };
@@ -107,7 +109,7 @@ describe('a small table', () => {
     const known = sandbox.store.rows('Note').map((row) => row.id);
     sandbox.store.delete('Note', known[700] ?? 0);
 
-    const batches = origin.retrieveBatches(table, ['Title'], known);
+    const batches = origin.idBatches(known, ['Title']);
     const pages = await Promise.all(
       batches.map((ids) => valueOf(origin.retrieve({ table, columns, names: ['Title'], ids }))),
     );
@@ -188,5 +190,98 @@ describe('authorization', () => {
       code: 'origin.refused',
       message: expect.stringContaining('Nmae') as unknown,
     });
+  });
+});
+
+describe.each(['json', 'xml'] as const)('changes in %s', (format) => {
+  const table = { name: 'Note', alias: '' };
+
+  test('create, update and upsert give a status for each row, and the rows read back as they were sent', async () => {
+    await using sandbox = await startTestSandbox({
+      tables: [
+        {
+          name: 'Note',
+          columns: [
+            { name: 'Title', type: 'Text' },
+            { name: 'Body', type: 'Multiline' },
+            { name: 'Done', type: 'Checkbox' },
+            { name: 'Amount', type: 'Numeric' },
+            { name: 'Day', type: 'Date' },
+            { name: 'At', type: 'Timestamp' },
+            { name: 'Took', type: 'Duration' },
+          ],
+          rows: [],
+        },
+      ],
+    });
+    await using origin = open(sandbox, { format });
+    const { timezone: zone } = await valueOf(origin.user());
+    const columns = shapesOf(await valueOf(origin.describeTable(table)));
+    const written = columns.filter(({ name }) =>
+      ['Title', 'Body', 'Done', 'Amount', 'Day', 'At', 'Took'].includes(name),
+    );
+    const values = [' <Zoë> & "co" ', 'one\ntwo', true, 12.5, '2026-02-28', '2026-07-01T10:00:00Z', 5400] as const;
+    const rowOf = (id: number | null, changes: Readonly<Record<string, Value>> = {}): OutgoingRow => ({
+      id,
+      cells: written.map((column, index) => ({ ...column, value: changes[column.name] ?? values[index] ?? null })),
+    });
+
+    const created = await origin.create({ table, zone, rows: [rowOf(null), rowOf(null, { Title: 'second' })] });
+    const ids = created.map(({ id }) => id ?? 0);
+    const [first = 0, second = 0] = ids;
+    const changed = await origin.update({ table, zone, rows: [rowOf(first), rowOf(second, { Title: 'other' })] });
+    const missing = await origin.update({ table, zone, rows: [rowOf(9_999)] });
+    const upserted = await origin.upsert({ table, zone, rows: [rowOf(null, { Title: 'third' })] });
+
+    expect([created, changed, missing, upserted].map((list) => list.map(({ status }) => status))).toEqual([
+      [201, 201],
+      [304, 200],
+      [404],
+      [201],
+    ]);
+    const names = written.map(({ name }) => name);
+    const page = await valueOf(origin.retrieve({ table, columns: written, names, ids }));
+    const titles = new Map(page.rows.map((row) => [row.id, row.values]));
+    expect(titles.get(first)).toEqual(values);
+    expect(titles.get(second)).toEqual(['other', ...values.slice(1)]);
+  });
+
+  test('an unknown match column refuses the whole request', async () => {
+    await using sandbox = await startTestSandbox(notes(1));
+    await using origin = open(sandbox, { format });
+    const rows = [{ id: null, cells: [{ name: 'Title', type: 'Text', value: 'x' }] }] as const;
+
+    await expect(origin.upsert({ table, zone: 'UTC', rows, match: 'Nmae' })).rejects.toMatchObject({
+      kind: 'originRefused',
+      code: 'origin.refused',
+      refusal: { status: 400, code: 3100, source: 'Nmae' },
+    });
+  });
+
+  test('what was updated and deleted since is told, with times in UTC', async () => {
+    await using sandbox = await startTestSandbox(notes(3));
+    await using origin = open(sandbox, { format });
+    const known = sandbox.store.rows('Note').map((row) => row.id);
+    sandbox.store.delete('Note', known[1] ?? 0);
+
+    const updated = await valueOf(origin.updated({ table, from: '2000-01-01T00:00:00Z' }));
+    const deleted = await valueOf(origin.deleted({ table, columns: [], from: '2000-01-01T00:00:00Z' }));
+
+    expect(new Set(updated.map(({ id }) => id))).toEqual(new Set([known[0], known[2]]));
+    for (const { modifiedAt } of updated) expect(modifiedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+    expect(deleted).toMatchObject([{ id: known[1], values: [] }]);
+  });
+});
+
+describe('the other ways to log in', () => {
+  test('a token in the path and the cookie of a session reach the same user, and no log of the sandbox', async () => {
+    await using sandbox = await startTestSandbox(notes(1));
+    await using byPath = open(sandbox, { credentials: { kind: 'urlToken', token: sandbox.token } });
+    await using bySession = open(sandbox, { credentials: { kind: 'session', cookie: sandbox.session } });
+
+    const users = await Promise.all([valueOf(byPath.user()), valueOf(bySession.user())]);
+
+    expect(users.map(({ email }) => email)).toEqual([sandbox.user.email, sandbox.user.email]);
+    expect(sandbox.requests.all.filter(({ path }) => path.includes(sandbox.token))).toEqual([]);
   });
 });

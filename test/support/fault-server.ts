@@ -1,5 +1,5 @@
 /**
- * A server that answers GETs byte by byte as a test says, for what no correct server does: cut bodies, wrong lengths,
+ * A server that answers requests byte by byte as a test says, for what no correct server does: cut bodies, wrong lengths,
  * resets, silence, bombs. Plain TCP on a free loopback port; reads one request at a time from a connection and keeps what it saw.
  *
  *   await using server = await startFaultServer((nth) => (nth === 1 ? 'reset' : json([])));
@@ -16,6 +16,8 @@ export interface FaultRequest {
   readonly path: string;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
+  /** As long as Content-Length says. */
+  readonly body: Buffer;
 }
 
 /** What to do with one request. */
@@ -69,8 +71,11 @@ export async function startFaultServer(
     socket.on('data', (chunk: Buffer) => {
       received += answersAnything ? 'GET / HTTP/1.1\r\n\r\n' : chunk.toString('latin1');
       for (let end = received.indexOf('\r\n\r\n'); end >= 0; end = received.indexOf('\r\n\r\n')) {
-        const request = requestFromHead(received.slice(0, end));
-        received = received.slice(end + 4);
+        const head = requestFromHead(received.slice(0, end));
+        const bodyEnd = end + 4 + Number(head.headers['content-length'] ?? 0);
+        if (received.length < bodyEnd) return;
+        const request = { ...head, body: Buffer.from(received.slice(end + 4, bodyEnd), 'latin1') };
+        received = received.slice(bodyEnd);
         requests.push(request);
         perform(socket, script(requests.length, request));
       }
@@ -121,7 +126,7 @@ export function json(
   return http(200, { 'Content-Type': 'application/json', ETag: '"e1"', ...headers }, JSON.stringify(value));
 }
 
-function requestFromHead(head: string): FaultRequest {
+function requestFromHead(head: string): Omit<FaultRequest, 'body'> {
   const [first = '', ...lines] = head.split('\r\n');
   const [method = '', path = ''] = first.split(' ');
   const headers = lines.map((line) => {

@@ -79,8 +79,9 @@ describe('selectQuery', () => {
   });
 });
 
-test('retrieveQuery names columns, then ids', () => {
-  expect(retrieveQuery(['A B', '*'], [7, 1])).toBe('column=A%20B&column=*&id=7&id=1');
+test('retrieveQuery names columns, then ids or keys', () => {
+  expect(retrieveQuery(['A B', '*'], { ids: [7, 1] })).toBe('column=A%20B&column=*&id=7&id=1');
+  expect(retrieveQuery(['*'], { keys: ['A&B', 'é'] })).toBe('column=*&key=A%26B&key=%C3%A9');
 });
 
 describe('pairsFromQuery', () => {

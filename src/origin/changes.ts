@@ -1,0 +1,123 @@
+/**
+ * The methods that change rows: Create, Update, Upsert and Delete (specification 4.6 and 4.7). Input: rows of values, in
+ * the order that their statuses come back in. Output: one status for each row.
+ *
+ * None is sent twice on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; each status does. Values
+ * leave in the input forms of specification 2.4. Where bodies are XML, an empty text is sent as an empty element, which
+ * means null there; JSON carries the difference.
+ */
+import type { WireFormat } from '../wire/format.ts';
+import { unexpected } from '../wire/json.ts';
+import { KEYS_MAX, type Records } from '../wire/query.ts';
+import { writeWriteBody, type FilePart } from '../wire/write-body.ts';
+import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
+import { deletePath, writePath, type Address } from './address.ts';
+import type { ReadOptions, Requests } from './requests.ts';
+
+/** How a caller may ask for a change. */
+export type ChangeOptions = Pick<ReadOptions, 'signal'>;
+
+/** What every change may say. */
+interface ChangeRequest {
+  readonly table: Address;
+  /** `suppress` needs the administrative permission ManageData. Default run. */
+  readonly workflow?: 'run' | 'suppress' | undefined;
+}
+
+/** What `create` takes. */
+export interface CreateRequest extends ChangeRequest {
+  readonly rows: readonly OutgoingRow[];
+  /** The calling user's time zone (`user`), in which timestamps are written. */
+  readonly zone: string;
+  /** Files that cells refer to as `cid:<content id>`. */
+  readonly files?: readonly FilePart[] | undefined;
+}
+
+/** What `update` and `upsert` take. */
+export interface MatchRequest extends CreateRequest {
+  /** A unique column to find rows by in place of the key; a row's internal id comes before both. */
+  readonly match?: string | undefined;
+}
+
+/** What `delete` takes: rows by id or by key, at most 500. */
+export type DeleteRequest = ChangeRequest &
+  Records & {
+    /** Deletes at once, without the recycle bin. */
+    readonly purge?: boolean | undefined;
+  };
+
+/**
+ * The methods that change rows. Each gives one status for each row, in the order they were sent: look at every one. Each
+ * throws `origin.unknownOutcome` where the change may or may not have happened, with the reason as its cause; after
+ * every other error nothing has changed. `refusal` of an error has what the origin said to the whole request.
+ */
+export interface ChangeMethods {
+  /** Creates rows; columns without a value get their default. */
+  create(request: CreateRequest, options?: ChangeOptions): Promise<readonly StatusDescriptor[]>;
+  /** Updates rows that exist. */
+  update(request: MatchRequest, options?: ChangeOptions): Promise<readonly StatusDescriptor[]>;
+  /** Updates rows that exist and creates the others. */
+  upsert(request: MatchRequest, options?: ChangeOptions): Promise<readonly StatusDescriptor[]>;
+  /** Deletes rows. */
+  delete(request: DeleteRequest, options?: ChangeOptions): Promise<readonly StatusDescriptor[]>;
+}
+
+/** Makes the methods; `random` draws the boundaries of multipart bodies. */
+export function changeMethods(requests: Requests, format: WireFormat, random: () => number): ChangeMethods {
+  const write = async (
+    method: 'create' | 'update' | 'upsert',
+    { table, rows, zone, files = [], ...request }: MatchRequest,
+    { signal }: ChangeOptions,
+  ): Promise<readonly StatusDescriptor[]> => {
+    if (rows.length === 0) return [];
+    const read = (text: string, what: string): readonly StatusDescriptor[] => {
+      const statuses = format.readStatuses(text, rows.length, what);
+      checkEchoes(statuses, (index) => ({ id: rows[index]?.id ?? null, key: null }), what);
+      return statuses;
+    };
+    const path = writePath(format.extension, { table, method }, request);
+    const body = writeWriteBody(format, { rows, zone, files }, random);
+    return requests.change({ method, table: table.name, path, body, read }, { signal });
+  };
+  return {
+    create: (request, options = {}) => write('create', { ...request, match: undefined }, options),
+    update: (request, options = {}) => write('update', request, options),
+    upsert: (request, options = {}) => write('upsert', request, options),
+    delete: async (request, { signal } = {}) => {
+      const { table } = request;
+      const count = 'ids' in request ? request.ids.length : request.keys.length;
+      if (count === 0) return [];
+      const read = (text: string, what: string): readonly StatusDescriptor[] => {
+        const statuses = format.readStatuses(text, count, what);
+        checkEchoes(statuses, (index) => sentAt(request, index), what);
+        return statuses;
+      };
+      const path = deletePath(format.extension, table, request, request);
+      const isTooMany = count > KEYS_MAX;
+      return requests.change({ method: 'delete', table: table.name, path, body: null, read, isTooMany }, { signal });
+    },
+  };
+}
+
+interface Sent {
+  readonly id: number | null;
+  readonly key: string | null;
+}
+
+function sentAt(records: Records, index: number): Sent {
+  return 'ids' in records
+    ? { id: records.ids[index] ?? null, key: null }
+    : { id: null, key: records.keys[index] ?? null };
+}
+
+/** A status that names another row than the one in its place would let a refused row pass as accepted. */
+function checkEchoes(statuses: readonly StatusDescriptor[], sentIn: (index: number) => Sent, what: string): void {
+  for (const [index, { status, id, key }] of statuses.entries()) {
+    const sent = sentIn(index);
+    const isOther = (mine: string | number | null, theirs: string | number | null): boolean =>
+      mine !== null && theirs !== null && mine !== theirs;
+    if (status < 400 && (isOther(sent.id, id) || isOther(sent.key, key))) {
+      throw unexpected(what, `status ${index + 1} is not of the row that was sent in its place`);
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * How the client proves who it is (specification, section 5): which header it sends, what it puts into the path, and which
+ * texts must never be seen. The path with a token in it is for the wire alone; whatever is logged, shown or stored is
+ * made from the path without (I16). Pure.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { basicHeader, bearerHeader } from '../wire/headers.ts';
+
+/**
+ * Who is calling. A token goes into a header; `urlToken` puts it into the path, for origins behind something that removes
+ * the header: proxies then see it, so prefer the header. `session` sends the cookies of somebody who is logged in.
+ */
+export type Credentials =
+  | { readonly kind: 'bearer'; readonly token: string }
+  | { readonly kind: 'urlToken'; readonly token: string }
+  | { readonly kind: 'basic'; readonly user: string; readonly password: string }
+  /** `cookie` is the value of a Cookie header: `name=value; name=value`. */
+  | { readonly kind: 'session'; readonly cookie: string };
+
+/** What credentials add to every request. */
+export interface Authorization {
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  /** What stands behind the database in the path: nothing, or a slash and a segment. */
+  readonly pathSuffix: string;
+}
+
+/** Shorter values of cookies are no secrets (`lang=en`), and would be found in any text. */
+const COOKIE_SECRET_CHARS_MIN = 8;
+
+/** Checks credentials and says how they are sent. @throws RowsyncError `config.secret`; the message never repeats them. */
+export function authorizationOf(credentials: Credentials): Authorization {
+  switch (credentials.kind) {
+    case 'bearer':
+      checkToken(credentials.token, /^[\x21-\x7E]+$/, 'a space, a line break or a character outside ASCII');
+      return { headers: ['authorization', bearerHeader(credentials.token)], pathSuffix: '' };
+    case 'urlToken':
+      // One segment that stands for nothing else: not the minus of a session, no dots, no escapes.
+      checkToken(credentials.token, /^\w[\w-]*$/, 'other characters than letters, digits, _ and -');
+      return { headers: [], pathSuffix: `/${credentials.token}` };
+    case 'basic':
+      // RFC 7617: the first colon ends the name.
+      if (credentials.user.includes(':')) throw unusable('origin.user contains a colon', 'No user name has one.');
+      return { headers: ['authorization', basicHeader(credentials.user, credentials.password)], pathSuffix: '' };
+    case 'session':
+      if (!/^[\x21-\x7E]+=[\x20-\x7E]*$/.test(credentials.cookie)) {
+        throw unusable('The cookie is not the value of a Cookie header', 'It looks like name=value; name=value.');
+      }
+      return { headers: ['cookie', credentials.cookie], pathSuffix: '/-' };
+    default:
+      return credentials satisfies never;
+  }
+}
+
+/** The texts that must never be seen, for the log's scrubber too. */
+export function secretsOf(credentials: Credentials): readonly string[] {
+  switch (credentials.kind) {
+    case 'bearer':
+    case 'urlToken':
+      return [credentials.token];
+    case 'basic':
+      return [credentials.password];
+    case 'session': {
+      const values = credentials.cookie.split(';').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+      return [credentials.cookie, ...values.filter((value) => value.length >= COOKIE_SECRET_CHARS_MIN)];
+    }
+    default:
+      return credentials satisfies never;
+  }
+}
+
+function checkToken(token: string, pattern: RegExp, others: string): void {
+  if (pattern.test(token)) return;
+  throw unusable(
+    `The token is empty or contains ${others}`,
+    'Copy it again; the token file holds the token and nothing else.',
+  );
+}
+
+function unusable(message: string, hint: string): RowsyncError {
+  return new RowsyncError('config', 'config.secret', { message, hint });
+}

@@ -1,0 +1,57 @@
+/**
+ * The methods of attachments: the list of revisions, and one file or what is known of it (specification 4.8 and 4.9). The
+ * content of a file is handed to the caller piece by piece, within a bound on its bytes and on the gap between two
+ * pieces; it never stands in memory whole. File names are text, never a path.
+ */
+import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { WireFormat } from '../wire/format.ts';
+import { attachmentPath, attachmentsPath, type Address, type FileVersion, type RecordAddress } from './address.ts';
+import type { Answer, FileHeaders } from './answers.ts';
+import type { FileReceiver, ReadOptions, Requests } from './requests.ts';
+
+/** What `attachments` takes. */
+export interface AttachmentsRequest {
+  readonly table: Address;
+  readonly column: Address;
+  readonly record: RecordAddress;
+  /** How many revisions, the latest first; more than 1 needs the column's Allow See Revision History. Default 1. */
+  readonly revisions?: number | undefined;
+}
+
+/** What `attachment` and `attachmentHeaders` take. */
+export interface AttachmentRequest {
+  readonly table: Address;
+  readonly column: Address;
+  /** May be left out where the column is public and `version` has a guid. */
+  readonly record?: RecordAddress | undefined;
+  /** The latest revision where it is left out. */
+  readonly version?: FileVersion | undefined;
+}
+
+/** The methods of attachments. */
+export interface FileMethods {
+  /** Lists the revisions of one attachment. */
+  attachments(request: AttachmentsRequest, options?: ReadOptions): Promise<Answer<readonly AttachmentInfo[]>>;
+  /**
+   * Downloads a file: `receive` is given its bytes in order and holds back the next ones until its promise resolves. The
+   * answer comes after the last byte. Once bytes were given, a failure is not tried again here. Throws what `receive` throws.
+   */
+  attachment(request: AttachmentRequest, receive: FileReceiver, options?: ReadOptions): Promise<Answer<FileHeaders>>;
+  /** What is known of a file, without its content. */
+  attachmentHeaders(request: AttachmentRequest, options?: ReadOptions): Promise<Answer<FileHeaders>>;
+}
+
+/** Makes the methods. */
+export function fileMethods(requests: Requests, format: WireFormat): FileMethods {
+  const target = (request: AttachmentRequest) =>
+    ({ method: 'attachment', table: request.table.name, path: attachmentPath(request) }) as const;
+  return {
+    attachments: ({ revisions, ...request }, options = {}) => {
+      const path = attachmentsPath(format.extension, request, revisions);
+      const read = (text: string, what: string): readonly AttachmentInfo[] => format.readAttachments(text, what);
+      return requests.run({ method: 'attachments', table: request.table.name, path, read }, options);
+    },
+    attachment: (request, receive, options = {}) => requests.file(target(request), receive, options),
+    attachmentHeaders: (request, options = {}) => requests.file(target(request), null, options),
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * The methods that read rows: Select on a table or a view, Retrieve, and what was updated or deleted in a range of time
+ * (specification 4.4 and 4.5; origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
+ * columns that the request gives.
+ */
+import type { WireFormat } from '../wire/format.ts';
+import { unexpected } from '../wire/json.ts';
+import type { Records, SelectParameters } from '../wire/query.ts';
+import type { ColumnShape, RowPage, Value } from '../wire/schema.ts';
+import { changesPath, retrievePath, selectPath, viewPath, type Address } from './address.ts';
+import type { Answer } from './answers.ts';
+import type { ReadOptions, Requests } from './requests.ts';
+
+/** What `select` takes. */
+export interface SelectRequest {
+  readonly table: Address;
+  readonly columns: readonly ColumnShape[];
+  readonly query: SelectParameters;
+}
+
+/** What `selectView` takes; the view has columns and an order of its own, and its filter holds besides the one given. */
+export interface SelectViewRequest {
+  readonly table: Address;
+  readonly view: Address;
+  readonly columns: readonly ColumnShape[];
+  readonly query: Pick<SelectParameters, 'filter' | 'top' | 'skip'>;
+}
+
+/** What `retrieve` takes: rows by id or by key. */
+export type RetrieveRequest = Records & {
+  readonly table: Address;
+  readonly columns: readonly ColumnShape[];
+  /** Column parameters, as in `SelectParameters.columns`. */
+  readonly names: readonly string[];
+};
+
+/** What `updated` takes. */
+export interface UpdatedRequest {
+  readonly table: Address;
+  /** UTC, `YYYY-MM-DDThh:mm:ssZ`; from the beginning where it is left out. */
+  readonly from?: string | undefined;
+  /** UTC; until now where it is left out. */
+  readonly to?: string | undefined;
+}
+
+/** What `deleted` takes; `columns` are those of the table's record picker that are to be read. */
+export interface DeletedRequest extends UpdatedRequest {
+  readonly columns: readonly ColumnShape[];
+}
+
+/** A row that was created or changed in the range; times are UTC and may have a fraction of a second. */
+export interface UpdatedRow {
+  readonly id: number;
+  readonly key: string | null;
+  readonly createdAt: string | null;
+  readonly modifiedAt: string;
+}
+
+/** A row in the recycle bin. */
+export interface DeletedRow {
+  readonly id: number;
+  /** `Name <email>`. */
+  readonly deletedBy: string | null;
+  /** UTC, with milliseconds. */
+  readonly deletedAt: string;
+  /** In the order of the columns. */
+  readonly values: readonly Value[];
+}
+
+/** The methods that read rows. */
+export interface RowMethods {
+  /** One page of rows (4.4); `columns` says which values each row has, in order, and how they are read. */
+  select(request: SelectRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  /** One page of a view, without its rows of totals. */
+  selectView(request: SelectViewRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
+  retrieve(request: RetrieveRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  /** Rows that were created or changed in a range of time, the last one first, however many there are. */
+  updated(request: UpdatedRequest, options?: ReadOptions): Promise<Answer<readonly UpdatedRow[]>>;
+  /**
+   * Rows in the recycle bin that were deleted in a range of time, the last one first. Not every deleted row is there: the
+   * purged are not, nor what has expired, nor for users without ManageData what others deleted.
+   */
+  deleted(request: DeletedRequest, options?: ReadOptions): Promise<Answer<readonly DeletedRow[]>>;
+}
+
+const UPDATED_COLUMNS = [
+  { name: 'key', type: 'Text' },
+  { name: 'created', type: 'Timestamp' },
+  { name: 'modified', type: 'Timestamp' },
+] as const;
+
+const DELETED_COLUMNS = [
+  { name: 'deletedby', type: 'User' },
+  { name: 'deleted', type: 'Timestamp' },
+] as const;
+
+/** Makes the methods. */
+export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
+  const { extension } = format;
+  const run = <T>(
+    [method, table, path]: readonly [method: string, table: Address, path: string],
+    read: (text: string, what: string) => T,
+    options: ReadOptions = {},
+  ): Promise<Answer<T>> => requests.run({ method, table: table.name, path, read }, options);
+  const pageOf =
+    (columns: readonly ColumnShape[]) =>
+    (text: string, what: string): RowPage =>
+      format.readRows(text, columns, what);
+  return {
+    select: ({ table, columns, query }, options) =>
+      run(['select', table, selectPath(extension, table, query)], pageOf(columns), options),
+    selectView: ({ table, view, columns, query }, options) =>
+      run(['select', table, viewPath(extension, { table, view }, query)], pageOf(columns), options),
+    retrieve: (request, options) => {
+      const { table, columns, names } = request;
+      return run(['retrieve', table, retrievePath(extension, table, names, request)], pageOf(columns), options);
+    },
+    updated: ({ table, ...range }, options) => {
+      const read = (text: string, what: string): readonly UpdatedRow[] =>
+        wholeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
+          id,
+          key: textOrNull(key),
+          createdAt: textOrNull(created),
+          modifiedAt: textOf(modified, what, 'modified'),
+        }));
+      return run(['updated', table, changesPath(extension, { table, method: 'updated' }, range)], read, options);
+    },
+    deleted: ({ table, columns, ...range }, options) => {
+      const read = (text: string, what: string): readonly DeletedRow[] =>
+        wholeRows(pageOf([...DELETED_COLUMNS, ...columns])(text, what), what).map(
+          ({ id, values: [by, at, ...values] }) => ({
+            id,
+            deletedBy: textOrNull(by),
+            deletedAt: textOf(at, what, 'deleted'),
+            values,
+          }),
+        );
+      return run(['deleted', table, changesPath(extension, { table, method: 'deleted' }, range)], read, options);
+    },
+  };
+}
+
+/** Lists of ids are whole or worth nothing: a row left out would be a change that nobody hears of. */
+function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
+  const [first] = unreadable;
+  if (first === undefined) return rows;
+  throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
+}
+
+function textOrNull(value: Value | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function textOf(value: Value | undefined, what: string, field: string): string {
+  if (typeof value === 'string') return value;
+  throw unexpected(what, `the field "${field}" has no value`);
+}

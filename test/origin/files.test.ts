@@ -1,0 +1,281 @@
+/** Attachments: the list of revisions, and files that are handed over piece by piece. */
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+
+import { silentLogger } from '../../src/base/log.ts';
+import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
+import type { AttachmentRequest } from '../../src/origin/files.ts';
+import * as golden from '../fixtures/wire/documents.ts';
+import { testClock } from '../support/clock.ts';
+import { http, json, startFaultServer, type FaultAnswer } from '../support/fault-server.ts';
+
+const PHOTO = {
+  table: { name: 'Employee', alias: 't_7' },
+  column: { name: 'Photo/Scan', alias: '' },
+  record: { id: 5 },
+};
+const ROOT = '/secure/api/v2/21995/t_7/Photo%252FScan';
+const HEADERS = {
+  'Content-Type': 'image/png',
+  'Content-Disposition': `attachment; filename="x_.png"; filename*=UTF-8''x%E2%82%AC.png`,
+  'X-Revision': '3',
+  'X-Author': 'Zo\u00C3\u00AB <zoe@example.com>',
+  'Last-Modified': 'Mon, 01 Jul 2024 10:00:00 GMT',
+  'Cache-Control': 'private, must-revalidate, max-age=0',
+  ETag: '"f1"',
+};
+const FACTS = {
+  name: 'x€.png',
+  revision: 3,
+  type: 'image/png',
+  length: 5,
+  author: 'Zoë <zoe@example.com>',
+  lastModifiedAt: '2024-07-01T10:00:00Z',
+};
+
+function open(url: string, changes: Partial<OriginSettings> = {}): Origin & AsyncDisposable {
+  const credentials = { kind: 'bearer', token: 'a-token' } as const;
+  const settings = { url, database: '21995', credentials, ...changes };
+  const origin = openOrigin(settings, { clock: testClock(), log: silentLogger });
+  return Object.assign(origin, { [Symbol.asyncDispose]: () => origin.close() });
+}
+
+/** Downloads from a server that answers so; gives what came and how it ended. */
+async function download(
+  script: (nth: number) => FaultAnswer,
+  changes: Partial<OriginSettings> = {},
+): Promise<{ bytes: Buffer; answer: unknown; error: unknown; requestCount: number }> {
+  await using server = await startFaultServer(script);
+  await using origin = open(server.url, changes);
+  const chunks: Uint8Array[] = [];
+  const take = (chunk: Uint8Array): void => void chunks.push(chunk);
+  const [result] = await Promise.allSettled([origin.attachment(PHOTO, take)]);
+  const bytes = Buffer.concat(chunks);
+  const requestCount = server.requests.length;
+  return result.status === 'fulfilled'
+    ? { bytes, answer: result.value, error: undefined, requestCount }
+    : { bytes, answer: undefined, error: result.reason as unknown, requestCount };
+}
+
+describe('attachments', () => {
+  test.each([
+    ['json', 'application/json', golden.ATTACHMENTS_JSON],
+    ['xml', 'text/xml', golden.ATTACHMENTS_XML],
+  ] as const)('lists revisions (%s)', async (format, type, document) => {
+    await using server = await startFaultServer(() => http(200, { 'Content-Type': type }, document));
+    await using origin = open(server.url, { format });
+
+    const answer = await origin.attachments({ ...PHOTO, revisions: 10 });
+    await origin.attachments({ ...PHOTO, record: { key: 'A 1' } });
+
+    expect(answer).toMatchObject({ kind: 'ok', value: golden.ATTACHMENTS });
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      `${ROOT}/attachments.${format}?id=5&revisions=10`,
+      `${ROOT}/attachments.${format}?key=A%201`,
+    ]);
+  });
+});
+
+describe('attachment', () => {
+  const guid = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
+  const withoutRecord = { table: PHOTO.table, column: PHOTO.column };
+
+  test.each<[string, AttachmentRequest, string]>([
+    ['by id', PHOTO, '?id=5'],
+    ['by key', { ...PHOTO, record: { key: 'A&1' } }, '?key=A%261'],
+    ['a revision', { ...PHOTO, version: { revision: 2 } }, '?id=5&revision=2'],
+    ['by guid in the query', { ...PHOTO, version: { guid, in: 'query' } }, `?id=5&guid=${guid}`],
+    ['by guid in the path', { ...PHOTO, version: { guid } }, `/${guid}?id=5`],
+    ['of a public column', { ...withoutRecord, version: { guid, in: 'path' } }, `/${guid}`],
+  ])('is asked for %s, with GET and HEAD', async (_title, request, path) => {
+    await using server = await startFaultServer((nth) => http(200, HEADERS, nth === 1 ? 'bytes' : ''));
+    await using origin = open(server.url);
+
+    await origin.attachment(request, () => undefined);
+    await origin.attachmentHeaders(request);
+
+    expect(server.requests.map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([
+      `GET ${ROOT}/attachment${path}`,
+      `HEAD ${ROOT}/attachment${path}`,
+    ]);
+    for (const { headers } of server.requests) {
+      expect(headers).toMatchObject({ accept: '*/*', 'accept-encoding': 'identity' });
+    }
+  });
+
+  test('gives the bytes and what the headers say', async () => {
+    const { bytes, answer } = await download(() => http(200, HEADERS, Buffer.from([0, 255, 13, 10, 7])));
+
+    expect([...bytes]).toEqual([0, 255, 13, 10, 7]);
+    expect(answer).toEqual({ kind: 'ok', value: FACTS, etag: '"f1"', receivedBytes: 5 });
+  });
+
+  test('gives the headers alone', async () => {
+    await using server = await startFaultServer(() => http(200, { ...HEADERS, 'Content-Length': '5' }));
+    await using origin = open(server.url);
+
+    expect(await origin.attachmentHeaders(PHOTO)).toMatchObject({ kind: 'ok', value: FACTS });
+  });
+
+  test('gives what there is where headers are missing or make no sense', async () => {
+    const headers = { 'Content-Disposition': 'attachment', 'Last-Modified': 'soon', 'Content-Type': null };
+    const { answer } = await download(() => http(200, headers, ''));
+
+    expect(answer).toMatchObject({
+      value: {
+        name: null,
+        revision: null,
+        type: 'application/octet-stream',
+        length: 0,
+        author: null,
+        lastModifiedAt: null,
+      },
+      etag: null,
+    });
+  });
+
+  test('is not modified where its ETag is known', async () => {
+    await using server = await startFaultServer(() => http(304, { ETag: '"f1"' }));
+    await using origin = open(server.url);
+
+    const answer = await origin.attachment(PHOTO, () => expect.unreachable(), { etag: '"f1"' });
+
+    expect(answer).toEqual({ kind: 'notModified' });
+    expect(server.requests[0]?.headers['if-none-match']).toBe('"f1"');
+  });
+
+  test('waits for a slow receiver, and gives a large file in order and whole', async () => {
+    const content = Buffer.from(Uint32Array.from({ length: 500_000 }, (_, index) => index).buffer);
+    await using server = await startFaultServer(() => http(200, HEADERS, content));
+    await using origin = open(server.url);
+    const chunks: Uint8Array[] = [];
+    let busyCount = 0;
+
+    const answer = await origin.attachment(PHOTO, async (chunk) => {
+      busyCount += 1;
+      expect(busyCount).toBe(1);
+      await setImmediate();
+      chunks.push(chunk);
+      busyCount -= 1;
+    });
+
+    expect(answer).toMatchObject({ kind: 'ok', value: { length: content.length }, receivedBytes: content.length });
+    expect(chunks.length).toBeGreaterThan(1);
+    expect(Buffer.concat(chunks).equals(content)).toBe(true);
+  });
+
+  test('may take longer than any document, as long as bytes come', async () => {
+    const pieces = 6;
+    await using server = await startFaultServer(() => (socket) => {
+      socket.write(http(200, { ...HEADERS, 'Content-Length': String(pieces) }));
+      let left = pieces;
+      const timer = setInterval(() => {
+        socket.write('x');
+        left -= 1;
+        if (left === 0) clearInterval(timer);
+      }, 50);
+    });
+    await using origin = open(server.url, { limits: { deadlineMs: 150 } });
+
+    expect(await origin.attachment(PHOTO, () => undefined)).toMatchObject({ receivedBytes: pieces });
+  });
+
+  test.each<[string, FaultAnswer, object, number]>([
+    ['a page in its place', http(200, { 'Content-Type': 'text/html' }, '<html>'), { code: 'origin.notApi' }, 1],
+    [
+      'a compressed file that was not asked for',
+      http(200, { ...HEADERS, 'Content-Encoding': 'gzip' }, 'xx'),
+      { code: 'origin.notApi' },
+      1,
+    ],
+    [
+      'no such row',
+      http(403, { 'Content-Type': 'application/json' }, '{"error":403,"code":4000,"message":"Gone","source":"5"}'),
+      { code: 'origin.forbidden', refusal: { status: 403, code: 4000 } },
+      1,
+    ],
+    ['a redirect', http(302, { Location: '/x' }), { code: 'origin.redirect' }, 1],
+    ['silence', http(503, {}), { code: 'origin.busy' }, 6],
+    ['a reset before the file', 'reset', { code: 'origin.unreachable' }, 6],
+  ])('%s: nothing is given', async (_title, reply, expected, requestCount) => {
+    const outcome = await download(() => reply);
+
+    expect(outcome).toMatchObject({ error: expected, requestCount });
+    expect(outcome.bytes).toHaveLength(0);
+  });
+
+  test('a file that breaks off is an error, and is not begun again', async () => {
+    const cut = http(200, { ...HEADERS, 'Content-Length': '10' }, 'begin');
+    const outcome = await download(() => ({ bytes: cut, ending: 'end' }));
+
+    expect(outcome).toMatchObject({ error: { code: 'origin.truncated' }, requestCount: 1 });
+    expect(outcome.bytes.toString()).toBe('begin');
+  });
+
+  test('one that fails before its first byte is asked for again', async () => {
+    const outcome = await download((nth) => (nth === 1 ? 'reset' : http(200, HEADERS, 'bytes')));
+
+    expect(outcome).toMatchObject({ answer: { kind: 'ok' }, requestCount: 2 });
+    expect(outcome.bytes.toString()).toBe('bytes');
+  });
+
+  test.each([
+    ['announces', http(200, HEADERS, 'x'.repeat(11))],
+    [
+      'sends',
+      http(
+        200,
+        { ...HEADERS, 'Content-Length': null, 'Transfer-Encoding': 'chunked' },
+        'b\r\nxxxxxxxxxxx\r\n0\r\n\r\n',
+      ),
+    ],
+  ])('one that %s more than the bound is given up', async (_title, reply) => {
+    const outcome = await download(() => reply, { limits: { fileBytesMax: 10 } });
+
+    expect(outcome).toMatchObject({ error: { code: 'origin.tooLarge' }, requestCount: 1 });
+    expect(outcome.bytes.length).toBeLessThanOrEqual(10);
+  });
+
+  test('what the receiver throws reaches the caller, and the connection is closed', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using server = await startFaultServer(() => (socket) => {
+      socket.on('close', () => closed.resolve());
+      socket.write(http(200, { ...HEADERS, 'Content-Length': '1000' }, 'begin'));
+    });
+    await using origin = open(server.url);
+    const full = new Error('The disk is full');
+
+    await expect(origin.attachment(PHOTO, () => Promise.reject(full))).rejects.toBe(full);
+    await closed.promise;
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('an abort ends it between two pieces', async () => {
+    await using server = await startFaultServer(
+      () => (socket) => void socket.write(http(200, { ...HEADERS, 'Content-Length': '1000' }, 'begin')),
+    );
+    await using origin = open(server.url);
+    const stopping = new AbortController();
+
+    const call = origin.attachment(PHOTO, () => stopping.abort(), { signal: stopping.signal });
+
+    await expect(call).rejects.toMatchObject({ code: 'origin.stopped' });
+  });
+
+  test('silence in the middle of a file ends it', async () => {
+    await using server = await startFaultServer(
+      () => (socket) => void socket.write(http(200, { ...HEADERS, 'Content-Length': '1000' }, 'begin')),
+    );
+    await using origin = open(server.url, { limits: { bodyGapTimeoutMs: 100 } });
+
+    await expect(origin.attachment(PHOTO, () => undefined)).rejects.toMatchObject({ code: 'origin.timeout' });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+test('a list is read like any other answer', async () => {
+  await using server = await startFaultServer(() => json({}));
+  await using origin = open(server.url);
+
+  await expect(origin.attachments(PHOTO)).rejects.toMatchObject({ code: 'origin.unexpected' });
+});
