@@ -2,6 +2,7 @@
  * What a method of the API is given and what it gives back. Input of every handler in this folder: a `Call`, that is a
  * routed, authorized request whose query has been read. Output: an `Answer`, or a `Refusal`. Types only.
  */
+import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { WireFormat } from '../wire/format.ts';
 import type { Route } from './route.ts';
 import type { Role, User } from './store/catalog.ts';
@@ -47,5 +48,11 @@ export interface ResultAnswer {
   readonly text: string;
 }
 
+/** A file, or its headers alone. */
+export interface FileAnswer {
+  readonly kind: 'file';
+  readonly file: AttachmentInfo;
+}
+
 /** An answer with status 200. */
-export type Answer = PageAnswer | ResultAnswer;
+export type Answer = PageAnswer | ResultAnswer | FileAnswer;

@@ -3,6 +3,7 @@
  * stand in files of their own; here the table that the path names is found, for those that the role may see.
  */
 import { pairsFromQuery } from '../wire/query.ts';
+import { attachment, attachments } from './attachments.ts';
 import type { Answer, Call, RequestBody } from './call.ts';
 import { deleted, updated } from './changes.ts';
 import { deleteRecords } from './delete.ts';
@@ -30,6 +31,8 @@ const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) 
   update: write,
   upsert: write,
   delete: deleteRecords,
+  attachments,
+  attachment,
 };
 
 /** What stands behind a route: who calls, when, with what. */

@@ -48,6 +48,10 @@ export const CODES = {
   badValue: 4103,
   columnTwice: 4104,
   ruleFailed: 4105,
+  /** Ours, as all codes for files. */
+  noAttachment: 4200,
+  noHistory: 4201,
+  noFile: 4202,
   /** Ours. */
   internal: 9000,
   /** Ours: a fault on request. */

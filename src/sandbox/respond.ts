@@ -9,8 +9,10 @@ import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 
 import type { Clock } from '../base/clock.ts';
+import type { AttachmentInfo } from '../wire/attachments.ts';
 import { WireFault } from '../wire/fault.ts';
 import { CACHEABLE, matchesEtag } from '../wire/headers.ts';
+import { downloadDisposition } from '../wire/mime.ts';
 import { QUERY_BYTES_MAX } from '../wire/query.ts';
 import { authorize } from './authorize.ts';
 import { readBody } from './body.ts';
@@ -100,6 +102,7 @@ async function outcome(request: IncomingMessage, api: ApiRequest, parts: Respond
   const made = answer(route, { store, user, query: api.query, nowMs: clock.nowMs(), body });
   if (made instanceof Refusal) return made;
   const { contentType } = route.format;
+  if (made.kind === 'file') return sendFile(request, made.file, parts);
   if (made.kind === 'result') return sendResult(request, { text: made.text, contentType }, clock);
   const page = renderPage(made.text, contentType);
   if (made.agesByItself !== true) parts.cache.keep(key, made.tableIds, page);
@@ -182,6 +185,38 @@ async function sendPage(request: IncomingMessage, page: FoundPage, parts: Respon
 
 function takesGzip(request: IncomingMessage, body: Buffer): boolean {
   return body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers['accept-encoding']);
+}
+
+/**
+ * A file with the headers of specification 4.9. A GET can be asked for again by its ETag, which is the guid: the bytes
+ * behind a guid never change, but the caller's rights may. A HEAD is never kept, whatever it names.
+ */
+function sendFile(request: IncomingMessage, file: AttachmentInfo, { store, clock }: RespondParts): Outgoing {
+  const etag = `"${file.guid}"`;
+  const isGet = request.method === 'GET';
+  const common = {
+    ...CORS,
+    'Cache-Control': isGet ? CACHEABLE : 'no-cache',
+    ...(isGet ? { ETag: etag } : {}),
+    Date: httpDate(clock),
+  };
+  if (isGet && isKnown(request, etag)) return { status: 304, headers: common, body: null };
+  const headers = {
+    ...common,
+    'Content-Disposition': downloadDisposition(file.name),
+    'X-Revision': file.revision,
+    'Content-Type': /^[\x20-\x7e]+$/.test(file.type) ? file.type : 'application/octet-stream',
+    'Content-Length': file.size,
+    'Last-Modified': new Date(file.createdAt).toUTCString(),
+    'X-Author': utf8Header(file.author),
+  };
+  return { status: 200, headers, body: isGet ? store.fileBytes(file.guid) : null };
+}
+
+/** Node writes a header byte by character, so a text goes out as UTF-8 if each of its bytes is a character. */
+function utf8Header(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- these would end the header line
+  return Buffer.from(text.replaceAll(/[\0-\x1f\x7f]/g, ' '), 'utf8').toString('latin1');
 }
 
 /** Whether Accept-Encoding names gzip or `*` and does not exclude it with `q=0` (RFC 9110, 12.5.3). */

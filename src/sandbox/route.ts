@@ -1,13 +1,16 @@
 /**
- * From a request's path to the method it names: `/secure/api/v2/{appid}[/{token}|/-][/{table}[/{view}]]/{method}.{ext}`
- * (specification, sections 4 and 5; origin facts 7.2). Input: the raw path. Output: the parts, decoded, or a refusal.
+ * From a request's path to the method it names: `/secure/api/v2/{appid}[/{token}|/-][/{table}[/{view}]]/{method}.{ext}`,
+ * and `…/{table}/{column}/attachment[/{guid}]` (specification, sections 4 and 5; origin facts 7.2). Input: the raw path. Output: the parts, decoded, or a refusal.
  * Knows no credentials and no tables. Pure.
  */
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { namesFromSegment } from '../wire/query.ts';
 import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
 
-/** A method with the places it can stand at: directly below the database, below a table, or below a table's view. */
+/**
+ * A method with the places it can stand at: directly below the database, below a table, below a table's view or column,
+ * or (of an attachment) in front of a guid.
+ */
 export const METHODS = {
   describe: { verbs: ['GET'], depths: [0, 1] },
   user: { verbs: ['GET'], depths: [0] },
@@ -19,6 +22,8 @@ export const METHODS = {
   update: { verbs: ['POST'], depths: [1] },
   upsert: { verbs: ['POST'], depths: [1] },
   delete: { verbs: ['GET'], depths: [1] },
+  attachments: { verbs: ['GET'], depths: [2] },
+  attachment: { verbs: ['GET', 'HEAD'], depths: [2, 3] },
 } as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
 
 /** What stands in no specification; the origin has it, a server that keeps to the letter has not. */
@@ -53,6 +58,8 @@ export interface Route {
   readonly tableNames: readonly string[] | null;
   /** Names that the segment below the table may stand for, likeliest first; null where there is none. */
   readonly innerNames: readonly string[] | null;
+  /** The segment behind `attachment`; null where there is none. */
+  readonly guid: string | null;
 }
 
 const PREFIX = /^\/secure\/api\/v2\/([^/?]+)(?:\/(.*))?$/i;
@@ -79,12 +86,14 @@ export function readApiPath(path: string): ApiPath | undefined {
 
 /** The method that the segments name, for logs and hooks too; `other` when it is none. */
 export function methodName(segments: readonly string[]): Method | 'other' {
+  if (segments.length === 4) return segments[2]?.toLowerCase() === 'attachment' ? 'attachment' : 'other';
   const name = (segments.at(-1) ?? '').replace(/\.[^.]*$/, '').toLowerCase();
   return isMethod(name) ? name : 'other';
 }
 
 /** The format of the error that answers a request: XML only where XML was asked for (origin facts 4.1). */
 export function errorFormat(segments: readonly string[]): WireFormat {
+  if (methodName(segments) === 'attachment') return WIRE_FORMATS.json;
   return formatFromSegment(segments.at(-1) ?? '') ?? WIRE_FORMATS.json;
 }
 
@@ -110,15 +119,19 @@ export function findRoute(
   if (!METHODS[method].verbs.some((known) => known === verb)) {
     return unknownMethod(`The method takes ${METHODS[method].verbs.join(' or ')}`, method);
   }
-  const format = formatFromSegment(last);
+  // A file comes in the format that it was stored in, and what goes wrong with it in JSON.
+  const format = method === 'attachment' ? WIRE_FORMATS.json : formatFromSegment(last);
   if (format === undefined) return unknownMethod('The extension of a method is .json or .xml', last);
-  if (depth === 0) return { method, format, tableNames: null, innerNames: null };
+  if (method === 'attachment' && depth === 2 && last.toLowerCase() !== method) {
+    return unknownMethod('The method takes no extension', last);
+  }
+  if (depth === 0) return { method, format, tableNames: null, innerNames: null, guid: null };
   const tableNames = namesFromSegment(segments[0] ?? '');
   const innerNames = depth < 2 ? null : namesFromSegment(segments[1] ?? '');
   if (tableNames === undefined || innerNames === undefined) {
     return badParameter(tableNames === undefined ? 'table' : 'path', 'The path is not valid percent-encoded UTF-8');
   }
-  return { method, format, tableNames, innerNames };
+  return { method, format, tableNames, innerNames, guid: depth === 3 ? last : null };
 }
 
 function isMethod(name: string): name is Method {

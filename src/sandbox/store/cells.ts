@@ -83,6 +83,11 @@ export function fileCell(name: string, revision: number, guid: string): string {
   return `${name};${revision};${guid}`;
 }
 
+/** The guid in the value of an Attachment cell; null for an empty one. A file name may hold anything, also `;`. */
+export function guidFromCell(value: Value): string | null {
+  return /;\d+;([^;]+)$/.exec(String(value ?? ''))?.[1] ?? null;
+}
+
 /** A guid that depends on nothing but the place and the content of a file, so that equal starts give equal bytes. */
 export function guidFromFile(place: string, bytes: Uint8Array): string {
   const hex = createHash('sha256').update(place).update(bytes).digest('hex');

@@ -3,6 +3,7 @@
  * longer shows. Input: places (table, row, column) and files. Output: revisions with their author and time. Revisions of
  * a place count up from 1 and are never used twice while the row exists; a guid names one revision of one place.
  */
+import type { AttachmentInfo } from '../../wire/attachments.ts';
 import type { Column } from './catalog.ts';
 import { fileCell, guidFromFile } from './cells.ts';
 import type { Connection } from './file.ts';
@@ -39,6 +40,30 @@ export function storeFile(connection: Connection, place: FilePlace, file: FileSp
     )
     .run(guid, ...ids, revision, file.name, file.mediaType, Buffer.from(file.bytes), author.user, author.nowMs);
   return fileCell(file.name, revision, guid);
+}
+
+/** All revisions of a place, the newest first. */
+export function fileRevisions(connection: Connection, { column, rowId }: FilePlace): readonly AttachmentInfo[] {
+  return connection
+    .prepare<unknown[], Omit<AttachmentInfo, 'createdAt'> & { readonly createdMs: number }>(
+      `SELECT name, revision, media_type AS type, length(bytes) AS size, guid, author, created_ms AS createdMs
+       FROM _sandbox_files WHERE table_id = ? AND row_id = ? AND column_id = ? ORDER BY revision DESC`,
+    )
+    .all(column.tableId, rowId, column.id)
+    .map(({ createdMs, ...file }) => ({ ...file, createdAt: new Date(createdMs).toISOString() }));
+}
+
+/** The row that a file of a column was stored for, whether it still exists or not. */
+export function rowOfFile(connection: Connection, column: FilePlace['column'], guid: string): number | undefined {
+  return connection
+    .prepare<unknown[], number>('SELECT row_id FROM _sandbox_files WHERE guid = ? AND table_id = ? AND column_id = ?')
+    .pluck()
+    .get(guid, column.tableId, column.id);
+}
+
+/** The bytes of a file; undefined when there is none with that guid. */
+export function fileBytes(connection: Connection, guid: string): Buffer | undefined {
+  return connection.prepare<[string], Buffer>('SELECT bytes FROM _sandbox_files WHERE guid = ?').pluck().get(guid);
 }
 
 /** Forgets all files of a row. */

@@ -7,6 +7,7 @@ import type { Statement } from 'better-sqlite3';
 
 import { assert, must } from '../../base/assert.ts';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
+import type { AttachmentInfo } from '../../wire/attachments.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { readDeleted, readUpdated, type DeletedRow, type Span, type UpdatedRow } from './bin.ts';
 import {
@@ -20,6 +21,7 @@ import {
   type User,
 } from './catalog.ts';
 import { openStoreFile, type Connection } from './file.ts';
+import { fileBytes, fileRevisions, rowOfFile } from './files.ts';
 import { Matching, type RowFilter } from './matching.ts';
 import { Rows, type Author, type ColumnOrder } from './rows.ts';
 import {
@@ -166,6 +168,21 @@ export class Store {
     { email, ...span }: Span & { readonly email: string | null },
   ): readonly DeletedRow[] {
     return readDeleted(this.#connection, this.#catalog, table, { columns, span, email });
+  }
+
+  /** All revisions of the file in a cell, the newest first. */
+  fileRevisions(column: Column, rowId: number): readonly AttachmentInfo[] {
+    return fileRevisions(this.#connection, { column, rowId });
+  }
+
+  /** The row that a file of a column was stored for, whether it still exists or not. */
+  rowOfFile(column: Column, guid: string): number | undefined {
+    return rowOfFile(this.#connection, column, guid);
+  }
+
+  /** The bytes of a file that exists. */
+  fileBytes(guid: string): Buffer {
+    return must(fileBytes(this.#connection, guid), 'a file that was found has bytes');
   }
 
   /** A row about `fraction` (0 to 1) of the way through the table; undefined when it is empty. */
