@@ -261,6 +261,13 @@ const sandboxBench: Bench = async (context) => {
         bound: null,
         note,
       },
+      {
+        name: 'sandbox.notModifiedRatio',
+        value: median(renderMs) / median(notModifiedMs),
+        unit: '×',
+        bound: { kind: 'atLeast', value: 5 },
+        note: 'an unchanged page answered 304 ÷ rendering it',
+      },
     ];
   } finally {
     await pool.close();
