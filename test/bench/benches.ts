@@ -7,6 +7,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { PullReport } from '../../src/pull/report.ts';
+import { WIRE_FORMATS, type WireFormat } from '../../src/wire/format.ts';
+import { columnType } from '../../src/wire/schema.ts';
 import {
   bareConditional,
   barePull,
@@ -274,6 +276,38 @@ const sandboxBench: Bench = async (context) => {
   }
 };
 
+const wireBench: Bench = async (context) => {
+  const origin = await context.origins.serve(sizes(context).change);
+  const pool = openPool(origin);
+  try {
+    const { json, xml } = WIRE_FORMATS;
+    const read = async (format: WireFormat, path: string): Promise<string> => {
+      const headers = headersOf({ origin, compress: false });
+      const whole = `/secure/api/v2/${origin.database}/${TABLE}/${path.replace('{ext}', format.extension)}`;
+      return (await pool.request({ method: 'GET', path: whole, headers })).body.text();
+    };
+    const table = json.readTable(await read(json, 'describe.{ext}'), 'describe');
+    const columns = table.columns.slice(0, 12).map(({ name, type }) => ({ name, type: columnType(type) }));
+    const query = columns.map(({ name }) => `column=${encodeURIComponent(name)}`).join('&');
+    const [jsonText, xmlText] = [await read(json, `select.{ext}?${query}`), await read(xml, `select.{ext}?${query}`)];
+    const pages = context.isSmoke ? 5 : 40;
+    const timed = (format: WireFormat, text: string): Promise<number> =>
+      timeMs(async () => {
+        for (let at = 0; at < pages; at += 1) format.readRows(text, columns, 'select');
+      });
+    await timed(xml, xmlText);
+    await timed(json, jsonText);
+    const { oursMs, bareMs } = await takeTurns(context.roundCount * SHORT_ROUNDS, {
+      ours: () => timed(xml, xmlText),
+      bare: () => timed(json, jsonText),
+    });
+    const note = `rows/s read from XML ÷ from JSON, ${PAGE_ROWS} rows of ${columns.length} columns`;
+    return [{ name: 'wire.xmlRatio', value: bareMs / oursMs, unit: '×', bound: null, note }];
+  } finally {
+    await pool.close();
+  }
+};
+
 /** Every benchmark, in the order they run. */
 export const BENCHES: Readonly<Record<string, Bench>> = {
   pull: pullBench,
@@ -281,5 +315,6 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   latency: latencyBench,
   change: changeBench,
   sandbox: sandboxBench,
+  wire: wireBench,
   memory: memoryBench,
 };

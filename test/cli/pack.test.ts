@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -59,10 +59,12 @@ test('holds the program, the configuration examples and the papers, and no sourc
       'CHANGELOG.md',
       'package.json',
       'dist/cli/main.js',
+      'dist/origin/library.js',
+      'dist/origin/library.d.ts',
       'config/rowsync.schema.json',
     ]),
   );
-  expect(files.filter((path) => /^(?:src|test|\.ci)\/|\.ts$|\.tgz$/.test(path))).toEqual([]);
+  expect(files.filter((path) => /^(?:src|test|\.ci)\/|(?<!\.d)\.ts$|\.tgz$/.test(path))).toEqual([]);
 });
 
 test('is installed with production dependencies only', async () => {
@@ -80,13 +82,7 @@ test('gives an executable program that says its version', async () => {
 });
 
 test('pulls a database into a replica that any SQLite client reads', { timeout: 2 * RUN_MS_MAX }, async () => {
-  const sandbox = spawn(process.execPath, ['src/cli/main.ts', 'sandbox', '--json'], {
-    cwd: TOP,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    const [line] = (await once(createInterface(sandbox.stdout), 'line')) as [string];
-    const { url, database, token } = JSON.parse(line) as { url: string; database: string; token: string };
+  await withSandbox(async ({ url, database, token }) => {
     await writeFile(join(folder, 'token'), token, { mode: 0o600 });
     const config = `origin: { url: "${url}", database: "${database}", tokenFile: token }\nreplica: { path: replica.db }\ntables: { "*": {} }\n`;
     await writeFile(join(folder, 'rowsync.yaml'), config);
@@ -107,11 +103,79 @@ test('pulls a database into a replica that any SQLite client reads', { timeout: 
             .get() as number,
       );
     expect(counts.reduce((total, count) => total + count, 0)).toBeGreaterThanOrEqual(20_000);
+  });
+});
+
+test('is a library whose ten lines of the README compile and run', { timeout: 2 * RUN_MS_MAX }, async () => {
+  const readme = await readFile(join(TOP, 'README.md'), 'utf8');
+  const lines = /```ts\n(import .*?)```/s.exec(readme)?.[1] ?? '';
+  await withSandbox(async ({ url, database, token }) => {
+    const program = lines.replace('https://www.teamdesk.net', url).replace("'21995'", `'${database}'`);
+    await writeFile(join(folder, 'consumer.ts'), program);
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+    const types = ['--typeRoots', join(TOP, 'node_modules', '@types'), '--types', 'node'];
+    const strict = [
+      '--noEmit',
+      '--strict',
+      '--exactOptionalPropertyTypes',
+      '--target',
+      'es2024',
+      '--module',
+      'nodenext',
+    ];
+    const compiler = join(TOP, 'node_modules', '.bin', 'tsc');
+    const compiled = await runFile(compiler, [...strict, ...types, 'consumer.ts'], { cwd: folder, env }).catch(
+      (error: unknown) => error as { stdout: string },
+    );
+    expect(compiled.stdout).toBe('');
+
+    const { stdout } = await runFile(process.execPath, ['consumer.ts'], {
+      cwd: folder,
+      env: { ...env, ROWSYNC_TOKEN: token },
+      timeout: RUN_MS_MAX,
+    });
+
+    expect(stdout).toBe('200 []\n');
+    expect(program).not.toContain('teamdesk');
+  });
+});
+
+test('keeps to its doors: the library, the examples and package.json', async () => {
+  const resolved = await runFile(
+    process.execPath,
+    [
+      '--input-type=module',
+      '--eval',
+      `for (const name of ['client', 'package.json', 'config/rowsync.schema.json', 'dist/origin/client.js'])
+        try { console.log(import.meta.resolve('rowsync/' + name).split('/rowsync/')[1]) } catch (error) { console.log(error.code) }`,
+    ],
+    { cwd: folder, env },
+  );
+
+  expect(resolved.stdout.trim().split('\n')).toEqual([
+    'dist/origin/library.js',
+    'package.json',
+    'config/rowsync.schema.json',
+    'ERR_PACKAGE_PATH_NOT_EXPORTED',
+  ]);
+});
+
+/** Runs a sandbox from the checkout for the time of `work`. */
+async function withSandbox(
+  work: (sandbox: { url: string; database: string; token: string }) => Promise<void>,
+): Promise<void> {
+  const sandbox = spawn(process.execPath, ['src/cli/main.ts', 'sandbox', '--json'], {
+    cwd: TOP,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [line] = (await once(createInterface(sandbox.stdout), 'line')) as [string];
+    await work(JSON.parse(line) as { url: string; database: string; token: string });
   } finally {
     sandbox.kill('SIGTERM');
     if (sandbox.exitCode === null && sandbox.signalCode === null) await once(sandbox, 'exit');
   }
-});
+}
 
 function openReadOnly(path: string): { readonly db: Database.Database; [Symbol.dispose](): void } {
   const db = new Database(path, { readonly: true });

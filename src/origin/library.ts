@@ -1,0 +1,72 @@
+/**
+ * The client as a library: what `import … from 'rowsync/client'` gives. The one file that hands on what others define,
+ * because a package needs a door; nothing in here imports it. Whatever is named here is public: a change of it is a change
+ * for users. Clock and log have defaults, so that a caller needs to know of neither.
+ */
+import { systemClock, type Clock } from '../base/clock.ts';
+import { silentLogger, type Logger } from '../base/log.ts';
+import { openOrigin as openOriginWith, type Origin, type OriginSettings } from './client.ts';
+
+/**
+ * Opens a database; nothing is sent yet. `close` it when you are done: open connections keep a process alive.
+ * @throws RowsyncError `config.invalid` or `config.secret`.
+ */
+export function openOrigin(
+  settings: OriginSettings,
+  { clock = systemClock, log = silentLogger }: { readonly clock?: Clock; readonly log?: Logger } = {},
+): Origin {
+  return openOriginWith(settings, { clock, log });
+}
+
+export { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
+export type { Clock } from '../base/clock.ts';
+export type { LogFacts, Logger } from '../base/log.ts';
+export type { AttachmentInfo } from '../wire/attachments.ts';
+export type { Numeric } from '../wire/decimal.ts';
+export type { Extension } from '../wire/format.ts';
+export {
+  columnReference,
+  dateLiteral,
+  numberLiteral,
+  textLiteral,
+  timeLiteral,
+  timestampLiteral,
+} from '../wire/formula.ts';
+export type { ErrorDescriptor } from '../wire/json.ts';
+export type { Records, SelectParameters, SortKey } from '../wire/query.ts';
+export {
+  columnType,
+  type ColumnDescriptor,
+  type ColumnShape,
+  type ColumnType,
+  type DatabaseDescriptor,
+  type JsonObject,
+  type Row,
+  type RowPage,
+  type TableDescriptor,
+  type TableSummary,
+  type UnreadableRow,
+  type UserDescriptor,
+  type Value,
+  type ViewDescriptor,
+} from '../wire/schema.ts';
+export type { FilePart } from '../wire/write-body.ts';
+export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
+export type { Address, FileVersion, RecordAddress } from './address.ts';
+export type { Answer, FileHeaders } from './answers.ts';
+export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from './changes.ts';
+export type { Origin, OriginSettings } from './client.ts';
+export type { Credentials } from './credentials.ts';
+export type { AttachmentRequest, AttachmentsRequest, FileMethods } from './files.ts';
+export type { OriginLimits, RetryPolicy } from './limits.ts';
+export type { Counters, FileReceiver, ReadOptions } from './requests.ts';
+export type {
+  DeletedRequest,
+  DeletedRow,
+  RetrieveRequest,
+  RowMethods,
+  SelectRequest,
+  SelectViewRequest,
+  UpdatedRequest,
+  UpdatedRow,
+} from './rows.ts';
