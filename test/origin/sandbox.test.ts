@@ -285,3 +285,35 @@ describe('the other ways to log in', () => {
     expect(sandbox.requests.all.filter(({ path }) => path.includes(sandbox.token))).toEqual([]);
   });
 });
+
+describe.each(['json', 'xml'] as const)('files and deletes in %s', (format) => {
+  test('a file goes out with its row, comes back byte by byte, and its row is deleted once', async () => {
+    await using sandbox = await startTestSandbox({
+      tables: [{ name: 'Note', columns: [{ name: 'File', type: 'Attachment' }], rows: [] }],
+    });
+    await using origin = open(sandbox, { format });
+    const table = { name: 'Note', alias: '' };
+    const column = { name: 'File', alias: '' };
+    const bytes = Buffer.from(Uint8Array.from({ length: 300_000 }, (_, index) => index % 251));
+    const files = [{ contentId: 'f1', name: 'Zoë €.bin', type: 'application/x-test', bytes }];
+    const rows = [{ id: null, cells: [{ name: 'File', type: 'Attachment', value: 'cid:f1' }] }] as const;
+
+    const [created] = await origin.create({ table, zone: 'UTC', rows, files });
+    const record = { id: created?.id ?? 0 };
+    const [revision] = await valueOf(origin.attachments({ table, column, record }));
+    const chunks: Uint8Array[] = [];
+    const file = await valueOf(origin.attachment({ table, column, record }, (chunk) => void chunks.push(chunk)));
+    const version = { guid: revision?.guid ?? '' };
+    const headers = await valueOf(origin.attachmentHeaders({ table, column, record, version }));
+    const deletes = [
+      await origin.delete({ table, ids: [record.id] }),
+      await origin.delete({ table, ids: [record.id] }),
+    ];
+
+    expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
+    const facts = { name: 'Zoë €.bin', revision: revision?.revision, length: bytes.length };
+    expect([file, headers]).toMatchObject([facts, facts]);
+    expect(revision).toMatchObject({ name: 'Zoë €.bin', size: bytes.length });
+    expect(deletes.map(([status]) => status?.status)).toEqual([200, 403]);
+  });
+});
