@@ -58,6 +58,7 @@ export interface Reading {
   readonly nowMs: number;
   /** The ETag that was sent. */
   readonly etag: string | null;
+  readonly isHead?: boolean | undefined;
 }
 
 /** Reads an answer whose body is a document; `read` throws `origin.truncated` or `origin.unexpected`. */
@@ -140,6 +141,7 @@ function notOkay(
     location: oneHeader(headers, 'location'),
     retryAfterMs: retryAfterMs(answer, reading.nowMs),
     descriptor: descriptorOf(answer, reading),
+    isHead: reading.isHead === true,
   });
 }
 

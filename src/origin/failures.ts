@@ -37,6 +37,8 @@ export interface OddAnswer {
   readonly location: string | undefined;
   readonly retryAfterMs: number | null;
   readonly descriptor: ErrorDescriptor | undefined;
+  /** Whether it could not have a body: the answer to a HEAD. */
+  readonly isHead: boolean;
 }
 
 /** Statuses that pass by themselves (RFC 6585, RFC 9110); a 4xx other than 429 gives the same answer again. */
@@ -177,9 +179,10 @@ function statusMeaning(attempted: Attempted, answer: OddAnswer): Failure {
 }
 
 /** 403 means wrong credentials, or a table, column or view that this user may not see (origin facts 4.1 and 4.2). */
-function forbiddenFailure(attempted: Attempted, { descriptor }: OddAnswer, came: string): Failure {
+function forbiddenFailure(attempted: Attempted, { descriptor, isHead }: OddAnswer, came: string): Failure {
   const code = descriptor?.code ?? 0;
-  const isAboutCredentials = (code >= 1_000 && code <= 1_999) || (code === 0 && (descriptor?.source ?? null) === null);
+  const isAboutCredentials =
+    (code >= 1_000 && code <= 1_999) || (code === 0 && (descriptor?.source ?? null) === null && !isHead);
   return failure(attempted, isAboutCredentials ? 'auth' : 'originRefused', 'origin.forbidden', false, {
     came,
     hint: isAboutCredentials ? HINT_TOKEN : 'Give the user of the token the right to it, or leave it out under tables.',

@@ -152,7 +152,7 @@ export class Requests {
   /** Reads the headers of a file, and hands its content to `receiver` unless that is null. */
   async file(target: Target, receiver: FileReceiver | null, options: ReadOptions): Promise<Answer<FileHeaders>> {
     const etag = readEtag(options.etag ?? undefined);
-    const reading = this.#reading(target, { etag, isChange: false });
+    const reading = { ...this.#reading(target, { etag, isChange: false }), isHead: receiver === null };
     const headers = [...FILE_HEADERS, ...(etag === null ? [] : ['if-none-match', etag])];
     const method = receiver === null ? 'HEAD' : 'GET';
     let isBegun = false;

@@ -273,6 +273,16 @@ describe('attachment', () => {
   });
 });
 
+test('403 to a question for headers, which has no words, is not taken for wrong credentials', async () => {
+  await using server = await startFaultServer(() => http(403, { 'Content-Type': 'application/json' }));
+  await using origin = open(server.url);
+
+  await expect(origin.attachmentHeaders(PHOTO)).rejects.toMatchObject({
+    kind: 'originRefused',
+    code: 'origin.forbidden',
+  });
+});
+
 test('a list is read like any other answer', async () => {
   await using server = await startFaultServer(() => json({}));
   await using origin = open(server.url);
