@@ -3,6 +3,8 @@
  * the server and simulated colleagues come through here alike. Output: rows ready for the wire. Invariants: a row id is
  * never used twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
  */
+import type { Statement } from 'better-sqlite3';
+
 import { assert, must } from '../../base/assert.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import type { Row, Value } from '../../wire/schema.ts';
@@ -11,6 +13,7 @@ import { autonumber, isFile, sqlFromValue, sqlType, textFromValue, valueFromSql,
 import { ident, type Connection } from './file.ts';
 import { removeFiles, storeFile } from './files.ts';
 import type { Cells, FileSpec } from './spec.ts';
+import { Statements } from './statements.ts';
 import type { Versions } from './versions.ts';
 
 /** Who writes, and when. */
@@ -38,6 +41,9 @@ export class Rows {
   readonly #catalog: Catalog;
   readonly #versions: Versions;
   readonly #numbering: Numbering;
+  readonly #rowReads: Statements<Statement<[string | number], SqlValue[]>>;
+  readonly #searches: Statements<Statement<[SqlValue, number], number>>;
+  readonly #updates: Statements<Statement<SqlValue[]>>;
   readonly #inserts = new Map<number, (cells: Cells, author: Author) => number>();
   readonly #orders = new Map<string, { version: string; ids: readonly number[] }>();
 
@@ -46,6 +52,11 @@ export class Rows {
     this.#catalog = catalog;
     this.#versions = versions;
     this.#numbering = new Numbering(connection);
+    this.#rowReads = new Statements((sql) =>
+      connection.prepare<[string | number], SqlValue[]>(sql).raw().safeIntegers(),
+    );
+    this.#searches = new Statements((sql) => connection.prepare<[SqlValue, number], number>(sql).pluck());
+    this.#updates = new Statements((sql) => connection.prepare<SqlValue[]>(sql));
   }
 
   /** Writes down what was counted in memory; called at the end of every transaction. */
@@ -152,13 +163,11 @@ export class Rows {
   /** The rows with these ids, in the order of the ids; what does not exist is left out. */
   read(table: Table, columns: readonly Column[], ids: readonly number[], allow: string | null): Row[] {
     const values = columns.map((column) => `, ${columnSql(this.#catalog, column)}`).join('');
-    const rows = this.#connection
-      .prepare<[string], SqlValue[]>(
+    const rows = this.#rowReads
+      .get(
         `SELECT t._sandbox_row${values} FROM json_each(?) page
          CROSS JOIN ${ident(table.sqlName)} t ON t._sandbox_row = page.value ORDER BY page.key`,
       )
-      .raw()
-      .safeIntegers()
       .all(JSON.stringify(ids));
     const types = columns.map((column) => column.valueType);
     return rows.map((row) => ({
@@ -187,11 +196,8 @@ export class Rows {
   /** Ids of the first rows, `limit` of them at most, that hold a value in a stored column. */
   idsWith(table: Table, column: Column, value: Value, limit: number): readonly number[] {
     const name = ident(must(column.sqlName, 'only stored columns are searched'));
-    return this.#connection
-      .prepare<[SqlValue, number], number>(
-        `SELECT _sandbox_row FROM ${ident(table.sqlName)} WHERE ${name} = ? ORDER BY _sandbox_row LIMIT ?`,
-      )
-      .pluck()
+    return this.#searches
+      .get(`SELECT _sandbox_row FROM ${ident(table.sqlName)} WHERE ${name} = ? ORDER BY _sandbox_row LIMIT ?`)
       .all(sqlFromValue(column, value), limit);
   }
 
@@ -256,12 +262,8 @@ export class Rows {
 
   #readSql(table: Table, columns: readonly Column[], id: number): readonly SqlValue[] | undefined {
     const values = columns.map((column) => `, t.${ident(must(column.sqlName, 'only stored columns are read here'))}`);
-    const row = this.#connection
-      .prepare<[number], SqlValue[]>(
-        `SELECT t._sandbox_row${values.join('')} FROM ${ident(table.sqlName)} t WHERE t._sandbox_row = ?`,
-      )
-      .raw()
-      .safeIntegers()
+    const row = this.#rowReads
+      .get(`SELECT t._sandbox_row${values.join('')} FROM ${ident(table.sqlName)} t WHERE t._sandbox_row = ?`)
       .get(id);
     return row?.slice(1);
   }
@@ -278,8 +280,8 @@ export class Rows {
       .map((column) => ({ column, value: sqlFromValue(column, valueWithout(column, author)) }));
     const all = [...changed, ...stamps];
     const settings = all.map(({ column }) => `, ${ident(must(column.sqlName, 'only stored columns are written'))} = ?`);
-    this.#connection
-      .prepare(`UPDATE ${ident(table.sqlName)} SET _sandbox_modified_ms = ?${settings.join('')} WHERE _sandbox_row = ?`)
+    this.#updates
+      .get(`UPDATE ${ident(table.sqlName)} SET _sandbox_modified_ms = ?${settings.join('')} WHERE _sandbox_row = ?`)
       .run(author.nowMs, ...all.map(({ value }) => value), id);
     this.#versions.touchColumns(
       table.id,
