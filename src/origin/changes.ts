@@ -3,10 +3,10 @@
  * the order that their statuses come back in. Output: one status for each row.
  *
  * None is sent twice on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; each status does. Values
- * leave in the input forms of specification 2.4. Where bodies are XML, an empty text is sent as an empty element, which
- * means null there; JSON carries the difference.
+ * leave in the input forms of specification 2.4. Bodies are in the origin's format, but JSON where XML cannot say a value:
+ * an empty text would arrive as null. The two directions of a request are independent, so that the answer stays XML.
  */
-import type { WireFormat } from '../wire/format.ts';
+import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
 import { KEYS_MAX, type Records } from '../wire/query.ts';
 import { writeWriteBody, type FilePart } from '../wire/write-body.ts';
@@ -76,7 +76,8 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
       return statuses;
     };
     const path = writePath(format.extension, { table, method }, request);
-    const body = writeWriteBody(format, { rows, zone, files }, random);
+    const bodyFormat = format.carriesInput(rows) ? format : WIRE_FORMATS.json;
+    const body = writeWriteBody(bodyFormat, { rows, zone, files }, random);
     return requests.change({ method, table: table.name, path, body, read }, { signal });
   };
   return {

@@ -56,6 +56,8 @@ export interface WireFormat {
   /** Reads the rows of a write; `inputReader` reads their values once the column is known. */
   readInputRows(text: string): readonly writes.InputRow[] | WireFault;
   inputReader(type: ColumnType, zone: string): ValueReader;
+  /** Whether the format can say every value of the rows; JSON can. */
+  carriesInput(rows: readonly writes.OutgoingRow[]): boolean;
   /** @throws RowsyncError `origin.unsendable`, in XML. */
   writeInputRows(rows: readonly writes.OutgoingRow[], zone: string): string;
 }
@@ -80,6 +82,7 @@ const jsonFormat: WireFormat = {
   writeError: json.writeError,
   readInputRows: writes.readInputRows,
   inputReader: readInput,
+  carriesInput: () => true,
   writeInputRows: writes.writeInputRows,
 };
 
@@ -111,6 +114,7 @@ const xmlFormat: WireFormat = {
   writeError: xml.writeXmlError,
   readInputRows: xml.readXmlInputRows,
   inputReader: readXmlInput,
+  carriesInput: xml.carriesXmlInput,
   writeInputRows: xml.writeXmlInputRows,
 };
 

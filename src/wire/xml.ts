@@ -295,6 +295,13 @@ export function xmlRowsWriter(columns: readonly ColumnShape[], zone: string): (r
   };
 }
 
+/** Whether XML can say every value: an empty text arrives as null, and some control characters not at all. */
+export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {
+  return rows.every(({ cells }) =>
+    cells.every(({ value }) => typeof value !== 'string' || (value !== '' && isXmlText(value))),
+  );
+}
+
 /**
  * Writes the rows of a write for a user in `zone`.
  * @throws RowsyncError `origin.unsendable` where a text has characters that XML cannot carry.
