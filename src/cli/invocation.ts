@@ -5,8 +5,8 @@
 import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../base/errors.ts';
 import { createLogger, type Logger } from '../base/log.ts';
-import { must } from '../base/assert.ts';
 import { findConfig, loadConfig, type Config } from '../config/load.ts';
+import { originSettings, pullSettings } from '../config/settings.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { OriginLimits } from '../origin/limits.ts';
@@ -55,18 +55,13 @@ export async function withOrigin<T>(
   limits: Partial<OriginLimits> = {},
 ): Promise<T> {
   const { clock, stderr } = invocation.session;
-  const credentials = must(config.origin.credentials, 'commands that reach the origin load its credentials');
+  const settings = originSettings(config);
   const log = createLogger({
     level: invocation.isVerbose ? 'debug' : 'silent',
     destination: { write: (line) => void stderr.write(line) },
-    secrets: secretsOf(credentials),
+    secrets: secretsOf(settings.credentials),
   });
-  const { concurrency, requestsPerSecond } = config.limits;
-  const { url, database, format } = config.origin;
-  const origin = openOrigin(
-    { url, database, credentials, format, concurrency, requestsPerSecond, limits },
-    { clock, log },
-  );
+  const origin = openOrigin({ ...settings, limits }, { clock, log });
   try {
     return await work({ origin, log });
   } finally {
@@ -87,15 +82,7 @@ export async function withPullContext<T>(
     // The log of --verbose goes to the same stream.
     const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
-      const settings = {
-        pageRows: config.limits.pageRows,
-        maxDeletePercent: config.safety.maxDeletePercent,
-        concurrency: config.limits.concurrency,
-        tableOptions: (table: string) => {
-          const rule = config.tables.find(table);
-          return rule === null ? null : { sort: rule.options.sort ?? null };
-        },
-      };
+      const settings = pullSettings(config);
       const { onProgress, wantsEstimates: estimates } = progress;
       return await work({ origin, replica, clock, log, signal, settings, onProgress, estimates });
     } finally {

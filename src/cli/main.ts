@@ -33,6 +33,7 @@ const exitCode = await run(process.argv.slice(2), {
   stdin: process.stdin,
   clock: systemClock,
   stopSignal,
+  onSignal: (name, listener) => void process.on(name, listener),
   folder: process.cwd(),
 });
 

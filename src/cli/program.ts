@@ -9,6 +9,7 @@ import { Command, CommanderError } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS } from '../config/load.ts';
 import { addCheckCommand } from './commands/check.ts';
+import { addDaemonCommand } from './commands/daemon.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addPullCommands } from './commands/pull.ts';
 import { addResyncCommand } from './commands/resync.ts';
@@ -86,6 +87,7 @@ function buildProgram(
   addDemoCommand(program, hooks.runner);
   addCheckCommand(program, hooks.runner);
   addPullCommands(program, hooks.runner);
+  addDaemonCommand(program, hooks.runner);
   addStatusCommand(program, hooks.runner);
   addSqlCommand(program, hooks.runner);
   addVerifyCommand(program, hooks.runner);

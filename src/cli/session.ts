@@ -29,6 +29,8 @@ export interface Session {
    * asks only if it has something to finish; the others end at once, as any reader of a file may.
    */
   stopSignal(): AbortSignal;
+  /** Calls the listener for every such signal, which would end the process otherwise (or start Node's debugger). */
+  onSignal(name: 'SIGHUP' | 'SIGUSR1', listener: () => void): void;
   /** The folder that relative paths of the command line start from. */
   readonly folder: string;
 }

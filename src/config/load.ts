@@ -37,6 +37,7 @@ export interface Config {
   };
   readonly replica: { readonly path: string };
   readonly tables: TableRules;
+  readonly schedule: Options['schedule'];
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
 }
@@ -154,6 +155,7 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
     },
     replica: { path: resolve(dirname(file), options.replica.path) },
     tables: tableRules(options.tables),
+    schedule: options.schedule,
     limits: options.limits,
     safety: options.safety,
   };

@@ -6,6 +6,8 @@
  * Pure.
  */
 import { z } from 'zod';
+import { isZone } from '../wire/zone.ts';
+import { cronComplaint } from './schedule.ts';
 
 /** A mapping in which every key is declared; an unknown one is a problem of its own that names the known ones. */
 function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string): z.ZodObject<Shape, z.core.$strict> {
@@ -121,6 +123,40 @@ const replica = section(
   'The local copy.',
 );
 
+function cron(doc: string) {
+  return z
+    .union([z.string(), z.literal(false)], {
+      error: 'must be a cron expression, such as "*/5 * * * *", or false for never',
+    })
+    .superRefine((expression, context) => {
+      const complaint = expression === false ? null : cronComplaint(expression);
+      if (complaint === null) return;
+      const message = `must be a cron expression, such as "*/5 * * * *", or false for never: it ${complaint}`;
+      context.addIssue({ code: 'custom', message });
+    })
+    .meta({
+      description: `${doc} A cron expression of five fields (minute hour day month weekday), or false for never.`,
+    });
+}
+
+const PULL_DOC = 'When the daemon brings the replica up to date; it also does when it starts.';
+const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
+
+const schedule = section(
+  {
+    timeZone: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the name of a time zone, such as Europe/Paris',
+      doc: 'The zone that the expressions are read in, by its IANA name.',
+    })
+      .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
+      .default('UTC'),
+    pull: cron(PULL_DOC).default('*/5 * * * *'),
+    verify: cron(VERIFY_DOC).default(false),
+  },
+  'When `rowsync daemon` does what.',
+);
+
 const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
 
 const tableOptions = section(
@@ -136,6 +172,10 @@ const tableOptions = section(
           'The columns to read the table in order of. By default the time of creation and the key, where the table has ' +
           'them. Set it where another order is cheaper to follow: best is one in which new rows come last.',
       }),
+    schedule: section(
+      { pull: cron(PULL_DOC).optional(), verify: cron(VERIFY_DOC).optional() },
+      'Where these tables have a schedule of their own.',
+    ).optional(),
   },
   'How to treat the tables that the pattern matches.',
 );
@@ -197,7 +237,14 @@ const safety = section(
 
 /** The whole configuration file. */
 export const optionsSchema = section(
-  { origin, replica, tables, limits: limits.prefault({}), safety: safety.prefault({}) },
+  {
+    origin,
+    replica,
+    tables,
+    schedule: schedule.prefault({}),
+    limits: limits.prefault({}),
+    safety: safety.prefault({}),
+  },
   'Configuration of rowsync.',
 );
 

@@ -12,6 +12,8 @@ export interface TableRules {
   find(tableName: string): TableRule | null;
   /** Every pattern of the configuration, the most specific first. */
   readonly patterns: readonly string[];
+  /** Every pattern that does not say false, with its options, in the same order. */
+  readonly rules: readonly TableRule[];
   /** Whether a pattern matches a table's name, regardless of the others. */
   matches(pattern: string, tableName: string): boolean;
 }
@@ -32,6 +34,7 @@ export function tableRules(tables: Readonly<Record<string, TableOptions>>): Tabl
     .toSorted((a, b) => comparePatterns(a.pattern, b.pattern));
   return {
     patterns: rules.map((rule) => rule.pattern),
+    rules: rules.flatMap(({ pattern, options }) => (options === false ? [] : [{ pattern, options }])),
     find: (tableName) => {
       const rule =
         rules.find(({ pattern }) => pattern === tableName) ??

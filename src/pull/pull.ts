@@ -126,20 +126,27 @@ async function pullTables(
   let stop: RowsyncError | null = null;
   await runAll(inOrder, context.settings.concurrency, async (table) => {
     const report = await pullTable(context, table, { confirm: options.confirm, stop });
-    if (report.error !== null && endsThePull(report.error)) stop ??= report.error;
+    if (report.error !== null && (await endsThePull(context, report.error))) stop ??= report.error;
     reports.push(report);
   });
   return schemaHold;
 }
 
-/** Whether no further table can succeed after this error. */
-function endsThePull({ kind, code }: RowsyncError): boolean {
-  return (
-    code === 'origin.stopped' ||
-    code === 'replica.full' ||
-    kind === 'auth' ||
-    (kind === 'originDown' && code !== 'origin.moving')
-  );
+/** Whether no further table can succeed after this error of one. */
+async function endsThePull({ origin, signal }: PullContext, error: RowsyncError): Promise<boolean> {
+  if (error.kind !== 'auth') return concernsAllTables(error);
+  try {
+    // Credentials that are still accepted lack a right to this table alone.
+    await origin.user({ signal });
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Whether an error of one table, which is not about rights, would meet every other one as well. */
+export function concernsAllTables({ kind, code }: RowsyncError): boolean {
+  return code === 'origin.stopped' || code === 'replica.full' || (kind === 'originDown' && code !== 'origin.moving');
 }
 
 /** Asks who is calling and what the database looks like, and settles whether what is stored can be trusted. */

@@ -3,7 +3,7 @@
  * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
  * differs although the origin says that nothing changed is a mismatch. Nothing is repaired here; `resync` does that.
  */
-import type { RowsyncError } from '../base/errors.ts';
+import { RowsyncError } from '../base/errors.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
 import { readTable } from '../replica/ledger.ts';
@@ -71,6 +71,23 @@ export async function verify(
     durationMs: context.clock.monotonicMs() - startedMs,
     error: pulled.error,
   };
+}
+
+/** Everything that keeps a verification from saying that all is equal. */
+export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
+  return [report.error, ...report.tables.flatMap((table) => [table.error, mismatchOf(table)])].filter(
+    (error) => error !== null,
+  );
+}
+
+/** The error that says how many rows of a table differ; null where none does. */
+export function mismatchOf({ table, mismatchCount }: TableVerifyReport): RowsyncError | null {
+  if (mismatchCount === 0) return null;
+  const rows = mismatchCount === 1 ? '1 row differs' : `${mismatchCount} rows differ`;
+  return new RowsyncError('replica', 'verify.mismatch', {
+    message: `${table}: ${rows} from the origin although nothing changed meanwhile`,
+    hint: `Run rowsync resync "${table}", then rowsync pull, and report this: it should not happen.`,
+  });
 }
 
 function unverified(table: string, error: RowsyncError): TableVerifyReport {

@@ -106,13 +106,13 @@ schedule: { sync: "* * * * *" }
     '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password, format',
     '  line 6, replica.path is missing: it must be the path of the SQLite file',
     '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
-    '  line 8, tables.Customer.push is not an option; here stand: sort',
+    '  line 8, tables.Customer.push is not an option; here stand: sort, schedule',
     '  line 9, tables.Order must be a mapping of options: {} for the defaults, or false to leave the table alone; it is "yes please"',
     '  line 10, limits.concurrency must be a whole number from 1 to 10; it is 11',
     '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',
     '  line 10, limits.requestsPerSecond must be a number from 0 to 1000; it is "fast"',
     '  line 11, safety.maxDeletePercent must be a number from 0 to 100; it is 101',
-    '  line 12, schedule is not an option; here stand: origin, replica, tables, limits, safety',
+    '  line 12, schedule.sync is not an option; here stand: timeZone, pull, verify',
   ]);
 });
 

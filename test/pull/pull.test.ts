@@ -43,6 +43,33 @@ test.each([4, 5, 6, 9, 10, 13, 14, 500])('reads a table of %i rows in pages of 5
   expect(sides(fixture).here).toEqual(sides(fixture).there);
 });
 
+test('reads the other tables when the credentials lack a right to one of them', async () => {
+  await using fixture = await startFixture({ tables: [notes(3), notes(3, 'Secret'), notes(3, 'Third')] });
+  const table = fixture.sandbox.store.table('Secret').alias;
+  fixture.sandbox.answerInstead(1, { status: 403, body: '{"error":403,"code":4000,"message":"no"}' }, { table });
+
+  const report = await fixture.pull({ settings: { concurrency: 1 } });
+
+  const codes = report.tables.map(({ table: name, error }) => [name, error?.code]);
+  expect(new Map(codes as [string, string | undefined][])).toEqual(
+    new Map([
+      ['Note', undefined],
+      ['Secret', 'origin.forbidden'],
+      ['Third', undefined],
+    ]),
+  );
+});
+
+test('asks no further table once the credentials are refused altogether', async () => {
+  await using fixture = await startFixture({ tables: [notes(3), notes(3, 'Second'), notes(3, 'Third')] });
+  fixture.sandbox.before(1, () => fixture.sandbox.store.revokeToken(fixture.sandbox.token), { method: 'select' });
+
+  const report = await fixture.pull({ settings: { concurrency: 1 } });
+
+  expect(report.tables.map(({ error }) => error?.kind)).toEqual(['auth', 'auth', 'auth']);
+  expect(fixture.sandbox.requests.count({ method: 'select' })).toBe(1);
+});
+
 test('skips every page of an unchanged table by ETag and writes no row', async () => {
   await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
   await fixture.pull();

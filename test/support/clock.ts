@@ -10,6 +10,8 @@ export interface TestClock extends Clock {
   readonly waits: readonly number[];
   /** Moves time and wakes the sleepers whose time has come. */
   advance(ms: number): void;
+  /** Sets the wall clock back (or forward, by less than nothing); nobody is woken. */
+  setBack(ms: number): void;
   /** Resolves when somebody sleeps (at once where somebody does already). */
   sleeper(): Promise<void>;
 }
@@ -28,6 +30,7 @@ export function testClock(
   const sleepers = new Set<Sleeper>();
   const watchers = new Set<() => void>();
   let passedMs = 0;
+  let wallShiftMs = 0;
 
   const advance = (ms: number): void => {
     passedMs += ms;
@@ -37,7 +40,8 @@ export function testClock(
     waits,
     advance,
     random,
-    nowMs: () => startMs + passedMs,
+    setBack: (ms) => void (wallShiftMs -= ms),
+    nowMs: () => startMs + passedMs + wallShiftMs,
     monotonicMs: () => passedMs,
     sleeper: () => new Promise((resolve) => (sleepers.size > 0 ? resolve() : watchers.add(resolve))),
     sleep: (ms, signal) =>

@@ -48,6 +48,7 @@ export async function runCli(
     stdin,
     clock: world.clock ?? systemClock,
     stopSignal: () => world.signal ?? new AbortController().signal,
+    onSignal: () => undefined,
     folder: world.folder ?? process.cwd(),
   });
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };

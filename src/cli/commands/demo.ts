@@ -17,7 +17,8 @@ import { failuresOf, pullJson, pullText } from '../report.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
 import { durationText, plural } from '../text.ts';
 import { runPull } from './pull.ts';
-import { runVerify, verifyFailures, verifyText } from './verify.ts';
+import { verifyFailures } from '../../pull/verify.ts';
+import { runVerify, verifyText } from './verify.ts';
 
 /** What colleagues do between the two pulls: enough to see, in a few of the tables. */
 const CHANGES = 12;

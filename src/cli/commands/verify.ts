@@ -2,8 +2,7 @@
  * `rowsync verify`: pulls, then compares every cell with the origin without trusting any ETag.
  */
 import type { Command } from 'commander';
-import { RowsyncError } from '../../base/errors.ts';
-import { verify, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
+import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import {
   errorJson,
   exitCodeOf,
@@ -53,19 +52,6 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
 export async function runVerify(invocation: Invocation, tables: readonly string[]): Promise<VerifyReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withPullContext(invocation, config, (context) => verify(context, { tables }));
-}
-
-/** Everything that keeps a verification from saying that all is equal. */
-export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
-  const mismatches = report.tables.flatMap((table) => (table.mismatchCount === 0 ? [] : [mismatchError(table)]));
-  return [report.error, ...report.tables.map(({ error }) => error), ...mismatches].filter((error) => error !== null);
-}
-
-function mismatchError(table: TableVerifyReport): RowsyncError {
-  return new RowsyncError('replica', 'verify.mismatch', {
-    message: `${table.table}: ${plural(table.mismatchCount, 'row')} differ from the origin although nothing changed meanwhile`,
-    hint: `Run rowsync resync "${table.table}", then rowsync pull, and report this: it should not happen.`,
-  });
 }
 
 function verifyJson(report: VerifyReport): unknown {

@@ -1,0 +1,59 @@
+/**
+ * `rowsync daemon`: runs on schedule until it is told to stop. Its log goes to stdout, one JSON object per line.
+ */
+import type { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { createLogger, type Logger } from '../../base/log.ts';
+import { findConfig, loadConfig, type Config } from '../../config/load.ts';
+import { originSettings } from '../../config/settings.ts';
+import { runDaemon } from '../../daemon/daemon.ts';
+import { secretsOf } from '../../origin/credentials.ts';
+import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
+
+const HELP = `
+When to do what stands under schedule in the configuration. It pulls once when it starts. One daemon works on a replica;
+status, sql and other readers work beside it.
+
+Signals:
+  SIGTERM, SIGINT   end within 20 seconds; the file is consistent whenever the process ends
+  SIGHUP            read the configuration again; one with problems is refused, and the present one stays
+  SIGUSR1           start a cycle now, also for what waits after a failure
+
+Examples:
+  rowsync daemon
+  rowsync daemon --config /etc/rowsync/rowsync.yaml --verbose
+  kill -USR1 "$(pgrep -f 'rowsync daemon')"`;
+
+/** Adds the command. */
+export function addDaemonCommand(program: Command, runner: Runner): void {
+  program
+    .command('daemon')
+    .description('keep the replica up to date, on schedule, until it is told to stop')
+    .addHelpText('after', HELP)
+    .action((_options: unknown, command: Command) => runner(command, runUntilStopped));
+}
+
+async function runUntilStopped(invocation: Invocation): Promise<number> {
+  const { session } = invocation;
+  const stop = session.stopSignal();
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  // Found once: a daemon must not change over to a file that turns up in its folder later.
+  const path = findConfig(invocation.configPath, session.folder);
+  const logFor = (of: Config): Logger =>
+    createLogger({
+      level: invocation.isVerbose ? 'debug' : 'info',
+      destination: { write: (line) => void session.stdout.write(line) },
+      secrets: secretsOf(originSettings(of).credentials),
+    });
+  await runDaemon(config, {
+    clock: session.clock,
+    signals: {
+      stop,
+      onReload: (listener) => session.onSignal('SIGHUP', listener),
+      onCycle: (listener) => session.onSignal('SIGUSR1', listener),
+    },
+    load: () => loadConfig(path).config,
+    logFor,
+  });
+  return EXIT.done;
+}

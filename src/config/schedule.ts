@@ -1,0 +1,110 @@
+/**
+ * When scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both days on
+ * which its clocks change.
+ *
+ * Input: the `schedule` options. Output: schedules that name the next instant after a given one. The package `cron`
+ * (its only user) says which local times an expression matches, asked as if local time were UTC; from there to instants is our own
+ * way, because its own fires a daily job twice, or an hour early, on the day the clocks go back. Pure.
+ *
+ * On that day, the repeated hour counts once for an expression that names its hours, and twice for one that runs at any
+ * hour (`*` in the field of hours). Local times that the other day skips are due at once when the clocks have gone forward.
+ */
+import { CronTime } from 'cron';
+import { offsetMsAt } from '../wire/zone.ts';
+
+/** A cron expression in a zone. */
+export interface Schedule {
+  /** As the configuration says it. */
+  readonly text: string;
+  /** The first instant after `afterMs` at which it is due, in epoch milliseconds. */
+  nextMs(afterMs: number): number;
+}
+
+const DAY_MS = 86_400_000;
+/** Further ahead than this the way leads over more than one change of the clocks. */
+const HORIZON_MS = 3 * DAY_MS;
+/** Changes of the clocks are never closer to each other than this. */
+const STEP_MS = DAY_MS / 4;
+/** Matches looked at for one answer: an hour of minutes that were there before, and the segments between. */
+const LOOKS_MAX = 200;
+
+/** Why a text is no cron expression; null for one that is. */
+export function cronComplaint(text: string): string | null {
+  if (text.trim().split(/\s+/).length !== 5) return 'has to have five fields: minute hour day month weekday';
+  try {
+    nextLocal(new CronTime(text, 'UTC'), 0);
+    return null;
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : '';
+    return reason.includes('No execution date') ? 'names a day that never comes' : reason.toLowerCase();
+  }
+}
+
+/** The schedule of an expression for which `cronComplaint` is null, in a zone that Intl knows. */
+export function scheduleOf(text: string, zone: string): Schedule {
+  const cron = new CronTime(text, 'UTC');
+  const everyHour = (text.trim().split(/\s+/)[1] ?? '').startsWith('*');
+  return { text, nextMs: (afterMs) => nextInstant({ cron, zone, everyHour }, afterMs) };
+}
+
+interface Parts {
+  readonly cron: CronTime;
+  readonly zone: string;
+  readonly everyHour: boolean;
+}
+
+/** The first matching local time after another, both as if they were UTC. */
+function nextLocal(cron: CronTime, localMs: number): number {
+  return cron.getNextDateFrom(new Date(localMs), 'UTC').toMillis();
+}
+
+function nextInstant({ cron, zone, everyHour }: Parts, afterMs: number): number {
+  let fromMs = afterMs;
+  let found = fromMs;
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const offsetMs = offsetMsAt(fromMs, zone);
+    found = nextLocal(cron, fromMs + offsetMs) - offsetMs;
+    if (found - fromMs > HORIZON_MS) {
+      fromMs = found - HORIZON_MS + DAY_MS; // nothing in between, however the clocks change
+      continue;
+    }
+    const changeMs = changeBetween(zone, fromMs, found);
+    if (changeMs === null) {
+      if (everyHour || !isRepeated(found, zone)) return found;
+      fromMs = found;
+      continue;
+    }
+    const gapMs = offsetMsAt(changeMs, zone) - offsetMs;
+    // A local time that is skipped: the hour never came, but the work is still wanted today.
+    if (gapMs > 0 && !everyHour && found < changeMs + gapMs && changeMs > afterMs) return changeMs;
+    // What is due at the very moment of the change must not be stepped over.
+    const atChange = nextLocal(cron, changeMs + offsetMs + gapMs - 1) - offsetMs - gapMs;
+    if (atChange === changeMs && changeMs > afterMs && (everyHour || !isRepeated(changeMs, zone))) return changeMs;
+    fromMs = changeMs;
+  }
+  return found;
+}
+
+/** The first instant of a new offset within (fromMs, toMs], or null. */
+function changeBetween(zone: string, fromMs: number, toMs: number): number | null {
+  const offsetMs = offsetMsAt(fromMs, zone);
+  for (let low = fromMs; low < toMs; low += STEP_MS) {
+    let high = Math.min(low + STEP_MS, toMs);
+    if (offsetMsAt(high, zone) === offsetMs) continue;
+    let same = low;
+    while (high - same > 1) {
+      const middle = Math.floor((same + high) / 2);
+      if (offsetMsAt(middle, zone) === offsetMs) same = middle;
+      else high = middle;
+    }
+    return high;
+  }
+  return null;
+}
+
+/** Whether the clocks of the zone had shown the same local time before, because they were put back since. */
+function isRepeated(ms: number, zone: string): boolean {
+  const before = offsetMsAt(ms - DAY_MS, zone);
+  const backMs = before - offsetMsAt(ms, zone);
+  return backMs > 0 && offsetMsAt(ms - backMs, zone) === before;
+}

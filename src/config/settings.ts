@@ -1,0 +1,33 @@
+/**
+ * What a configuration says of the origin and of pulls, in the forms that these take; the command line and the daemon
+ * share them. Pure.
+ */
+import { must } from '../base/assert.ts';
+import type { OriginSettings } from '../origin/client.ts';
+import type { PullSettings } from '../pull/context.ts';
+import type { Config } from './load.ts';
+
+/** How to open the origin of a configuration that was loaded with its credentials. */
+export function originSettings({ origin, limits }: Config): OriginSettings {
+  return {
+    url: origin.url,
+    database: origin.database,
+    credentials: must(origin.credentials, 'whoever reaches the origin loads its credentials'),
+    format: origin.format,
+    concurrency: limits.concurrency,
+    requestsPerSecond: limits.requestsPerSecond,
+  };
+}
+
+/** The settings of every pull under a configuration. */
+export function pullSettings({ limits, safety, tables }: Config): PullSettings {
+  return {
+    pageRows: limits.pageRows,
+    maxDeletePercent: safety.maxDeletePercent,
+    concurrency: limits.concurrency,
+    tableOptions: (table) => {
+      const rule = tables.find(table);
+      return rule === null ? null : { sort: rule.options.sort ?? null };
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * When to try again what failed: one circuit breaker for all that stops every table (the origin is down, it refuses the credentials, the
+ * replica cannot be written), and a backoff for each table that fails by itself. Input: how a run ended, the time, chance.
+ * Output: new states. Pure; times are monotonic milliseconds.
+ *
+ * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no word here: a
+ * cycle that does not reach the origin, or is refused by it, deletes nothing.
+ */
+import type { RowsyncError } from '../base/errors.ts';
+
+/**
+ * Why no cycle is run: the origin gives no usable answer · it does not accept the credentials or their rights · the
+ * replica cannot be worked on · another reason that concerns everything.
+ */
+export type Cause = 'originDown' | 'auth' | 'replica' | 'other';
+
+/** Failures in a row that concern all tables; none where `failureCount` is 0. */
+export interface Circuit {
+  readonly failureCount: number;
+  readonly cause: Cause | null;
+  /** No cycle starts before; then the origin is asked one question first. */
+  readonly retryAtMs: number;
+}
+
+/** The circuit while all is well. */
+export const CLOSED: Circuit = { failureCount: 0, cause: null, retryAtMs: 0 };
+
+/** Waits double from the first to the longest. */
+interface Backoff {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+const BACKOFF_BY_CAUSE: Readonly<Record<Cause, Backoff>> = {
+  // A restart of the origin takes seconds; whoever waits for data notices a quarter of an hour.
+  originDown: { firstMs: 30_000, longestMs: 15 * MINUTE_MS },
+  // A revoked token comes back by a person's hand; asking more often only fills the origin's log with refusals.
+  auth: { firstMs: 15 * MINUTE_MS, longestMs: 15 * MINUTE_MS },
+  // A full disk or a held lock: looking costs nothing, and people who mend it want to see it work.
+  replica: { firstMs: 30_000, longestMs: 5 * MINUTE_MS },
+  other: { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS },
+};
+
+/** A table that fails alone: one bad table must not cost a request every cycle for months, nor be forgotten for a day. */
+const TABLE_BACKOFF: Backoff = { firstMs: MINUTE_MS, longestMs: 6 * 60 * MINUTE_MS };
+
+/** Which circuit an error belongs to that ended a whole cycle. */
+export function causeOf({ kind }: RowsyncError): Cause {
+  return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
+}
+
+/** The circuit after one more failure; a new cause begins to count anew. */
+export function afterFailure(circuit: Circuit, cause: Cause, at: { nowMs: number; random: number }): Circuit {
+  const failureCount = circuit.cause === cause ? circuit.failureCount + 1 : 1;
+  return { failureCount, cause, retryAtMs: at.nowMs + waitMs(BACKOFF_BY_CAUSE[cause], failureCount, at.random) };
+}
+
+/** Failures in a row of one table. */
+export interface TableTrouble {
+  readonly failureCount: number;
+  /** The table is left out until then. */
+  readonly retryAtMs: number;
+}
+
+/** The trouble of a table after one more failure. */
+export function afterTableFailure(
+  trouble: TableTrouble | undefined,
+  at: { nowMs: number; random: number },
+): TableTrouble {
+  const failureCount = (trouble?.failureCount ?? 0) + 1;
+  return { failureCount, retryAtMs: at.nowMs + waitMs(TABLE_BACKOFF, failureCount, at.random) };
+}
+
+/** Between three quarters and all of a wait that doubles; many replicas of one origin do not come back together. */
+function waitMs({ firstMs, longestMs }: Backoff, failureCount: number, random: number): number {
+  // Two to the power of 20 is longer than any wait; beyond, numbers would lose their meaning.
+  const fullMs = Math.min(longestMs, firstMs * 2 ** Math.min(failureCount - 1, 20));
+  return Math.round(fullMs * (0.75 + random / 4));
+}

@@ -1,0 +1,49 @@
+/**
+ * The jobs of a configuration: one per kind of work for all tables, and one per pattern of tables that has a schedule of
+ * its own. Every table belongs to exactly one job of each kind. Pure.
+ */
+import type { Config } from '../config/load.ts';
+import { scheduleOf, type Schedule } from '../config/schedule.ts';
+
+/** Kinds of work that have a schedule, in the order in which they are done when several are due. */
+export const WORK_KINDS = ['pull', 'verify'] as const;
+
+/** One of WORK_KINDS. */
+export type WorkKind = (typeof WORK_KINDS)[number];
+
+/** One schedule of one kind of work. */
+export interface Job {
+  /** Unique: the kind, and the pattern where it has one. */
+  readonly id: string;
+  readonly kind: WorkKind;
+  readonly schedule: Schedule;
+}
+
+/** The jobs that a configuration asks for, and which one serves a table. */
+export interface Jobs {
+  readonly all: readonly Job[];
+  /** The job of this kind that a table belongs to, by its origin name; null where nothing is scheduled for it. */
+  find(kind: WorkKind, tableName: string): Job | null;
+}
+
+/** Reads the jobs out of a configuration. */
+export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
+  const zone = config.schedule.timeZone;
+  const jobOf = (kind: WorkKind, pattern: string | null, text: string | false): readonly Job[] => {
+    if (text === false) return [];
+    return [{ id: pattern === null ? kind : `${kind} ${pattern}`, kind, schedule: scheduleOf(text, zone) }];
+  };
+  const all = WORK_KINDS.flatMap((kind) => [
+    ...jobOf(kind, null, config.schedule[kind]),
+    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, options.schedule?.[kind] ?? false)),
+  ]);
+  return {
+    all,
+    find: (kind, tableName) => {
+      const rule = config.tables.find(tableName);
+      if (rule === null) return null;
+      const id = rule.options.schedule?.[kind] === undefined ? kind : `${kind} ${rule.pattern}`;
+      return all.find((job) => job.id === id) ?? null;
+    },
+  };
+}

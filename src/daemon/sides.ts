@@ -1,0 +1,53 @@
+/**
+ * The two sides that the daemon stands between, opened from one configuration, and exchanged when that changes. Input: a
+ * configuration. Output: an open origin and replica. A replica that stays the same file stays open, because its lock
+ * must not be let go of for a moment.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Config } from '../config/load.ts';
+import { originSettings } from '../config/settings.ts';
+import { openOrigin, type Origin } from '../origin/client.ts';
+import { openReplica, type Replica } from '../replica/database.ts';
+
+/** What both sides are opened with. */
+interface SideParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Both sides, open. */
+export interface Sides {
+  readonly config: Config;
+  readonly origin: Origin;
+  readonly replica: Replica;
+  readonly log: Logger;
+  /** Opens what the new configuration names, then closes what it no longer does; throws with everything left as it was. */
+  changeTo(config: Config, parts: SideParts): Promise<Sides>;
+  close(): Promise<void>;
+}
+
+/** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
+export function openSides(config: Config, parts: SideParts): Sides {
+  const origin = openOrigin(originSettings(config), parts);
+  return sidesOf(config, { origin, replica: openReplica(config.replica.path, parts), log: parts.log });
+}
+
+function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: Logger }): Sides {
+  return {
+    config,
+    ...open,
+    changeTo: async (next, parts) => {
+      const origin = openOrigin(originSettings(next), parts);
+      const isSameFile = next.replica.path === config.replica.path;
+      const replica = isSameFile ? open.replica : openReplica(next.replica.path, parts);
+      await open.origin.close();
+      if (!isSameFile) open.replica.close();
+      return sidesOf(next, { origin, replica, log: parts.log });
+    },
+    close: async () => {
+      await open.origin.close();
+      open.replica.close();
+    },
+  };
+}

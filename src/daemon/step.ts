@@ -1,0 +1,78 @@
+/**
+ * What the daemon does next: run a kind of work for some jobs, or wait. Input: the entries of the jobs, the circuit, the
+ * tables in trouble, what a person asked for, and both clocks. Output: one step. Pure.
+ */
+import type { Entry } from './agenda.ts';
+import type { Circuit, TableTrouble } from './circuit.ts';
+import { WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
+
+/** All that the next step depends on. */
+export interface Situation {
+  readonly jobs: readonly Job[];
+  readonly entryById: ReadonlyMap<string, Entry>;
+  readonly circuit: Circuit;
+  /** Tables that failed by themselves, by origin name. */
+  readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
+  /** A person asked for a cycle now: nothing that failed is waited for. */
+  readonly isAsked: boolean;
+  /** Wall time, which schedules follow. */
+  readonly nowMs: number;
+  /** Monotonic time, which waits after failures follow. */
+  readonly monotonicMs: number;
+}
+
+/** What to do next. */
+export type Step =
+  | { readonly kind: 'wait'; readonly ms: number }
+  | {
+      readonly kind: 'run';
+      readonly work: WorkKind;
+      /** The jobs whose turn it is; empty where only tables are tried again that failed. */
+      readonly jobIds: ReadonlySet<string>;
+      /** Ask the origin one question first, because the last cycle failed as a whole. */
+      readonly probeFirst: boolean;
+    };
+
+/** Longest wait without a look at the clock, which may have been set, or have stood still with the machine. */
+export const WAIT_MS_MAX = 60_000;
+
+/** Decides on the next step. */
+export function nextStep(situation: Situation): Step {
+  const { jobs, entryById, circuit, nowMs, monotonicMs, isAsked } = situation;
+  const due = jobs.filter(({ id }) => entryById.get(id)?.isDue === true);
+  const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
+  const isRetry = retries.some((ms) => ms <= 0);
+  const isBroken = circuit.failureCount > 0;
+  if (isAsked) return { kind: 'run', work: 'pull', jobIds: idsOf(jobs, 'pull'), probeFirst: isBroken };
+  const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
+  const ticks = jobs.map(({ id }) => (entryById.get(id)?.nextAtMs ?? Infinity) - nowMs);
+  if (due.length === 0 && !isRetry) return wait([...ticks, ...retries]);
+  if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
+  const work = WORK_KINDS.find((kind) => due.some((job) => job.kind === kind) || (isRetry && kind === 'pull'));
+  if (work === undefined) return wait(ticks); // cannot be: something is due
+  return { kind: 'run', work, jobIds: idsOf(due, work), probeFirst: isBroken };
+}
+
+function idsOf(jobs: readonly Job[], work: WorkKind): ReadonlySet<string> {
+  return new Set(jobs.filter(({ kind }) => kind === work).map(({ id }) => id));
+}
+
+function wait(candidatesMs: readonly number[]): Step {
+  return { kind: 'wait', ms: Math.max(0, Math.min(WAIT_MS_MAX, ...candidatesMs)) };
+}
+
+/** A run under way, as far as it decides which tables take part. */
+export interface Run {
+  readonly work: WorkKind;
+  readonly jobIds: ReadonlySet<string>;
+  readonly isAsked: boolean;
+  readonly monotonicMs: number;
+}
+
+/** Whether a table takes part: its job's turn has come and it is not in trouble, or the wait after its trouble is over. */
+export function takesPart(job: Job | null, trouble: TableTrouble | undefined, run: Run): boolean {
+  if (run.isAsked) return true; // a person wants all of it, scheduled or not
+  if (job === null) return false;
+  if (trouble === undefined) return run.jobIds.has(job.id);
+  return trouble.retryAtMs <= run.monotonicMs && (run.work === 'pull' || run.jobIds.has(job.id));
+}

@@ -1,0 +1,91 @@
+/**
+ * The kinds of scheduled work: what each one runs, and what came of it in one form for all. A new kind is one entry of
+ * WORK here, and one of WORK_KINDS in jobs.ts.
+ *
+ * Input: the surroundings of a pull, narrowed to the tables whose turn it is. Output: an outcome per table, and what
+ * concerns all of them. Work never throws for what happens to one table.
+ */
+import type { RowsyncError } from '../base/errors.ts';
+import type { LogFacts } from '../base/log.ts';
+import type { PullContext } from '../pull/context.ts';
+import { concernsAllTables, pull } from '../pull/pull.ts';
+import { mismatchOf, verify } from '../pull/verify.ts';
+import { readTables } from '../replica/ledger.ts';
+import type { WorkKind } from './jobs.ts';
+
+/** How it went for one table. */
+export interface TableOutcome {
+  /** Its name at the origin. */
+  readonly name: string;
+  readonly error: RowsyncError | null;
+  /** Why something of it waits for a person. */
+  readonly held: RowsyncError | null;
+}
+
+/** What came of one piece of work. */
+export interface WorkOutcome {
+  /** What kept all tables from being worked on, or would have. */
+  readonly error: RowsyncError | null;
+  /** A guard over all tables that waits for a person; the work itself went on. */
+  readonly held: RowsyncError | null;
+  readonly tables: readonly TableOutcome[];
+  /** Counts for the log. */
+  readonly facts: LogFacts;
+}
+
+/** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
+export type Work = (context: PullContext) => Promise<WorkOutcome>;
+
+/** What to run for each kind. */
+export const WORK: Readonly<Record<WorkKind, Work>> = { pull: runPull, verify: runVerify };
+
+async function runPull(context: PullContext): Promise<WorkOutcome> {
+  const report = await pull(context, { tables: [], confirm: false });
+  const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
+    report.tables.reduce((total, table) => total + count(table), 0);
+  return outcome(context, report.error, report.tables, {
+    requestCount: report.requestCount,
+    notModifiedCount: report.notModifiedCount,
+    receivedBytes: report.receivedBytes,
+    tableCount: report.tables.length,
+    insertedCount: sum(({ insertedCount }) => insertedCount),
+    updatedCount: sum(({ updatedCount }) => updatedCount),
+    deletedCount: sum(({ deletedCount }) => deletedCount),
+  });
+}
+
+async function runVerify(context: PullContext): Promise<WorkOutcome> {
+  const report = await verify(context, { tables: [] });
+  const tables = report.tables.map((table) => ({
+    table: table.table,
+    error: table.error,
+    // Nothing that waiting mends: a person decides, so it is no reason to leave the table out of the next pull.
+    held: mismatchOf(table),
+  }));
+  return outcome(context, report.error, tables, {
+    requestCount: report.requestCount,
+    tableCount: tables.length,
+    rowCount: report.tables.reduce((total, { comparedCount }) => total + comparedCount, 0),
+  });
+}
+
+function outcome(
+  { replica }: PullContext,
+  error: RowsyncError | null,
+  reports: readonly {
+    readonly table: string;
+    readonly error: RowsyncError | null;
+    readonly held: RowsyncError | null;
+  }[],
+  facts: LogFacts,
+): WorkOutcome {
+  const nameByLocal = new Map(readTables(replica).map(({ localName, name }) => [localName, name]));
+  const tables = reports.map(({ table, error: own, held }) => ({
+    name: nameByLocal.get(table) ?? table,
+    error: own,
+    held,
+  }));
+  const isGuard = error?.kind === 'needsPerson';
+  const ofAll = tables.find((table) => table.error !== null && concernsAllTables(table.error))?.error ?? null;
+  return { error: isGuard ? ofAll : (error ?? ofAll), held: isGuard ? error : null, tables, facts };
+}

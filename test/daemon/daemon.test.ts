@@ -1,0 +1,233 @@
+/**
+ * The daemon over months in seconds: what it does on which tick, and what it makes of failures, against a real sandbox.
+ */
+import { writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { SeenRequest } from '../../src/sandbox/requests.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+const columns = [{ name: 'Title', type: 'Text' }];
+const tables = (): readonly TableSpec[] => [
+  { name: 'Note', columns, rows: [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }] },
+  { name: 'Order', columns, rows: [{ Title: 'x' }] },
+];
+
+/** When each piece of work ended, as minutes and kind, and how. */
+function finished(daemon: TestDaemon): readonly string[] {
+  return daemon.events('work.finished').map(({ work, outcome }) => `${String(work)} ${String(outcome)}`);
+}
+
+/** How many pages of a table were asked for. */
+function reads(sandbox: TestSandbox, table: string): number {
+  return sandbox.requests.count({ method: 'select', table: sandbox.store.table(table).alias });
+}
+
+test('pulls when it starts, and then on every tick', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "*/5 * * * *" }\n');
+
+  await daemon.idle();
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(3);
+  sandbox.store.insert('Note', { Title: 'd' });
+  await daemon.elapse(3);
+  expect(finished(daemon)).toEqual(['pull done']);
+  await daemon.elapse(1);
+  expect(finished(daemon)).toEqual(['pull done', 'pull done']);
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(4);
+  await daemon.elapse(20);
+  expect(finished(daemon)).toHaveLength(6);
+});
+
+test('makes one run of all ticks that were missed while the machine slept', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox);
+  await daemon.idle();
+
+  daemon.clock.advance(6 * 3_600_000);
+  await daemon.idle();
+
+  expect(finished(daemon)).toHaveLength(2);
+});
+
+test('counts the ticks that come during a run as served by it', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  sandbox.before(1, () => daemon.clock.advance(12 * 60_000), { method: 'select' });
+  await using daemon = startDaemon(sandbox);
+
+  await daemon.idle();
+  await daemon.elapse(1); // 12:14
+  expect(finished(daemon)).toHaveLength(1);
+  await daemon.elapse(1); // 12:15
+  expect(finished(daemon)).toHaveLength(2);
+});
+
+test('pulls tables that have a schedule of their own on that one', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  const yaml = 'tables: { "*": {}, Order: { schedule: { pull: "*/20 * * * *" } } }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+  sandbox.requests.clear();
+
+  await daemon.elapse(18); // 12:05, 12:10 and 12:15
+  expect(reads(sandbox, 'Note')).toBe(3);
+  expect(reads(sandbox, 'Order')).toBe(0);
+  await daemon.elapse(1);
+  expect(reads(sandbox, 'Order')).toBe(1);
+});
+
+test('verifies on schedule, after the pull that is due at the same time', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { verify: "5 * * * *" }\n');
+
+  await daemon.elapse(4);
+
+  expect(finished(daemon)).toEqual(['pull done', 'pull done', 'verify done']);
+});
+
+test('goes on without a table that fails, tries it less and less often, and says when it is well', async () => {
+  let refused: string | null = null;
+  const intercept = (request: SeenRequest, response: ServerResponse): boolean => {
+    if (request.method !== 'select' || request.table !== refused) return false;
+    response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":400,"code":400,"message":"no"}');
+    return true;
+  };
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "* * * * *" }\n');
+  await daemon.idle();
+  refused = sandbox.store.table('Order').alias;
+  const first = reads(sandbox, 'Note');
+  await daemon.elapse(30);
+
+  expect(reads(sandbox, 'Note') - first).toBeGreaterThanOrEqual(30);
+  const waits = daemon.events('table.waits').map(({ table, attempt }) => [table, attempt]);
+  expect(waits).toEqual([1, 2, 3, 4, 5, 6].map((attempt) => ['Order', attempt]));
+
+  refused = null;
+  daemon.cycle();
+  await daemon.idle();
+  expect(daemon.events('table.recovered').map(({ table }) => table)).toEqual(['Order']);
+  expect(daemon.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }, { state: 'steady' }]);
+});
+
+test('deletes nothing under a revoked token, says so, keeps asking slowly, and takes a new one on reload', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox);
+  await daemon.idle();
+  sandbox.store.delete('Note', 1);
+  sandbox.store.revokeToken(sandbox.token);
+  sandbox.requests.clear();
+
+  await daemon.elapse(60);
+
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(3);
+  const [opened] = daemon.events('circuit.opened');
+  expect(opened).toMatchObject({ reason: 'auth', level: 'error', code: 'origin.forbidden' });
+  expect(String(opened?.['hint'])).not.toBe('');
+  // The pull that met it, and a probe every quarter of an hour or somewhat earlier.
+  expect(sandbox.requests.count({})).toBeLessThanOrEqual(2 + 5);
+  expect(sandbox.requests.count({})).toBeGreaterThanOrEqual(2 + 3);
+
+  sandbox.store.addToken('another-token');
+  writeFileSync(join(daemon.folder, 'token'), 'another-token');
+  daemon.reload();
+  await daemon.idle();
+  expect(daemon.events('work.finished').at(-1)).toMatchObject({ outcome: 'done' });
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(2);
+});
+
+test('lets no delete through after the role has changed, until a person confirms', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox);
+  await daemon.idle();
+  sandbox.store.changeUser({ role: 'Reader' });
+  sandbox.store.delete('Note', 1);
+
+  await daemon.elapse(30);
+
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(3);
+  expect(daemon.events('identity.changed')).toHaveLength(1);
+  expect(daemon.events('guard.waits').at(-1)).toMatchObject({ code: 'guard.deletes' });
+});
+
+test('waits out an origin that is down, and makes up for the missed tick as soon as it is back', async () => {
+  let isDown = false;
+  const intercept = (_request: unknown, response: ServerResponse): boolean => {
+    if (isDown) response.destroy();
+    return isDown;
+  };
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "0 13 * * *" }\n');
+  await daemon.idle();
+  isDown = true;
+  sandbox.store.insert('Note', { Title: 'd' });
+
+  await daemon.elapse(180);
+  expect(finished(daemon)).toEqual(['pull done', 'pull failed']);
+  expect(daemon.events('circuit.opened').map(({ reason }) => reason)).toContain('originDown');
+  isDown = false;
+  await daemon.elapse(20);
+
+  expect(finished(daemon).slice(2)).toEqual(['pull done']);
+  expect(daemon.events('circuit.closed')).toHaveLength(1);
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(4);
+});
+
+test('refuses a configuration with problems, each of them said, and stays with the old one', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "*/5 * * * *" }\n');
+  await daemon.idle();
+
+  daemon.reload('schedule: { pull: "99 * * * *" }\nlimits: { concurrency: 0 }\n');
+  await daemon.elapse(4);
+
+  const said = daemon.events('config.refused').map(({ message }) => String(message));
+  expect(said.join('\n')).toContain('schedule.pull');
+  expect(said.join('\n')).toContain('limits.concurrency');
+  expect(daemon.events('config.reloaded')).toEqual([]);
+  expect(finished(daemon)).toEqual(['pull done', 'pull done']);
+});
+
+test('takes over a changed configuration, schedules and replica included', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox);
+  await daemon.idle();
+
+  daemon.reload('schedule: { pull: "0 * * * *" }\ntables: { Order: {} }\n');
+  await daemon.idle();
+  sandbox.requests.clear();
+  await daemon.elapse(59); // 13:00
+
+  expect(daemon.events('config.reloaded')).toHaveLength(1);
+  expect(daemon.events('schedule.armed').at(-1)).toMatchObject({ job: 'pull', nextAt: '2026-06-01T13:00:00Z' });
+  expect(sandbox.requests.count({ method: 'select' })).toBe(1);
+});
+
+test('waits for the next tick of a clock that was set back', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }\n');
+  await daemon.idle();
+
+  daemon.clock.setBack(365 * 86_400_000);
+  await daemon.elapse(61);
+
+  expect(finished(daemon)).toEqual(['pull done', 'pull done']);
+});
+
+test('ends while a request is under way, with a file that the next one goes on with', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  const stopped = new Promise<void>((resolve) => {
+    sandbox.before(1, () => resolve(daemon.stop()), { method: 'select' });
+  });
+  await using daemon = startDaemon(sandbox);
+
+  await stopped;
+
+  expect(daemon.events().at(-1)).toMatchObject({ event: 'daemon.stopped' });
+  expect(daemon.events('circuit.opened')).toEqual([]);
+  expect(daemon.rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  expect(daemon.rows('SELECT outcome FROM sync_runs')).toEqual([{ outcome: 'stopped' }]);
+});

@@ -1,0 +1,232 @@
+/**
+ * What the daemon decides, as tables: when jobs are due, how long failures are waited out, what is done next.
+ */
+import { describe, expect, test } from 'vitest';
+import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
+import { scheduleOf } from '../../src/config/schedule.ts';
+import { tableRules } from '../../src/config/tables.ts';
+import type { Config } from '../../src/config/load.ts';
+import { armEntry, serveEntry, tickEntry, type Entry } from '../../src/daemon/agenda.ts';
+import { afterFailure, afterTableFailure, causeOf, CLOSED, type Cause } from '../../src/daemon/circuit.ts';
+import { jobsOf, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
+import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/step.ts';
+
+const every5 = scheduleOf('*/5 * * * *', 'UTC');
+const noon = Date.UTC(2026, 5, 1, 12);
+const MINUTE = 60_000;
+
+describe('an entry', () => {
+  test.each([
+    ['before its tick is not due', 4.9, { nextAtMs: noon + 5 * MINUTE, isDue: false }],
+    ['at its tick is due', 5, { nextAtMs: noon + 10 * MINUTE, isDue: true }],
+    [
+      'after hours of sleep is due once, for the next tick from now',
+      183,
+      { nextAtMs: noon + 185 * MINUTE, isDue: true },
+    ],
+    [
+      'on a clock that was set back ten years waits for the next tick there',
+      -5_259_487,
+      { nextAtMs: noon - 5_259_485 * MINUTE, isDue: false },
+    ],
+  ])('%s', (_fact, minutes, expected) => {
+    const entry = armEntry(every5, noon, false);
+
+    expect(tickEntry(entry, every5, noon + minutes * MINUTE)).toEqual(expected);
+  });
+
+  test('that is due stays so, whatever ticks come', () => {
+    const due: Entry = { nextAtMs: noon + 5 * MINUTE, isDue: true };
+
+    expect(tickEntry(due, every5, noon + MINUTE).isDue).toBe(true);
+    expect(tickEntry(due, every5, noon + 11 * MINUTE).isDue).toBe(true);
+  });
+
+  test('that was served has also served the ticks that came meanwhile', () => {
+    expect(serveEntry(every5, noon + 12 * MINUTE)).toEqual({ nextAtMs: noon + 15 * MINUTE, isDue: false });
+  });
+});
+
+describe('a circuit', () => {
+  /** The waits of the first failures in a row, in seconds, without jitter. */
+  const waits = (cause: Cause, count: number): readonly number[] => {
+    let circuit = CLOSED;
+    return Array.from({ length: count }, () => {
+      circuit = afterFailure(circuit, cause, { nowMs: 1000, random: 1 });
+      return (circuit.retryAtMs - 1000) / 1000;
+    });
+  };
+
+  test.each<[Cause, readonly number[]]>([
+    ['originDown', [30, 60, 120, 240, 480, 900, 900]],
+    ['auth', [900, 900, 900]],
+    ['replica', [30, 60, 120, 240, 300, 300]],
+    ['other', [60, 120, 240, 480, 900, 900]],
+  ])('after failures of the kind %s waits %j seconds', (cause, expected) => {
+    expect(waits(cause, expected.length)).toEqual(expected);
+  });
+
+  test('never stops trying, however long it fails', () => {
+    expect(waits('originDown', 5000).at(-1)).toBe(900);
+  });
+
+  test('counts anew for another cause', () => {
+    const down = afterFailure(afterFailure(CLOSED, 'originDown', { nowMs: 0, random: 1 }), 'originDown', {
+      nowMs: 0,
+      random: 1,
+    });
+
+    expect(afterFailure(down, 'replica', { nowMs: 0, random: 1 })).toEqual({
+      failureCount: 1,
+      cause: 'replica',
+      retryAtMs: 30_000,
+    });
+  });
+
+  test('lets chance take up to a quarter off a wait', () => {
+    expect(afterFailure(CLOSED, 'originDown', { nowMs: 0, random: 0 }).retryAtMs).toBe(22_500);
+  });
+
+  test.each<[ErrorKind, Cause]>([
+    ['originDown', 'originDown'],
+    ['auth', 'auth'],
+    ['replica', 'replica'],
+    ['wireFormat', 'other'],
+    ['bug', 'other'],
+  ])('takes an error of the kind %s for %s', (kind, cause) => {
+    expect(causeOf(new RowsyncError(kind, 'bug.assertion', { message: '', hint: '' }))).toBe(cause);
+  });
+});
+
+test('a table that fails by itself waits longer each time, up to six hours', () => {
+  const at = { nowMs: 0, random: 1 };
+  const first = afterTableFailure(undefined, at);
+  const second = afterTableFailure(first, at);
+
+  expect([first.retryAtMs, second.retryAtMs]).toEqual([MINUTE, 2 * MINUTE]);
+  expect(afterTableFailure({ failureCount: 60, retryAtMs: 0 }, at).retryAtMs).toBe(360 * MINUTE);
+});
+
+describe('the next step', () => {
+  const job = (id: string, kind: WorkKind): Job => ({ id, kind, schedule: every5 });
+  const jobs = [job('pull', 'pull'), job('pull Order', 'pull'), job('verify', 'verify')];
+  const situation = (
+    due: readonly string[],
+    changes: Partial<Situation> & { readonly nextInMs?: number } = {},
+  ): Situation => ({
+    jobs,
+    entryById: new Map(
+      jobs.map(({ id }) => [id, { nextAtMs: noon + (changes.nextInMs ?? 30_000), isDue: due.includes(id) }]),
+    ),
+    circuit: CLOSED,
+    troubleByTable: new Map(),
+    isAsked: false,
+    nowMs: noon,
+    monotonicMs: 5_000,
+    ...changes,
+  });
+  const broken = { failureCount: 2, cause: 'auth' as const, retryAtMs: 15_000 };
+  const run = (work: WorkKind, jobIds: readonly string[], probeFirst = false): unknown => ({
+    kind: 'run',
+    work,
+    jobIds: new Set(jobIds),
+    probeFirst,
+  });
+  const trouble = (retryAtMs: number): Situation['troubleByTable'] => new Map([['A', { failureCount: 1, retryAtMs }]]);
+
+  test.each<[string, Situation, unknown]>([
+    ['is to wait for the next tick', situation([]), { kind: 'wait', ms: 30_000 }],
+    [
+      'is to look at the clock every minute at least',
+      situation([], { nextInMs: 9e9 }),
+      { kind: 'wait', ms: WAIT_MS_MAX },
+    ],
+    [
+      'is to wait for ever, a minute at a time, without jobs',
+      situation([], { jobs: [] }),
+      { kind: 'wait', ms: WAIT_MS_MAX },
+    ],
+    ['is what is due', situation(['verify']), run('verify', ['verify'])],
+    [
+      'is all due jobs of the first kind',
+      situation(['pull', 'verify', 'pull Order']),
+      run('pull', ['pull', 'pull Order']),
+    ],
+    ['is to wait while the circuit is open', situation(['pull'], { circuit: broken }), { kind: 'wait', ms: 10_000 }],
+    [
+      'is to probe first once its wait is over',
+      situation(['pull'], { circuit: broken, monotonicMs: 15_000 }),
+      run('pull', ['pull'], true),
+    ],
+    [
+      'is what a person asks for, circuit or not',
+      situation([], { circuit: broken, isAsked: true }),
+      run('pull', ['pull', 'pull Order'], true),
+    ],
+    [
+      'is to wait for a table in trouble',
+      situation([], { troubleByTable: trouble(6_000) }),
+      { kind: 'wait', ms: 1_000 },
+    ],
+    ['is to try a table again', situation([], { troubleByTable: trouble(5_000) }), run('pull', [])],
+    [
+      'is not to try it while the circuit is open',
+      situation([], { troubleByTable: trouble(5_000), circuit: broken }),
+      { kind: 'wait', ms: 10_000 },
+    ],
+  ])('%s', (_fact, given, expected) => {
+    expect(nextStep(given)).toEqual(expected);
+  });
+
+  test.each([
+    ['whose job is due', 'pull', undefined, {}, true],
+    ['whose job is not due', 'pull Order', undefined, {}, false],
+    ['without a job', null, undefined, {}, false],
+    ['in trouble', 'pull', 6_000, {}, false],
+    ['whose wait is over', 'pull', 5_000, {}, true],
+    ['whose wait is over, between the ticks', 'pull Order', 5_000, {}, true],
+    ['whose wait is over, in a run of another kind', 'pull Order', 5_000, { work: 'verify' }, false],
+    ['in trouble, when a person asks', 'pull', 6_000, { isAsked: true }, true],
+    ['without a job, when a person asks', null, undefined, { isAsked: true }, true],
+  ] as const)('with a table %s', (_fact, id, retryAtMs, changes, expected) => {
+    const given = { work: 'pull' as const, jobIds: new Set(['pull']), isAsked: false, monotonicMs: 5_000, ...changes };
+
+    const troubled = retryAtMs === undefined ? undefined : { failureCount: 1, retryAtMs };
+    expect(takesPart(jobs.find((one) => one.id === id) ?? null, troubled, given)).toBe(expected);
+  });
+});
+
+describe('jobs', () => {
+  const config = (tables: Parameters<typeof tableRules>[0]): Pick<Config, 'schedule' | 'tables'> => ({
+    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', verify: false },
+    tables: tableRules(tables),
+  });
+
+  test('are one for all tables, and one per pattern with a schedule of its own', () => {
+    const jobs = jobsOf(
+      config({
+        '*': {},
+        'Log *': { schedule: { pull: false, verify: '0 3 * * *' } },
+        Order: { schedule: { pull: '* * * * *' } },
+        Old: false,
+      }),
+    );
+
+    expect(jobs.all.map(({ id, schedule }) => [id, schedule.text])).toEqual([
+      ['pull', '*/5 * * * *'],
+      ['pull Order', '* * * * *'],
+      ['verify Log *', '0 3 * * *'],
+    ]);
+    expect(['Customer', 'Order', 'Log 1', 'Old'].map((name) => jobs.find('pull', name)?.id)).toEqual([
+      'pull',
+      'pull Order',
+      undefined,
+      undefined,
+    ]);
+    expect(['Customer', 'Order', 'Log 1'].map((name) => jobs.find('verify', name)?.id)).toEqual([
+      undefined,
+      undefined,
+      'verify Log *',
+    ]);
+  });
+});

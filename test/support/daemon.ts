@@ -1,0 +1,105 @@
+/**
+ * A daemon in this process, on a clock that the test moves, between a sandbox and a replica in a temporary folder.
+ *
+ *   await using daemon = await startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }');
+ *   await daemon.idle();                    // it waits for the clock
+ *   await daemon.elapse(90);                // minutes, one at a time
+ *   daemon.events('work.finished');         // what it has logged so far
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { createLogger } from '../../src/base/log.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { runDaemon } from '../../src/daemon/daemon.ts';
+import { makeWorkspace } from './child.ts';
+import { testClock, type TestClock } from './clock.ts';
+import type { TestSandbox } from './sandbox.ts';
+
+/** One line of the log. */
+export interface LoggedEvent {
+  readonly event: string;
+  readonly level: string;
+  readonly [field: string]: unknown;
+}
+
+/** A running daemon and its surroundings. */
+export interface TestDaemon {
+  readonly clock: TestClock;
+  readonly folder: string;
+  /** Resolves when it waits for the clock. */
+  idle(): Promise<void>;
+  /** Lets minutes pass, with all that happens in them. */
+  elapse(minutes: number): Promise<void>;
+  /** Everything logged so far, or what has this name. */
+  events(name?: string): readonly LoggedEvent[];
+  reload(yaml?: string): void;
+  cycle(): void;
+  /** Resolves when it has ended. */
+  stop(): Promise<void>;
+  rows(query: string): unknown[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The first minute of a test. */
+const STARTED_MS = Date.UTC(2026, 5, 1, 12, 1);
+
+/** Starts a daemon; `yaml` is what stands in its configuration beside origin and replica. */
+export function startDaemon(sandbox: TestSandbox, yaml = ''): TestDaemon {
+  const workspace = makeWorkspace(sandbox, yaml);
+  const { folder } = workspace;
+  const clock = testClock({ sleepsAdvance: false, startMs: STARTED_MS });
+  const lines: LoggedEvent[] = [];
+  const stop = new AbortController();
+  const listeners = { reload: () => {}, cycle: () => {} };
+  const file = join(folder, 'rowsync.yaml');
+  const load = () => loadConfig(file).config;
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LoggedEvent) };
+  const ended = runDaemon(load(), {
+    clock,
+    load,
+    logFor: () => createLogger({ level: 'debug', destination, secrets: [] }),
+    signals: {
+      stop: stop.signal,
+      onReload: (listener) => void (listeners.reload = listener),
+      onCycle: (listener) => void (listeners.cycle = listener),
+    },
+  });
+  const daemon: TestDaemon = {
+    clock,
+    folder,
+    idle: () => Promise.race([clock.sleeper(), ended]),
+    elapse: async (minutes) => {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        await daemon.idle();
+        clock.advance(60_000);
+      }
+      await daemon.idle();
+    },
+    events: (name) => lines.filter(({ event }) => name === undefined || event === name),
+    reload: (text) => {
+      const origin = `origin: { url: "${sandbox.url}", database: "${sandbox.database}", tokenFile: token }\n`;
+      if (text !== undefined) writeFileSync(file, `${origin}replica: { path: replica.db }\n${text}`);
+      listeners.reload();
+    },
+    cycle: () => listeners.cycle(),
+    stop: () => {
+      stop.abort();
+      return ended;
+    },
+    rows: (query) => {
+      const db = new Database(join(folder, 'replica.db'), { readonly: true });
+      try {
+        return db.prepare(query).all();
+      } finally {
+        db.close();
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await ended;
+      workspace[Symbol.dispose]();
+    },
+  };
+  return daemon;
+}
