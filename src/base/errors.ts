@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
   'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
   'guard.schema': 'Most tables or most columns of a table vanished at once.',
+  'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
   'sandbox.option': 'An option of the sandbox has a value that it cannot work with.',
   'sandbox.data': 'The file to serve is missing, unreadable, or not a SQLite database.',

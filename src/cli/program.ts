@@ -9,6 +9,7 @@ import { Command, CommanderError } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS } from '../config/load.ts';
 import { addCheckCommand } from './commands/check.ts';
+import { addConflictCommands } from './commands/conflicts.ts';
 import { addDaemonCommand } from './commands/daemon.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addPullCommands } from './commands/pull.ts';
@@ -90,6 +91,7 @@ function buildProgram(
   addDaemonCommand(program, hooks.runner);
   addStatusCommand(program, hooks.runner);
   addSqlCommand(program, hooks.runner);
+  addConflictCommands(program, hooks.runner);
   addVerifyCommand(program, hooks.runner);
   addResyncCommand(program, hooks.runner);
   addSchemaCommand(program, hooks.runner);

@@ -159,8 +159,43 @@ const schedule = section(
 
 const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
 
+const PUSH_MUST_BE = 'must be true or false';
+const CONFLICT_MUST_BE = 'must be origin, local or ask';
+const WORKFLOW_MUST_BE = 'must be run or suppress';
+
 const tableOptions = section(
   {
+    push: z
+      .boolean({ error: PUSH_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'Whether the table may be edited here. Edits are captured and sent to the origin; without it (default), the table ' +
+          'is a read-only mirror.',
+      }),
+    match: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the name of a column that is unique and writable at the origin',
+      doc:
+        'The column that identifies rows, by its name at the origin: unique, and writable. With it, an insert whose answer ' +
+        'was lost is never sent twice. Needs push: true.',
+    }).optional(),
+    conflict: z
+      .enum(['origin', 'local', 'ask'], { error: CONFLICT_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'Who wins where a cell was changed here and at the origin: the origin (default), the local edit, or nobody until ' +
+          'a person decides. Whoever loses is kept in sync_conflicts. Needs push: true.',
+      }),
+    workflow: z
+      .enum(['run', 'suppress'], { error: WORKFLOW_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
+          'manage data. Needs push: true.',
+      }),
     sort: z
       .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
       .min(1, { error: SORT_MUST_BE })
@@ -178,7 +213,13 @@ const tableOptions = section(
     ).optional(),
   },
   'How to treat the tables that the pattern matches.',
-);
+).superRefine((options, context) => {
+  if (options.push === true) return;
+  for (const key of ['match', 'conflict', 'workflow'] as const) {
+    if (options[key] === undefined) continue;
+    context.addIssue({ code: 'custom', path: [key], message: 'says how to push, and needs push: true beside it' });
+  }
+});
 
 const tables = z
   .record(

@@ -4,8 +4,9 @@
  */
 import { must } from '../base/assert.ts';
 import type { OriginSettings } from '../origin/client.ts';
-import type { PullSettings } from '../pull/context.ts';
+import type { PullSettings, TableOptions } from '../pull/context.ts';
 import type { Config } from './load.ts';
+import type { TableRule } from './tables.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
 export function originSettings({ origin, limits }: Config): OriginSettings {
@@ -27,7 +28,12 @@ export function pullSettings({ limits, safety, tables }: Config): PullSettings {
     concurrency: limits.concurrency,
     tableOptions: (table) => {
       const rule = tables.find(table);
-      return rule === null ? null : { sort: rule.options.sort ?? null };
+      return rule === null ? null : tableOptions(rule.options);
     },
   };
+}
+
+function tableOptions({ sort, push, match, conflict, workflow }: TableRule['options']): TableOptions {
+  const editing = { match: match ?? null, conflict: conflict ?? 'origin', workflow: workflow ?? 'run' } as const;
+  return { sort: sort ?? null, editing: push === true ? editing : null };
 }

@@ -5,6 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
 import type { RowTarget } from '../replica/rows.ts';
@@ -26,6 +28,18 @@ export interface PullSettings {
 export interface TableOptions {
   /** Columns to sort by instead of creation time; null for the default. */
   readonly sort: readonly string[] | null;
+  /** How edits made here are treated; absent or null for a read-only mirror. */
+  readonly editing?: EditingOptions | null | undefined;
+}
+
+/** What the configuration says of a table whose edits are pushed. */
+export interface EditingOptions {
+  /** Origin's name of the unique column that identifies rows; null without one. */
+  readonly match: string | null;
+  /** Who wins where both sides changed a cell. */
+  readonly conflict: ConflictPolicy;
+  /** Whether the origin's workflow runs for what is pushed. */
+  readonly workflow: 'run' | 'suppress';
 }
 
 /** The surroundings of a pull. */
@@ -48,4 +62,6 @@ export interface PreparedTable {
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];
   readonly selection: Selection;
+  /** What edits are merged by; null for a table that nobody can have edited. */
+  readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
 }

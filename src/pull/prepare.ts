@@ -8,16 +8,27 @@ import { stampFromMs } from '../base/clock.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
+import { captureChanges } from '../capture/changes.ts';
+import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
+import { carryOutWishes } from '../capture/resolve.ts';
+import { readTwoWayTable } from '../capture/table.ts';
 import type { Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
-import { readTables, storeReturned, type LedgerTable } from '../replica/ledger.ts';
+import {
+  readTable,
+  readTables,
+  storeCompareDue,
+  storeEditing,
+  storeReturned,
+  type LedgerTable,
+} from '../replica/ledger.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import {
   addColumn,
   createTable,
   describeColumn,
-  ensureGuards,
+  hasBase,
   hasUserTable,
   readColumns,
   readPhysicalColumns,
@@ -25,10 +36,11 @@ import {
   renameColumns,
   renameTable,
   restoreColumn,
+  restoreTable,
   storeColumnState,
   type LedgerColumn,
 } from '../replica/tables.ts';
-import type { ColumnShape, TableDescriptor, TableSummary } from '../wire/schema.ts';
+import { hasOption, isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 
 /**
@@ -38,7 +50,7 @@ import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 export async function prepareTable(
   context: PullContext,
   descriptor: TableDescriptor,
-  options: TableOptions & { readonly confirmed: boolean },
+  options: TableOptions & { readonly confirmed: boolean; readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
   const { selection, unknownSort } = planSelection(descriptor, options.sort);
   if (unknownSort.length > 0) {
@@ -47,19 +59,62 @@ export async function prepareTable(
       hint: 'Use the names of columns as the origin shows them; sync_columns lists them.',
     });
   }
+  const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
-  const target = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
+  const { target, twoWay } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed });
-    if (shaped.changed) context.replica.forgetStatements();
-    if (shaped.wasOpenToEdits) doubtRows(tx, shaped.target);
-    return shaped.target;
+    storeEditing(tx, descriptor.id, { matchColumn: match, allowsAdd: descriptor.allowAdd });
+    if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
+    switchMode(tx, descriptor.id, { push: (options.editing ?? null) !== null, discard: options.discard === true, at });
+    if (ensureCapture(tx, descriptor.id) || shaped.changed) context.replica.forgetStatements();
+    const table = readTwoWayTable(tx, descriptor.id);
+    if (table !== null) {
+      captureChanges(tx, table, at);
+      carryOutWishes(tx, table, at);
+    }
+    return { target: shaped.target, twoWay: table };
   });
   return {
     address: { name: descriptor.recordName, alias: descriptor.alias },
-    target,
+    target: twoWay ?? target,
     shapes: target.columns,
     selection,
+    twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
+}
+
+/** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
+function noteOpenness(tx: Tx, target: RowTarget): void {
+  if (readTable(tx, target.id).push === 'on') storeCompareDue(tx, target.id, true);
+  else doubtRows(tx, target);
+}
+
+/** The column that identifies rows, by its name at the origin. @throws RowsyncError `config.invalid` where it cannot. */
+function matchColumn(descriptor: TableDescriptor, wished: string | null): string | null {
+  if (wished === null) return null;
+  const column = descriptor.columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
+  const isUnique = column !== undefined && (hasOption(column.dataOptions, 'Unique') || column.name === descriptor.key);
+  const usable = descriptor.columns.filter(
+    ({ name, dataOptions, ...other }) =>
+      isWritable(other) && (hasOption(dataOptions, 'Unique') || name === descriptor.key),
+  );
+  const problem =
+    column === undefined
+      ? 'does not exist'
+      : !isUnique
+        ? 'is not unique'
+        : isWritable(column)
+          ? null
+          : 'cannot be written';
+  if (column !== undefined && problem === null) return column.name;
+  const others = usable.map(({ name }) => `"${name}"`).join(', ');
+  throw new RowsyncError('config', 'config.invalid', {
+    message: `tables.${descriptor.recordName}.match: the column "${wished}" ${problem ?? ''}`,
+    hint:
+      others === ''
+        ? 'No column of the table is unique and writable: leave match out.'
+        : `Unique and writable are: ${others}.`,
+  });
 }
 
 /**
@@ -73,7 +128,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   await replica.write('Placing tables', (tx) => {
     for (const table of tables.toSorted((a, b) => a.id - b.id)) {
       const placed = placeTable(tx, table);
-      if (placed.changed) ensureGuards(tx, placed);
+      if (placed.changed) ensureCapture(tx, placed.id);
     }
   });
   replica.forgetStatements();
@@ -90,6 +145,8 @@ interface Shaped {
 const ALLOW: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
 function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; confirmed: boolean }): Shaped {
+  const before = readTables(tx).find(({ id }) => id === descriptor.id);
+  const wasTampered = before !== undefined && isTampered(tx, descriptor.id);
   const table = placeTable(tx, descriptor);
   const known = readColumns(tx, descriptor.id);
   const plan = planSchema(known, descriptor.columns, { day: options.at.slice(0, 10), confirmed: options.confirmed });
@@ -103,8 +160,7 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
   const columns = readColumns(tx, descriptor.id);
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const dropped = [ALLOW, ...columns].filter((column) => !physical.has(foldName(column.localName)));
-  for (const column of dropped) restoreColumn(tx, table.localName, column);
-  const guardsChanged = ensureGuards(tx, table);
+  for (const column of dropped) restoreColumn(tx, table, column);
   const shapeChanged = dropped.length > 0 || plan.actions.some(({ kind }) => kind !== 'keep' && kind !== 'rename');
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns
@@ -112,8 +168,8 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
     .map(({ localName: local, name, type }) => ({ localName: local, name, type }));
   return {
     target: { id: descriptor.id, localName: table.localName, columns: live },
-    changed: table.changed || guardsChanged || plan.actions.some(isChange),
-    wasOpenToEdits: guardsChanged && !table.changed,
+    changed: table.changed || wasTampered || plan.actions.some(isChange),
+    wasOpenToEdits: wasTampered && !table.changed,
   };
 }
 
@@ -128,6 +184,11 @@ function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: 
   const known = tables.find((table) => table.id === id);
   const isHere = known !== undefined && hasUserTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
+  if (known !== undefined && !isHere && known.push === 'on' && hasBase(tx, id)) {
+    // A missing table is no delete of its rows: what the origin last confirmed stands in the base.
+    restoreTable(tx, known);
+    return { ...placeTable(tx, descriptor), changed: true };
+  }
   if (known !== undefined && isHere && known.name === name) {
     if (known.alias !== alias) renameTable(tx, { id, name, alias, localName: known.localName }, known.localName);
     return { id, localName: known.localName, changed: false };

@@ -40,6 +40,8 @@ export interface PullOptions {
   readonly tables: readonly string[];
   /** A person has looked: guards let this pull through. */
   readonly confirm: boolean;
+  /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
+  readonly discard?: boolean | undefined;
 }
 
 /**
@@ -125,7 +127,7 @@ async function pullTables(
   });
   let stop: RowsyncError | null = null;
   await runAll(inOrder, context.settings.concurrency, async (table) => {
-    const report = await pullTable(context, table, { confirm: options.confirm, stop });
+    const report = await pullTable(context, table, { ...options, stop });
     if (report.error !== null && (await endsThePull(context, report.error))) stop ??= report.error;
     reports.push(report);
   });
@@ -243,7 +245,7 @@ async function markGoneTables(
 async function pullTable(
   context: PullContext,
   summary: TableSummary,
-  options: { readonly confirm: boolean; readonly stop: RowsyncError | null },
+  options: Pick<PullOptions, 'confirm' | 'discard'> & { readonly stop: RowsyncError | null },
 ): Promise<TablePullReport> {
   const { clock, replica, settings } = context;
   const startedMs = clock.monotonicMs();
@@ -257,7 +259,11 @@ async function pullTable(
     if (error === null) {
       const descriptor = await describe(context, summary);
       const tableOptions = settings.tableOptions(summary.recordName) ?? { sort: null };
-      const prepared = await prepareTable(context, descriptor, { ...tableOptions, confirmed: options.confirm });
+      const prepared = await prepareTable(context, descriptor, {
+        ...tableOptions,
+        confirmed: options.confirm,
+        discard: options.discard,
+      });
       table = prepared.target.localName;
       suspects = await sweepTable(context, prepared, counts, options.confirm);
     }

@@ -7,6 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDescriptor, readTables } from '../replica/ledger.ts';
+import { forgetEtags } from '../replica/pages.ts';
 import { hasUserTable } from '../replica/tables.ts';
 
 /**
@@ -30,7 +31,10 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
     for (const table of chosen) {
       forgetDescriptor(tx, table.id);
       // A table that another client dropped is made again, and read whole, in any case.
-      if (hasUserTable(tx, table.localName)) doubtRows(tx, table);
+      if (!hasUserTable(tx, table.localName)) continue;
+      // Edits of a two-way table are no reason for doubt: its base is compared with them at once.
+      if (table.push === 'on') forgetEtags(tx, table.id);
+      else doubtRows(tx, table);
     }
   });
   return chosen.map(({ localName }) => localName);

@@ -9,8 +9,8 @@ import { stampFromMs } from '../base/clock.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
 import { clearSeenSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
-import { deleteRows, upsertRows } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { storeMissing, storeRows } from './store.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
@@ -79,18 +79,18 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       const missing = ids.filter((id) => !present.has(id));
       deletedCount += await replica.write(`Deleting rows of ${target.localName}`, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
-        upsertRows(tx, target, value.rows);
+        storeRows(tx, table, value.rows, at);
         storeUnreadable(tx, target.id, value, at);
-        return deleteRows(tx, target, missing, { reason: 'the origin does not return the row', at });
+        return storeMissing(tx, table, missing, { reason: 'the origin does not return the row', at });
       });
     }
   }
 }
 
 /** Deletes rows whose ids no origin gives, with evidence like any other; returns how many. */
-async function deleteForeign(context: PullContext, { target }: PreparedTable, ids: readonly number[]): Promise<number> {
+async function deleteForeign(context: PullContext, table: PreparedTable, ids: readonly number[]): Promise<number> {
   const why = { reason: 'the origin gives no such id', at: stampFromMs(context.clock.nowMs()) };
-  return context.replica.write(`Deleting rows of ${target.localName}`, (tx) => deleteRows(tx, target, ids, why));
+  return context.replica.write(`Deleting rows of ${table.target.localName}`, (tx) => storeMissing(tx, table, ids, why));
 }
 
 function holdError(

@@ -9,6 +9,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { finishSwitch } from '../capture/mode.ts';
 import { judgePages, pageSkip, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
 import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
 import {
@@ -22,6 +23,7 @@ import {
 } from '../replica/pages.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { storeRows } from './store.ts';
 import { PageCursor } from './cursor.ts';
 import { runPool } from './pool.ts';
 
@@ -78,9 +80,11 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
 
 /** Marks the sweep of a table as finished; called once its suspects are settled or held. */
 export async function finishSweep(context: PullContext, table: PreparedTable): Promise<void> {
-  await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
+  const switched = await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
     closeSweep(tx, table.target.id, now(context));
+    return finishSwitch(tx, table.target.id);
   });
+  if (switched) context.replica.forgetStatements();
 }
 
 interface Pass {
@@ -168,7 +172,10 @@ async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url'
   const { page, content } = answered;
   const changes = await context.replica.write(
     `Storing page ${page} of ${table.target.localName}`,
-    (tx) => applyPage(tx, table.target, { ...answered, sweep, at: now(context) }),
+    (tx) => {
+      const at = now(context);
+      return applyPage(tx, table.target, { ...answered, sweep, at }, (rows) => storeRows(tx, table, rows, at));
+    },
     context.signal,
   );
   tally.counts.insertedCount += changes.insertedCount;

@@ -1,15 +1,17 @@
 /**
  * Compares the replica with the origin, cell by cell, without trusting any ETag. People go on working meanwhile, so what
  * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
- * differs although the origin says that nothing changed is a mismatch. Nothing is repaired here; `resync` does that.
+ * differs although the origin says that nothing changed is a mismatch. Of a two-way table the base is compared: an edit that is
+ * still to be pushed is no mismatch. Nothing is repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
+import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/ledger.ts';
 import { readPages } from '../replica/pages.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readIds, readRowsById } from '../replica/rows.ts';
+import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor } from './cursor.ts';
@@ -148,7 +150,7 @@ async function compareAll(
   );
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const ids = readIds(context.replica, table.target, after, BLOCK_ROWS);
+    const ids = readIds(context.replica, provenRows(table), after, BLOCK_ROWS);
     if (ids.length === 0) break; // ends: every block lies above the last one
     after = ids.at(-1) ?? after;
     for (const id of ids) if (!returned.has(id)) differing.add(id);
@@ -156,10 +158,16 @@ async function compareAll(
   return { comparedCount: returned.size, differing: [...differing] };
 }
 
+/** What the origin has confirmed: the base of a two-way table, where edits that are still to be pushed do not stand. */
+function provenRows({ target, twoWay }: PreparedTable): RowTarget {
+  return twoWay === null ? target : baseTarget(target);
+}
+
 /** The rows of the origin that do not stand in the replica cell by cell. */
-function compare(context: PullContext, { target }: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
+function compare(context: PullContext, table: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
+  const { target } = table;
   const ids = rows.map(({ id }) => id);
-  const localById = new Map(readRowsById(context.replica, target, ids).map((row) => [row.id, row]));
+  const localById = new Map(readRowsById(context.replica, provenRows(table), ids).map((row) => [row.id, row]));
   return rows.flatMap((row): Mismatch[] => {
     const local = localById.get(row.id);
     if (local === undefined) return [{ rowId: row.id, problem: 'missing here', columns: [] }];
@@ -203,7 +211,7 @@ async function compareById(
     if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
     mismatches.push(...compare(context, table, answer.value.rows));
     const present = new Set(answer.value.ids);
-    for (const { id } of readRowsById(replica, table.target, batch)) {
+    for (const { id } of readRowsById(replica, provenRows(table), batch)) {
       if (!present.has(id)) mismatches.push({ rowId: id, problem: 'not at the origin', columns: [] });
     }
   }

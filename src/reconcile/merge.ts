@@ -80,7 +80,7 @@ export function mergeRow(
 }
 
 /** Whether an edit of the local row is waiting to be pushed: a writable cell differs from base, or one row is missing. */
-function isChanged(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): boolean {
+export function isChanged(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): boolean {
   if (base === null || local === null) return base !== local;
   return columns.some(({ type, writable }, index) => {
     return writable && !isSameValue(type, valueAt(base, index), valueAt(local, index));

@@ -6,10 +6,11 @@
  * changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';
+import { assert } from '../base/assert.ts';
 import { sql } from './sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -59,6 +60,12 @@ const DESCRIPTORS = sql`
  *   identity_checked          0 after a change of identity until a person or a sweep without deletes cleared it
  *   problem_…                 the error that ended the last attempt, null after a success
  *   held_…                    why deletes wait for a person, since when and how many; null when none do
+ *   push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
+ *                             row_count of a two-way table counts the rows that the origin confirmed
+ *   match_column              origin's name of the column that identifies rows, null without one
+ *   allow_add                 0 where the calling user may not add rows
+ *   doubted                   1 from when the rows were doubted until the next finished sweep
+ *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
   CREATE TABLE _rowsync_tables (
@@ -69,8 +76,20 @@ const TABLES = sql`
     sweep_open INTEGER NOT NULL DEFAULT 0, applied INTEGER NOT NULL DEFAULT 0, end_proven INTEGER NOT NULL DEFAULT 0,
     identity_checked INTEGER NOT NULL DEFAULT 1,
     problem_code TEXT, problem_message TEXT, problem_hint TEXT,
-    held_code TEXT, held_message TEXT, held_hint TEXT, held_at TEXT
+    held_code TEXT, held_message TEXT, held_hint TEXT, held_at TEXT,
+    push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
+    match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
+    doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0
   ) STRICT`;
+
+/** What version 2 added to the tables of version 1. */
+const TABLES_2 = [
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on'))`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN match_column TEXT`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN allow_add INTEGER NOT NULL DEFAULT 1`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN doubted INTEGER NOT NULL DEFAULT 0`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN compare_due INTEGER NOT NULL DEFAULT 0`,
+];
 
 /**
  * The columns of each replicated table, by origin id.
@@ -137,6 +156,54 @@ const UNREADABLE = sql`
     since TEXT NOT NULL, PRIMARY KEY (table_id, row_id)
   ) STRICT`;
 
+/**
+ * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
+ * what changed is always found by comparing the row with its base.
+ *
+ *   state   a state of reconcile/row-state.ts; a row without a mark is clean
+ *   since   when the row was first found edited
+ */
+const ROWS = sql`
+  CREATE TABLE _rowsync_rows (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('edited', 'sending', 'unknown', 'refused', 'conflicted', 'inDoubt')),
+    since TEXT NOT NULL, PRIMARY KEY (table_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+
+/**
+ * How rows that are inserted here get their ids (one row per two-way table).
+ *
+ *   given_id   the _id that the statement under way gives, -1 if it gives none: SQLite tells only BEFORE triggers
+ *   last_id    the last negative id that was given; never given again, even after its row is gone
+ */
+const LOCAL_IDS = sql`
+  CREATE TABLE _rowsync_local_ids (
+    table_id INTEGER PRIMARY KEY, given_id INTEGER NOT NULL DEFAULT -1, last_id INTEGER NOT NULL DEFAULT -1
+  ) STRICT`;
+
+/**
+ * What both sides changed, and what somebody discarded. Whoever lost is kept here for good.
+ *
+ *   kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only stood here)
+ *   column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
+ *   base, local, remote   the value of a cell, or a JSON object of the whole row's columns
+ *   winner        origin · local · nobody (until a person decides)
+ *   state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
+ *                 resolved (by a person) · discarded (by a person, with the change)
+ *   resolution    what a person wants: local · remote · base · value; wish is 1 until that was carried out
+ */
+const CONFLICTS = sql`
+  CREATE TABLE _rowsync_conflicts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, table_name TEXT NOT NULL, row_id INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('cell', 'deletedHere', 'deletedThere', 'inserted')),
+    column_seq INTEGER, column_name TEXT, base ANY, local ANY, remote ANY,
+    winner TEXT NOT NULL CHECK (winner IN ('origin', 'local', 'nobody')), at TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'decided', 'settled', 'resolved', 'discarded')),
+    resolution TEXT CHECK (resolution IN ('local', 'remote', 'base', 'value')), value ANY,
+    wish INTEGER NOT NULL DEFAULT 0, problem TEXT
+  ) STRICT`;
+const CONFLICTS_BY_ROW = sql`CREATE INDEX _rowsync_conflicts_by_row ON _rowsync_conflicts (table_id, row_id)`;
+
 /** One row per recorded cycle; the newest thousands are kept (ledger.ts). */
 const RUNS = sql`
   CREATE TABLE _rowsync_runs (
@@ -158,6 +225,12 @@ const STATUS_VIEW = sql`
          t.swept_at AS last_sweep,
          (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) AS fresh_since,
          (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,
+         CASE t.push WHEN 'off' THEN 'mirror' WHEN 'on' THEN 'two-way' ELSE 'waiting' END AS mode,
+         (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown')) AS pending,
+         (SELECT count(*) FROM _rowsync_rows r
+           WHERE r.table_id = t.id AND r.state IN ('refused', 'conflicted', 'inDoubt')) AS parked,
+         (SELECT count(*) FROM _rowsync_conflicts c WHERE c.table_id = t.id AND c.state = 'open') AS conflicts,
+         (SELECT min(r.since) FROM _rowsync_rows r WHERE r.table_id = t.id) AS oldest_change,
          coalesce(t.problem_message, t.held_message) AS problem,
          coalesce(t.problem_hint, t.held_hint) AS hint
   FROM _rowsync_tables t`;
@@ -188,6 +261,50 @@ const FAILURES_VIEW = sql`
   SELECT t.local_name AS "table", u.row_id, u.column_name AS "column", u.reason, u.since
   FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id`;
 
+const CONFLICTS_VIEW = sql`
+  CREATE VIEW sync_conflicts AS
+  SELECT c.id, coalesce(t.local_name, c.table_name) AS "table", c.row_id, c.kind,
+         coalesce(k.local_name, c.column_name) AS "column", c.base, c.local, c.remote, c.winner, c.at, c.state,
+         c.resolution, c.value, c.problem
+  FROM _rowsync_conflicts c LEFT JOIN _rowsync_tables t ON t.id = c.table_id
+  LEFT JOIN _rowsync_columns k ON k.seq = c.column_seq`;
+
+/** Lets any SQL client decide a conflict; the next run carries it out. */
+const CONFLICTS_TRIGGER = sql`
+  CREATE TRIGGER _rowsync_resolve INSTEAD OF UPDATE ON sync_conflicts BEGIN
+    SELECT RAISE(ABORT, 'only resolution and value of sync_conflicts can be set')
+      WHERE (NEW.id, NEW."table", NEW.row_id, NEW.kind, NEW."column", NEW.base, NEW.local, NEW.remote, NEW.winner, NEW.at,
+             NEW.state, NEW.problem)
+        IS NOT (OLD.id, OLD."table", OLD.row_id, OLD.kind, OLD."column", OLD.base, OLD.local, OLD.remote, OLD.winner, OLD.at,
+                OLD.state, OLD.problem);
+    SELECT RAISE(ABORT, 'resolution is one of local, remote, base and value (which goes into the column value)')
+      WHERE NEW.resolution IS NOT NULL AND NEW.resolution NOT IN ('local', 'remote', 'base', 'value');
+    SELECT RAISE(ABORT, 'a conflict about a whole row takes local, remote or base')
+      WHERE NEW.resolution = 'value' AND NEW.kind <> 'cell';
+    UPDATE _rowsync_conflicts SET resolution = NEW.resolution, value = NEW.value, wish = NEW.resolution IS NOT NULL,
+      problem = NULL WHERE id = OLD.id;
+  END`;
+
+/** Replaced by one over the two-way tables as soon as there are any (capture/view.ts). */
+export const NO_CHANGES_VIEW = sql`
+  CREATE VIEW sync_changes AS
+  SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
+         NULL AS since WHERE 0`;
+
+const ADDED_2 = [ROWS, LOCAL_IDS, CONFLICTS, CONFLICTS_BY_ROW];
+
+const VIEWS = [
+  STATUS_VIEW,
+  RUNS_VIEW,
+  COLUMNS_VIEW,
+  FRESHNESS_VIEW,
+  DELETED_VIEW,
+  FAILURES_VIEW,
+  CONFLICTS_VIEW,
+  CONFLICTS_TRIGGER,
+  NO_CHANGES_VIEW,
+];
+
 const STATEMENTS = [
   WRITER,
   IDENTITY,
@@ -200,15 +317,27 @@ const STATEMENTS = [
   DELETED,
   UNREADABLE,
   RUNS,
-  STATUS_VIEW,
-  RUNS_VIEW,
-  COLUMNS_VIEW,
-  FRESHNESS_VIEW,
-  DELETED_VIEW,
-  FAILURES_VIEW,
+  ...ADDED_2,
+  ...VIEWS,
+];
+
+const VIEW_NAMES = [
+  sql`sync_status`,
+  sql`sync_runs`,
+  sql`sync_columns`,
+  sql`sync_freshness`,
+  sql`sync_deleted`,
+  sql`sync_failures`,
 ];
 
 /** Creates everything above in an empty file; called inside a transaction. */
 export function createBookkeeping(db: Database.Database): void {
   for (const statement of STATEMENTS) db.exec(statement);
+}
+
+/** Brings the bookkeeping of an earlier version up to this one without losing a row; called inside a transaction. */
+export function migrateBookkeeping(db: Database.Database, fromVersion: number): void {
+  assert(fromVersion === 1, 'version 1 is the only one before this');
+  for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
+  for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
 }

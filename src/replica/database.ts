@@ -9,7 +9,7 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { createBookkeeping, migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 
@@ -45,6 +45,7 @@ export class Replica implements Connection {
   readonly #lock: Database.Database;
   readonly #clock: Clock;
   readonly #statements = new Map<Sql, Database.Statement>();
+  #hasWritten = false;
 
   constructor(path: string, parts: { db: Database.Database; lock: Database.Database; clock: Clock }) {
     this.path = path;
@@ -70,13 +71,20 @@ export class Replica implements Connection {
    * @throws RowsyncError `replica.busy` when another client held the lock for five minutes, `replica.full`, ….
    */
   async write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
-    await this.#begin(what, signal);
+    const startedMs = this.#clock.monotonicMs();
+    // Nothing is awaited between BEGIN and COMMIT: another caller of ours would begin a transaction inside this one.
+    while (!this.#begins(what, startedMs, signal)) {
+      await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), signal);
+    }
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
+      // While no process of ours was there to see, edits may have gone unmarked.
+      if (!this.#hasWritten) this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
       const result = change(this as unknown as Tx); // the transaction is open now
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
       this.#db.exec('COMMIT');
+      this.#hasWritten = true;
       return result;
     } catch (thrown) {
       // SQLite ends the transaction itself on some errors, a full disk among them.
@@ -85,18 +93,16 @@ export class Replica implements Connection {
     }
   }
 
-  async #begin(what: string, signal?: AbortSignal): Promise<void> {
-    const startedMs = this.#clock.monotonicMs();
-    for (;;) {
-      try {
-        this.#db.exec('BEGIN IMMEDIATE');
-        return;
-      } catch (thrown) {
-        const error = replicaError(thrown, `${what} in ${this.path}`);
-        const waitedMs = this.#clock.monotonicMs() - startedMs;
-        if (error.code !== 'replica.busy' || waitedMs > WRITE_WAIT_MS_MAX || signal?.aborted === true) throw error;
-      }
-      await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), signal);
+  /** Begins a transaction; false when another client holds the lock and there is time to try again. */
+  #begins(what: string, startedMs: number, signal?: AbortSignal): boolean {
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch (thrown) {
+      const error = replicaError(thrown, `${what} in ${this.path}`);
+      const waitedMs = this.#clock.monotonicMs() - startedMs;
+      if (error.code !== 'replica.busy' || waitedMs > WRITE_WAIT_MS_MAX || signal?.aborted === true) throw error;
+      return false;
     }
   }
 
@@ -222,7 +228,8 @@ function prepareFile(db: Database.Database, isNew: boolean): void {
   ]);
   if (isNew || Number(db.pragma('user_version', { simple: true })) < SCHEMA_VERSION) {
     db.transaction(() => {
-      createBookkeeping(db);
+      if (isNew) createBookkeeping(db);
+      else migrateBookkeeping(db, Number(db.pragma('user_version', { simple: true })));
       db.pragma(`application_id = ${APPLICATION_ID}`);
       db.pragma(`user_version = ${SCHEMA_VERSION}`);
     }).immediate();

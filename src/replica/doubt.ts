@@ -11,7 +11,9 @@ import { ident, sql } from './sql.ts';
 export function doubtRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
   const table = ident(localName);
   forgetEtags(tx, id);
-  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${table}) WHERE id = ?`).run(id);
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1, row_count = (SELECT count(*) FROM ${table}) WHERE id = ?`).run(
+    id,
+  );
   tx.prepare(
     sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id, applied)
         SELECT @id, _id, 0 FROM ${table} WHERE _id NOT IN (

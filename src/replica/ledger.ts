@@ -117,11 +117,19 @@ export interface LedgerTable {
   readonly identityChecked: boolean;
   readonly sweptAt: string | null;
   readonly heldCode: string | null;
+  /** off: a mirror · waiting: to be two-way after the next finished sweep · on: two-way. */
+  readonly push: 'off' | 'waiting' | 'on';
+  readonly matchColumn: string | null;
+  readonly allowsAdd: boolean;
+  /** Another client may have changed rows that no sweep has proven since. */
+  readonly doubted: boolean;
+  /** Marks of edited rows may miss some. */
+  readonly compareDue: boolean;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
-  held_code AS heldCode`;
+  held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted, compare_due AS compareDue`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -138,7 +146,7 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */
 type TableRow = Omit<LedgerTable, Flag> & Readonly<Record<Flag, 0 | 1>>;
-type Flag = 'sweepOpen' | 'endProven' | 'identityChecked';
+type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'doubted' | 'compareDue';
 
 function tableFromRow(row: unknown): LedgerTable {
   const table = row as TableRow; // columns and types are ours (bookkeeping.ts)
@@ -147,6 +155,9 @@ function tableFromRow(row: unknown): LedgerTable {
     sweepOpen: table.sweepOpen === 1,
     endProven: table.endProven === 1,
     identityChecked: table.identityChecked === 1,
+    allowsAdd: table.allowsAdd === 1,
+    doubted: table.doubted === 1,
+    compareDue: table.compareDue === 1,
   };
 }
 
@@ -164,9 +175,34 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
 /** Ends a sweep: the table is steady, and the last failure is forgotten. */
 export function closeSweep(tx: Tx, tableId: number, at: string): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = ?, end_proven = 1,
+    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = ?, end_proven = 1, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = ?`,
   ).run(at, tableId);
+}
+
+/** Stores whether edits of a table are captured. */
+export function storePush(tx: Tx, tableId: number, push: LedgerTable['push']): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET push = ? WHERE id = ?`).run(push, tableId);
+}
+
+/** Stores what decides on edits of a table beside its columns: the match column, and whether rows may be added. */
+export function storeEditing(
+  tx: Tx,
+  tableId: number,
+  editing: { readonly matchColumn: string | null; readonly allowsAdd: boolean },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
+        WHERE id = @tableId AND (match_column, allow_add) IS NOT (@match, @add)`,
+  ).run({ tableId, match: editing.matchColumn, add: editing.allowsAdd ? 1 : 0 });
+}
+
+/** Notes whether the next capture must compare all rows of a table. */
+export function storeCompareDue(tx: Tx, tableId: number, isDue: boolean): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET compare_due = @due WHERE id = @tableId AND compare_due <> @due`).run({
+    tableId,
+    due: isDue ? 1 : 0,
+  });
 }
 
 /** An error as the bookkeeping keeps it. */

@@ -7,7 +7,7 @@
  * other page would prove a value that does not stand in the table. So answers are numbered as they are applied, and
  * a row that leaves a page is only taken for seen on another one if that page was applied later.
  */
-import type { RowPage, UnreadableRow } from '../wire/schema.ts';
+import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { upsertRows, type RowChanges, type RowTarget } from './rows.ts';
 import { sql } from './sql.ts';
@@ -45,12 +45,17 @@ export interface AnsweredPage {
 }
 
 /**
- * Applies an answer 200: rows, page map, suspects and ETag. The ETag is not kept where a row could not be read, so that
+ * Applies an answer 200: rows (by `storeRows`, where they must be merged first), page map, suspects and ETag. The ETag is not kept where a row could not be read, so that
  * the page is asked for again until it can.
  */
-export function applyPage(tx: Tx, target: RowTarget, answer: AnsweredPage): RowChanges {
+export function applyPage(
+  tx: Tx,
+  target: RowTarget,
+  answer: AnsweredPage,
+  storeRows: (rows: readonly Row[]) => RowChanges = (rows) => upsertRows(tx, target, rows),
+): RowChanges {
   const { content, page } = answer;
-  const changes = upsertRows(tx, target, content.rows);
+  const changes = storeRows(content.rows);
   const applied = tx
     .prepare(sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`)
     .pluck()

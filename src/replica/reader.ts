@@ -39,6 +39,22 @@ export interface RunRecord {
   readonly errorMessage: string | null;
 }
 
+/** A row of `sync_conflicts`; values without a lost digit, whole rows as JSON text. */
+export interface ConflictLine {
+  readonly id: number;
+  readonly table: string;
+  readonly rowId: number;
+  readonly kind: string;
+  readonly column: string | null;
+  readonly base: string | number | null;
+  readonly local: string | number | null;
+  readonly remote: string | number | null;
+  readonly winner: string;
+  readonly at: string;
+  readonly state: string;
+  readonly problem: string | null;
+}
+
 /** Whose data the replica holds; null before the first pull. */
 export interface ReplicaIdentity {
   readonly url: string;
@@ -91,6 +107,16 @@ export class ReplicaReader {
     ) as RunRecord[]; // columns and types are ours (bookkeeping.ts)
   }
 
+  /** The conflicts that wait for a person, or all of them, oldest first. */
+  conflicts({ all }: { readonly all: boolean }): readonly ConflictLine[] {
+    return this.#all(
+      sql`SELECT id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
+            ${exact(sql`remote`)} AS remote, winner, at, state, problem
+          FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id`,
+      all ? 1 : 0,
+    ) as ConflictLine[]; // columns and types are ours (bookkeeping.ts)
+  }
+
   /** Who the last pull was made as. */
   identity(): ReplicaIdentity | null {
     const [row] = this.#all(
@@ -134,6 +160,12 @@ export class ReplicaReader {
   close(): void {
     this.#db.close();
   }
+}
+
+/** A value of which no digit may be lost: an integer that a double does not hold comes as text. */
+function exact(value: Sql): Sql {
+  const isLong = sql`typeof(${value}) = 'integer' AND ${value} NOT BETWEEN -9007199254740991 AND 9007199254740991`;
+  return sql`CASE WHEN ${isLong} THEN CAST(${value} AS TEXT) ELSE ${value} END`;
 }
 
 function* readAll(statement: Database.Statement, path: string): IterableIterator<readonly unknown[]> {

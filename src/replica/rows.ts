@@ -3,6 +3,7 @@
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
+import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
@@ -37,7 +38,7 @@ export interface RowChanges {
  * What SQLite stores for a value: booleans as 0 and 1, integers as INTEGER where 64 bits hold them (a plain JavaScript
  * number would be bound as REAL), longer decimals as their text.
  */
-function storedFromValue(value: Value): Stored {
+export function storedFromValue(value: Value): Stored {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (typeof value === 'boolean') return value ? 1 : 0;
@@ -45,7 +46,7 @@ function storedFromValue(value: Value): Stored {
 }
 
 /** The value that a stored one stands for; read with safe integers, so every INTEGER is a bigint. */
-function valueFromStored(stored: Stored, type: ColumnType): Value {
+export function valueFromStored(stored: Stored, type: ColumnType): Value {
   if (typeof stored !== 'bigint') {
     const isNumeric = type === 'Numeric' || type === 'Duration';
     return isNumeric && typeof stored === 'string' ? numericFromStored(stored) : stored;
@@ -55,14 +56,22 @@ function valueFromStored(stored: Stored, type: ColumnType): Value {
   return Number.isSafeInteger(double) ? double : stored;
 }
 
-/** A decimal text of a long integer is the integer again; everything else is what it was. */
+/** A decimal text is the number again, however a user spelled it; a text that is none stays what it is. */
 function numericFromStored(stored: string): Value {
-  return /^-?\d+$/.test(stored) ? BigInt(stored) : stored;
+  return numericFromText(stored) ?? stored;
 }
 
 /** Writes rows of one page; those that stand there already as they are, are not written. */
 export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): RowChanges {
   const before = countPresent(tx, target, rows);
+  const changedCount = writeRows(tx, target, rows);
+  const insertedCount = new Set(rows.map(({ id }) => id)).size - before;
+  if (insertedCount > 0) addToRowCount(tx, target.id, insertedCount);
+  return { insertedCount, updatedCount: changedCount - insertedCount };
+}
+
+/** Like `upsertRows`, for tables whose rows nobody counts; returns how many rows were written. */
+export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
   const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
   const many = tx.prepare(upsertSql(target, chunk));
   const one = tx.prepare(upsertSql(target, 1));
@@ -72,9 +81,7 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
     if (isWhole) changedCount += many.run(bindings(rows, from, chunk)).changes;
     else for (let at = from; at < rows.length; at += 1) changedCount += one.run(bindings(rows, at, 1)).changes;
   }
-  const insertedCount = new Set(rows.map(({ id }) => id)).size - before;
-  if (insertedCount > 0) addToRowCount(tx, target.id, insertedCount);
-  return { insertedCount, updatedCount: changedCount - insertedCount };
+  return changedCount;
 }
 
 /** The values of `count` rows in the order in which the statement binds them. */
@@ -132,15 +139,9 @@ export function deleteRows(
   ids: readonly number[],
   why: { reason: string; at: string },
 ): number {
-  const table = ident(target.localName);
   const list = JSON.stringify(ids);
-  const keep = tx.prepare(
-    sql`INSERT INTO _rowsync_deleted (table_id, table_name, row_id, deleted_at, reason, row_values) VALUES (?, ?, ?, ?, ?, ?)`,
-  );
-  for (const row of readRowsById(tx, target, ids)) {
-    keep.run(target.id, target.localName, row.id, why.at, why.reason, evidenceText(target, row));
-  }
-  const { changes } = tx.prepare(sql`DELETE FROM ${table} WHERE _id IN (SELECT value FROM json_each(?))`).run(list);
+  keepEvidence(tx, target, readRowsById(tx, target, ids), why);
+  const changes = removeRows(tx, target, ids);
   tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
     target.id,
     list,
@@ -152,8 +153,30 @@ export function deleteRows(
   return changes;
 }
 
+/** Keeps the last values of rows that are about to be deleted, in `sync_deleted`. */
+export function keepEvidence(
+  tx: Tx,
+  target: RowTarget,
+  rows: readonly Row[],
+  why: { readonly reason: string; readonly at: string },
+): void {
+  const keep = tx.prepare(
+    sql`INSERT INTO _rowsync_deleted (table_id, table_name, row_id, deleted_at, reason, row_values) VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  for (const row of rows) {
+    keep.run(target.id, target.localName, row.id, why.at, why.reason, evidenceText(target, row));
+  }
+}
+
+/** Deletes rows without evidence; returns how many stood there. */
+export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
+  return tx
+    .prepare(sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
+    .run(JSON.stringify(ids)).changes;
+}
+
 /** A row as a JSON object of the replica's column names; numbers keep every digit. */
-function evidenceText(target: RowTarget, row: Row): string {
+export function evidenceText(target: RowTarget, row: Row): string {
   const pairs = target.columns.map(({ localName }, index) => {
     const stored = storedFromValue(row.values[index] ?? null);
     return `${JSON.stringify(localName)}:${typeof stored === 'bigint' ? stored.toString() : JSON.stringify(stored)}`;
@@ -161,7 +184,8 @@ function evidenceText(target: RowTarget, row: Row): string {
   return `{${[`"_id":${row.id}`, ...pairs].join(',')}}`;
 }
 
-function addToRowCount(tx: Tx, tableId: number, by: number): void {
+/** Moves the number of rows in `sync_status`. */
+export function addToRowCount(tx: Tx, tableId: number, by: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }
 

@@ -24,6 +24,6 @@ export function literal(text: string): Sql {
 }
 
 /** Safe parts with a constant between them. */
-export function joinSql(parts: readonly Sql[], between: ', ' | ' OR ' | ' AND ' = ', '): Sql {
+export function joinSql(parts: readonly Sql[], between: ', ' | ' OR ' | ' AND ' | ' UNION ALL ' = ', '): Sql {
   return parts.join(between) as Sql; // both are safe
 }

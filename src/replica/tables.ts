@@ -1,6 +1,6 @@
 /**
- * The shape of the user tables: creating them, following the origin's schema, and the triggers that refuse edits of a
- * mirror. What must be done is decided in reconcile/schema.ts; here it is done and written to the ledger.
+ * The shape of the user tables and of their base tables, which follow in step: creating them, and following the origin's
+ * schema. What must be done is decided in reconcile/schema.ts; here it is done and written to the ledger.
  *
  *   _id     INTEGER PRIMARY KEY   the origin's `@row.id`
  *   _allow  TEXT                  the origin's `@row.allow`
@@ -9,7 +9,8 @@
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { forgetDescriptor } from './ledger.ts';
-import { ident, joinSql, literal, sql, type Sql } from './sql.ts';
+import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { dropTriggers } from './triggers.ts';
 
 /** How SQLite keeps the values of a column. */
 export type StoredAs = 'TEXT' | 'INTEGER' | 'ANY';
@@ -29,16 +30,54 @@ export interface LedgerColumn {
   readonly localName: string;
   readonly type: ColumnType;
   readonly state: 'live' | 'removed' | 'aside';
+  /** The calling user may write it at the origin. */
+  readonly writable: boolean;
+  /** Longest text in characters, null where there is no bound. */
+  readonly width: number | null;
+  /** Options as the origin names them, such as Required; separated by commas. */
+  readonly options: string;
+  /** As the origin names it, such as Key; null where it says nothing. */
+  readonly kind: string | null;
+}
+
+/** Name of the table that holds what the origin last confirmed of a two-way table. */
+export function baseName(tableId: number): string {
+  return `_rowsync_base_${tableId}`;
+}
+
+/** Whether a table has a base table, and so may be edited. */
+export function hasBase(from: Connection, tableId: number): boolean {
+  return hasUserTable(from, baseName(tableId));
+}
+
+/** Drops the view over all two-way tables; SQLite refuses to change the shape of a table under it. */
+export function dropChangesView(tx: Tx): void {
+  tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();
+}
+
+/** Drops what names the columns of a table; whoever changes its shape makes them again in the same transaction. */
+function dropDependents(tx: Tx, tableId: number): void {
+  dropTriggers(tx, tableId);
+  dropChangesView(tx);
+}
+
+/** The user table and, where there is one, its base: whatever changes the shape of one changes both. */
+function shapedTables(from: Connection, table: { id: number; localName: string }): readonly Sql[] {
+  return [table.localName, ...(hasBase(from, table.id) ? [baseName(table.id)] : [])].map(ident);
 }
 
 /** The columns of a table in the order in which they stand in it; also those that are no longer described. */
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
   return from
     .prepare(
-      sql`SELECT seq, id, name, local_name AS localName, value_form AS type, state FROM _rowsync_columns
-          WHERE table_id = ? ORDER BY position, seq`,
+      sql`SELECT seq, id, name, local_name AS localName, value_form AS type, state, writable, width, options, kind
+          FROM _rowsync_columns WHERE table_id = ? ORDER BY position, seq`,
     )
-    .all(tableId) as LedgerColumn[]; // columns and types are ours
+    .all(tableId)
+    .map((row) => {
+      const column = row as Omit<LedgerColumn, 'writable'> & { writable: 0 | 1 }; // columns and types are ours
+      return { ...column, writable: column.writable === 1 };
+    });
 }
 
 /** Names of all tables, views and indexes in the file; a new table must avoid them. */
@@ -70,7 +109,38 @@ export function createTable(tx: Tx, table: { id: number; name: string; alias: st
           state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0`,
   ).run(table.id, table.name, table.alias, table.localName);
   forgetParts(tx, table.id);
-  tx.prepare(sql`CREATE TABLE ${ident(table.localName)} (_id INTEGER PRIMARY KEY, _allow TEXT) STRICT`).run();
+  tx.prepare(createSql(table.localName, [])).run();
+}
+
+function createSql(name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): Sql {
+  const definitions = columns.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
+  return sql`CREATE TABLE ${ident(name)} (${joinSql([
+    sql`_id INTEGER PRIMARY KEY`,
+    sql`_allow TEXT`,
+    ...definitions,
+  ])}) STRICT`;
+}
+
+/** Makes the base table of a table whose rows all stand as the origin last confirmed them. */
+export function createBase(tx: Tx, table: { id: number; localName: string }): void {
+  copyTable(tx, { id: table.id, from: table.localName, to: baseName(table.id) });
+}
+
+/** Makes a two-way table again that another client dropped, with the rows that the origin last confirmed. */
+export function restoreTable(tx: Tx, table: { id: number; localName: string }): void {
+  copyTable(tx, { id: table.id, from: baseName(table.id), to: table.localName });
+}
+
+function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: string }): void {
+  const columns = readColumns(tx, id);
+  tx.prepare(createSql(to, columns)).run();
+  const list = columnList(columns);
+  tx.prepare(sql`INSERT INTO ${ident(to)} (${list}) SELECT ${list} FROM ${ident(from)}`).run();
+}
+
+/** Drops the base table: the table is a mirror again. */
+export function dropBase(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`).run();
 }
 
 /** Follows a table's name and alias; the file's table is renamed where the local name differs. */
@@ -80,7 +150,7 @@ export function renameTable(
   from: string,
 ): void {
   if (from !== table.localName) {
-    dropGuards(tx, table.id);
+    dropDependents(tx, table.id);
     // Through a name in between, since SQLite takes two names that differ only in case for one.
     const between = ident(`_rowsync_renaming_${table.id}`);
     tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${between}`).run();
@@ -100,8 +170,10 @@ export function renameColumns(
   table: { id: number; localName: string },
   renames: readonly { readonly column: LedgerColumn; readonly localName: string }[],
 ): void {
+  if (renames.length > 0) dropDependents(tx, table.id);
+  const tables = shapedTables(tx, table);
   const rename = (from: string, to: string): void => {
-    tx.prepare(sql`ALTER TABLE ${ident(table.localName)} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
+    for (const name of tables) tx.prepare(sql`ALTER TABLE ${name} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
   };
   const store = (seq: number, name: string): void => {
     tx.prepare(sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(name, seq);
@@ -123,9 +195,10 @@ export function addColumn(
   column: { descriptor: ColumnDescriptor; localName: string; position: number },
   at: string,
 ): void {
+  dropDependents(tx, table.id);
   const type = columnType(column.descriptor.type);
   const definition = sql`${ident(column.localName)} ${STORAGE_SQL[storedAs(type)]}`;
-  tx.prepare(sql`ALTER TABLE ${ident(table.localName)} ADD COLUMN ${definition}`).run();
+  for (const name of shapedTables(tx, table)) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
   tx.prepare(
     sql`INSERT INTO _rowsync_columns (table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
           width, options, position, state, since)
@@ -170,54 +243,37 @@ export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state
   tx.prepare(sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
 }
 
-/** Puts back a column that another client dropped from the file; the next sweep fills it. */
-export function restoreColumn(tx: Tx, localTable: string, column: Pick<LedgerColumn, 'localName' | 'type'>): void {
-  const definition = sql`${ident(column.localName)} ${STORAGE_SQL[storedAs(column.type)]}`;
-  tx.prepare(sql`ALTER TABLE ${ident(localTable)} ADD COLUMN ${definition}`).run();
+/**
+ * Puts back a column that another client dropped from the file: with its base values where there are any, else empty, for
+ * the next sweep to fill.
+ */
+export function restoreColumn(
+  tx: Tx,
+  table: { id: number; localName: string },
+  column: Pick<LedgerColumn, 'localName' | 'type'>,
+): void {
+  dropDependents(tx, table.id);
+  const name = ident(column.localName);
+  const here = ident(table.localName);
+  const definition = sql`${name} ${STORAGE_SQL[storedAs(column.type)]}`;
+  tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definition}`).run();
+  if (!hasBase(tx, table.id)) return;
+  const base = ident(baseName(table.id));
+  tx.prepare(sql`UPDATE ${here} SET ${name} = b.${name} FROM ${base} b WHERE b._id = ${here}._id`).run();
 }
 
-const GUARDED = ['INSERT', 'UPDATE', 'DELETE'] as const;
-
-function guardName(tableId: number, event: (typeof GUARDED)[number]): string {
-  return `_rowsync_guard_${event.toLowerCase()}_${tableId}`;
-}
-
-/** AFTER, because it costs our own writes half of what BEFORE does; an abort undoes the whole statement either way. */
-function guardSql(table: { id: number; localName: string }, event: (typeof GUARDED)[number]): Sql {
-  const sentence = `${table.localName} is a read-only mirror: change it at the origin, and the next sync brings it here`;
-  const when = { INSERT: sql`INSERT`, UPDATE: sql`UPDATE`, DELETE: sql`DELETE` }[event];
-  return sql`CREATE TRIGGER ${ident(guardName(table.id, event))} AFTER ${when} ON ${ident(table.localName)}
-    WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer) BEGIN SELECT RAISE(ABORT, ${literal(sentence)}); END`;
-}
-
-/** Makes sure that the triggers which refuse edits stand as they should; returns whether one had to be made again. */
-export function ensureGuards(tx: Tx, table: { id: number; localName: string }): boolean {
-  let changed = false;
-  for (const event of GUARDED) {
-    const wanted = guardSql(table, event);
-    const found = tx
-      .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?`)
-      .pluck()
-      .get(guardName(table.id, event));
-    if (found === wanted) continue;
-    if (found !== undefined) tx.prepare(sql`DROP TRIGGER ${ident(guardName(table.id, event))}`).run();
-    tx.prepare(wanted).run();
-    changed = true;
-  }
-  return changed;
-}
-
-function dropGuards(tx: Tx, tableId: number): void {
-  for (const event of GUARDED) tx.prepare(sql`DROP TRIGGER IF EXISTS ${ident(guardName(tableId, event))}`).run();
-}
-
-/** Drops the columns and tables that the origin no longer describes; returns their names as `table` or `table.column`. */
+/**
+ * Drops the columns and tables that the origin no longer describes; returns their names as `table` or `table.column`. The caller
+ * makes triggers and the view of changes again.
+ */
 export function pruneSchema(tx: Tx): readonly string[] {
   const dropped: string[] = [];
+  dropChangesView(tx);
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
   for (const { id, localName } of gone as { id: number; localName: string }[]) {
     // columns and types are ours
     tx.prepare(sql`DROP TABLE IF EXISTS ${ident(localName)}`).run();
+    dropBase(tx, id);
     forgetParts(tx, id);
     tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(id);
     forgetDescriptor(tx, id);
@@ -225,12 +281,15 @@ export function pruneSchema(tx: Tx): readonly string[] {
   }
   const columns = tx
     .prepare(
-      sql`SELECT c.seq, c.local_name AS localName, t.local_name AS localTable FROM _rowsync_columns c
+      sql`SELECT c.seq, c.local_name AS localName, t.id, t.local_name AS localTable FROM _rowsync_columns c
           JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live'`,
     )
-    .all() as { seq: number; localName: string; localTable: string }[]; // columns and types are ours
-  for (const { seq, localName, localTable } of columns) {
-    tx.prepare(sql`ALTER TABLE ${ident(localTable)} DROP COLUMN ${ident(localName)}`).run();
+    .all() as { seq: number; localName: string; id: number; localTable: string }[]; // columns and types are ours
+  for (const { seq, localName, id, localTable } of columns) {
+    dropDependents(tx, id);
+    for (const table of shapedTables(tx, { id, localName: localTable })) {
+      tx.prepare(sql`ALTER TABLE ${table} DROP COLUMN ${ident(localName)}`).run();
+    }
     tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
     dropped.push(`${localTable}.${localName}`);
   }
@@ -245,6 +304,8 @@ function forgetParts(tx: Tx, tableId: number): void {
     sql`DELETE FROM _rowsync_page_rows WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_suspects WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_unreadable WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_rows WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_local_ids WHERE table_id = ?`,
   ];
   for (const statement of clear) tx.prepare(statement).run(tableId);
 }

@@ -91,7 +91,7 @@ test('reports every problem at once, with line, path and value', () => {
   colour: red
 replica: {}
 tables:
-  Customer: { sort: Id, push: true }
+  Customer: { sort: Id, pull: true, push: maybe }
   Order: yes please
 limits: { concurrency: 11, pageRows: 2.5, requestsPerSecond: fast }
 safety: { maxDeletePercent: 101 }
@@ -99,14 +99,15 @@ schedule: { sync: "* * * * *" }
 `);
 
   expect(message.split('\n')).toEqual([
-    '/rowsync.yaml has 13 problems:',
+    '/rowsync.yaml has 14 problems:',
     '  line 2, origin.url must be the scheme and host of the origin, such as https://www.teamdesk.net; it is "ftp://example.net"',
     '  line 3, origin.database must be the number of the database, such as "21995"; it is "abc"',
     '  line 4, origin.tokenFile names a file /nowhere that cannot be read (ENOENT)',
     '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password, format',
     '  line 6, replica.path is missing: it must be the path of the SQLite file',
     '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
-    '  line 8, tables.Customer.push is not an option; here stand: sort, schedule',
+    '  line 8, tables.Customer.pull is not an option; here stand: push, match, conflict, workflow, sort, schedule',
+    '  line 8, tables.Customer.push must be true or false; it is "maybe"',
     '  line 9, tables.Order must be a mapping of options: {} for the defaults, or false to leave the table alone; it is "yes please"',
     '  line 10, limits.concurrency must be a whole number from 1 to 10; it is 11',
     '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',

@@ -16,7 +16,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   wire: ['base'],
   origin: ['base', 'wire'],
   replica: ['base', 'wire'],
-  capture: ['base', 'wire', 'replica'],
+  capture: ['base', 'wire', 'replica', 'reconcile'],
   reconcile: ['base', 'wire'],
   pull: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
   push: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],

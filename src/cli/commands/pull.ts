@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import type { PullReport } from '../../pull/report.ts';
-import { pull } from '../../pull/pull.ts';
+import { pull, type PullOptions } from '../../pull/pull.ts';
 import {
   exitCodeOf,
   loadNamedConfig,
@@ -36,16 +36,16 @@ function define(command: Command, runner: Runner): Command {
   return command
     .argument('[table...]', 'tables of the origin (default: all that the configuration names)')
     .option('--confirm', 'apply deletes and schema changes that a guard would hold')
+    .option('--discard', 'give up edits of tables that are no longer to be pushed; sync_conflicts keeps them')
     .addHelpText('after', examples(command.name()))
-    .action((tables: string[], options: { confirm?: boolean }) =>
-      runner(command, (invocation) => pullAndPrint(invocation, { tables, confirm: options.confirm === true })),
+    .action((tables: string[], options: { confirm?: boolean; discard?: boolean }) =>
+      runner(command, (invocation) =>
+        pullAndPrint(invocation, { tables, confirm: options.confirm === true, discard: options.discard === true }),
+      ),
     );
 }
 
-async function pullAndPrint(
-  invocation: Invocation,
-  options: { readonly tables: readonly string[]; readonly confirm: boolean },
-): Promise<number> {
+async function pullAndPrint(invocation: Invocation, options: PullOptions): Promise<number> {
   const report = await runPull(invocation, options);
   const { stdout } = invocation.session;
   await (invocation.isJson ? printJson(invocation, pullJson(report)) : stdout.write(pullText(report, stdout.width())));
@@ -53,10 +53,7 @@ async function pullAndPrint(
 }
 
 /** One pull of the configured database, with progress on stderr. */
-export async function runPull(
-  invocation: Invocation,
-  options: { readonly tables: readonly string[]; readonly confirm: boolean },
-): Promise<PullReport> {
+export async function runPull(invocation: Invocation, options: PullOptions): Promise<PullReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withPullContext(invocation, config, (context) => pull(context, options));
 }

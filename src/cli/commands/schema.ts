@@ -3,10 +3,11 @@
  * person who decides that the last values are not needed any more.
  */
 import type { Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
+import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader } from '../../replica/reader.ts';
-import { pruneSchema } from '../../replica/tables.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { printable } from '../text.ts';
 
@@ -54,7 +55,9 @@ async function drop(invocation: Invocation, config: Config): Promise<number> {
   const { stdout } = invocation.session;
   const replica = openExistingReplica(invocation, config);
   try {
-    const dropped = await replica.write('Dropping what the origin no longer has', pruneSchema);
+    const dropped = await replica.write('Dropping what the origin no longer has', (tx) =>
+      prune(tx, stampFromMs(invocation.session.clock.nowMs())),
+    );
     const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped:\n${lines(dropped)}`;
     await (invocation.isJson ? printJson(invocation, { dropped }) : stdout.write(text));
     return EXIT.done;

@@ -1,0 +1,198 @@
+/**
+ * What users edited, found by comparing each two-way table with its base. Marks say where to look; where they may miss something
+ * (another client dropped a trigger, a new process begins, a unique index of the user's lets REPLACE remove rows unseen), all
+ * rows are compared. This is the interface that push stands on:
+ *
+ *   captureChanges    makes the marks true; in one transaction, before anything is planned
+ *   readChanges       the changes cell by cell, a block of rows at a time
+ *   settleAccepted    after the origin accepted some (merge.ts)       moveRows    everything else that happens (marks.ts)
+ */
+import { isChanged } from '../reconcile/merge.ts';
+import { isSameValue } from '../reconcile/diff.ts';
+import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
+import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { readTable, storeCompareDue } from '../replica/ledger.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
+import { readRowsById, writeRows } from '../replica/rows.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { baseName } from '../replica/tables.ts';
+import type { Row } from '../wire/schema.ts';
+import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { missingRule, valueRules, type CellRule } from './rules.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** Rows looked at in one go. */
+const BLOCK_ROWS = 500;
+
+/** What became of one row: inserted (no base), updated, or deleted (no local). */
+export interface RowChange {
+  readonly rowId: number;
+  readonly kind: 'insert' | 'update' | 'delete';
+  /** Only `edited` rows may be sent. */
+  readonly state: RowState;
+  readonly base: Row | null;
+  readonly local: Row | null;
+  /** Indexes of the writable cells that differ from base; of an insert those that have a value. */
+  readonly columns: readonly number[];
+  /** Why the origin would refuse values that came in around the triggers; without the values. */
+  readonly problems: readonly string[];
+}
+
+/** Makes the marks of a table true: every row that differs from its base has one, and no other row is edited. */
+export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
+  if (readTable(tx, table.id).compareDue || !areMarksReliable(tx, table)) {
+    markDiffering(tx, table, at);
+    storeCompareDue(tx, table.id, false);
+  }
+  for (const id of readForeignIds(tx, table)) renumberForeign(tx, table, id);
+  dropEqualMarks(tx, table, SETTLING);
+  for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
+  settleConflicts(tx, table.id);
+}
+
+/** States of rows whose mark goes when they turn out equal to base; those in flight are settled by their answer. */
+const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
+
+/** A row that another client put under an id of the origin's, around the triggers, becomes a new row like any other. */
+function renumberForeign(tx: Tx, table: TwoWayTable, id: number): void {
+  const newId = takeLocalId(tx, table.id);
+  tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`).run(newId, id);
+  renumberRow(tx, table.id, id, newId);
+}
+
+/** Marked rows with an edit that cannot be pushed at all, or with a number that was only spelled in another way. */
+function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
+  const differing = table.columns.flatMap(({ localName, writable, type }) => {
+    const name = ident(localName);
+    if (!writable) return [sql`l.${name} IS NOT b.${name}`];
+    const isNumber = type === 'Numeric' || type === 'Duration';
+    return isNumber ? [sql`(typeof(l.${name}) = 'text' AND l.${name} IS NOT b.${name})`] : [];
+  });
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
+      WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
+        AND (${joinSql([sql`l._allow IS NOT b._allow`, ...differing], ' OR ')})`;
+  return queryNumbers(from, text, [table.id]);
+}
+
+/** Puts cells that nobody may write back to base; what stood in them is kept like any loser of a conflict. */
+function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
+  for (const { rowId, base, local } of readVersions(tx, table, ids)) {
+    if (base === null || local === null) continue; // whole rows have no such cells
+    const conflicts = table.columns.flatMap(({ type, writable }, column) => {
+      const before = base.values[column] ?? null;
+      const here = local.values[column] ?? null;
+      if (writable || isSameValue(type, before, here)) return [];
+      return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
+    });
+    storeConflicts(tx, table, { rowId, conflicts, at });
+    const values = table.columns.map(({ type, writable }, column) => {
+      const before = base.values[column] ?? null;
+      const here = local.values[column] ?? null;
+      return !writable || isSameValue(type, before, here) ? before : here;
+    });
+    const row = { id: rowId, allow: base.allow, values };
+    writeRows(tx, table, [row]);
+    if (!isChanged(base, row, table.columns)) moveRows(tx, table.id, [rowId], { event: 'settled', at });
+  }
+}
+
+/** Base and local of rows, in the order of the ids. */
+export function readVersions(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+): readonly { readonly rowId: number; readonly base: Row | null; readonly local: Row | null }[] {
+  const localById = new Map(readRowsById(from, table, ids).map((row) => [row.id, row]));
+  const baseById = new Map(readRowsById(from, baseTarget(table), ids).map((row) => [row.id, row]));
+  return ids.map((rowId) => ({ rowId, base: baseById.get(rowId) ?? null, local: localById.get(rowId) ?? null }));
+}
+
+/**
+ * The changes of marked rows above `after` in the order of their ids, at most `count` rows; the last one's id is the next
+ * `after`. Empty at the end. Rows that wait for an answer or a person are among them, with their state.
+ */
+export function readChanges(
+  from: Connection,
+  table: TwoWayTable,
+  { after, count }: { readonly after: number; readonly count: number },
+): readonly RowChange[] {
+  let last = after;
+  for (;;) {
+    const ids = readMarkedIds(from, table.id, last, count);
+    const changes = diffRows(from, table, ids);
+    if (ids.length === 0 || changes.length > 0) return changes; // ends: every block lies above the last one
+    last = ids.at(-1) ?? last;
+  }
+}
+
+function readMarkedIds(from: Connection, tableId: number, after: number, count: number): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND row_id > ? ORDER BY row_id LIMIT ?`;
+  return queryNumbers(from, text, [tableId, after, count]);
+}
+
+/** The changes of the given rows, in their order; rows without one are left out. */
+export function diffRows(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly RowChange[] {
+  const states = readRowStates(from, table.id, ids);
+  const problems = readProblems(from, table, ids);
+  return readVersions(from, table, ids).flatMap(({ rowId, base, local }): readonly RowChange[] => {
+    const state = states.get(rowId) ?? 'clean';
+    // An answer is awaited, or may never come: the row is listed although nothing differs.
+    if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];
+    const columns = table.columns.flatMap(({ type, writable }, column) => {
+      const before = base?.values[column] ?? null;
+      return local === null || !writable || isSameValue(type, before, local.values[column] ?? null) ? [] : [column];
+    });
+    const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
+    return [{ rowId, kind, state, base, local, columns, problems: problems.get(rowId) ?? [] }];
+  });
+}
+
+/** Every changed row of a table, read a block at a time. */
+export function* readAllChanges(from: Connection, table: TwoWayTable): IterableIterator<RowChange> {
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const changes = readChanges(from, table, { after, count: BLOCK_ROWS });
+    if (changes.length === 0) return; // ends: every block lies above the last one
+    yield* changes;
+    after = changes.at(-1)?.rowId ?? after;
+  }
+}
+
+/** The rules of the triggers, asked about rows that stand already: they may have come in while a trigger was missing. */
+function readProblems(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly string[]> {
+  const tests = table.columns.flatMap((column): readonly Sql[] => {
+    if (!column.writable) return [];
+    const name = ident(column.localName);
+    const test = (when: Sql, rule: CellRule): Sql =>
+      sql`CASE WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)} END`;
+    const isChangedCell = sql`NEW.${name} IS NOT b.${name}`;
+    const ofNew = missingRule(table, column, 'new');
+    const ofKnown = missingRule(table, column, 'known');
+    return [
+      ...valueRules(table, column).map((rule) => test(isChangedCell, rule)),
+      ...(ofNew === null ? [] : [test(sql`b._id IS NULL`, ofNew)]),
+      ...(ofKnown === null ? [] : [test(sql`b._id IS NOT NULL AND ${isChangedCell}`, ofKnown)]),
+    ];
+  });
+  if (tests.length === 0 || ids.length === 0) return new Map();
+  const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW
+      LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id
+      WHERE NEW._id IN (SELECT value FROM json_each(?))`;
+  return new Map(
+    queryRows(from, text, [JSON.stringify(ids)]).map(([id, ...sentences]) => [
+      Number(id),
+      sentences.filter((sentence) => typeof sentence === 'string'),
+    ]),
+  );
+}
+
+function* blocks(ids: readonly number[]): IterableIterator<readonly number[]> {
+  for (let start = 0; start < ids.length; start += BLOCK_ROWS) yield ids.slice(start, start + BLOCK_ROWS);
+}

@@ -1,0 +1,239 @@
+/**
+ * The conflicts of two-way tables in the bookkeeping. Losers are kept for good: a cell as SQLite holds it, a whole row as a JSON
+ * object of its columns. Input: conflicts as the merge found them. Output: lines of `sync_conflicts`.
+ */
+import { must } from '../base/assert.ts';
+import type { Conflict } from '../reconcile/merge.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { queryRows } from '../replica/query.ts';
+import { evidenceText, storedFromValue, type Stored } from '../replica/rows.ts';
+import { sql } from '../replica/sql.ts';
+import type { Row } from '../wire/schema.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
+export type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
+
+/** A conflict as it is kept. */
+export interface StoredConflict {
+  readonly id: number;
+  readonly tableId: number;
+  readonly rowId: number;
+  readonly kind: Conflict['kind'] | 'inserted';
+  readonly columnSeq: number | null;
+  readonly base: Stored;
+  readonly local: Stored;
+  readonly remote: Stored;
+  readonly state: ConflictState;
+  readonly resolution: Resolution | null;
+  readonly value: Stored;
+}
+
+/** Which version a person takes. */
+export type Resolution = 'local' | 'remote' | 'base' | 'value';
+
+interface NewConflict {
+  readonly rowId: number;
+  readonly kind: StoredConflict['kind'];
+  /** Index in the table's columns; null for whole rows. */
+  readonly column: number | null;
+  readonly base: Stored;
+  readonly local: Stored;
+  readonly remote: Stored;
+  readonly winner: Conflict['winner'];
+}
+
+/** Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. */
+export function storeConflicts(
+  tx: Tx,
+  table: TwoWayTable,
+  found: { readonly rowId: number; readonly conflicts: readonly Conflict[]; readonly at: string },
+): void {
+  for (const conflict of found.conflicts) {
+    const parts = partsOf(table, conflict);
+    const line = { rowId: found.rowId, kind: conflict.kind, winner: conflict.winner, ...parts };
+    const isAsked = conflict.winner === 'nobody';
+    if (isAsked && updateOpen(tx, table, line)) continue;
+    if (!isAsked) closeOpen(tx, table, line);
+    insertConflict(tx, table, line, { state: isAsked ? 'open' : 'decided', at: found.at });
+  }
+}
+
+/** Keeps the edits of a row that somebody discards: a line per cell, or one for the row. */
+export function storeDiscarded(
+  tx: Tx,
+  table: TwoWayTable,
+  row: {
+    readonly rowId: number;
+    readonly base: Row | null;
+    readonly local: Row | null;
+    readonly columns: readonly number[];
+  },
+  at: string,
+): void {
+  const { rowId, base, local } = row;
+  const keep = (line: Omit<NewConflict, 'rowId' | 'winner'>): void =>
+    insertConflict(tx, table, { ...line, rowId, winner: 'origin' }, { state: 'discarded', at });
+  const text = (kept: Row | null): Stored => (kept === null ? null : evidenceText(table, kept));
+  if (base === null) keep({ kind: 'inserted', column: null, base: null, local: text(local), remote: null });
+  else if (local === null)
+    keep({ kind: 'deletedHere', column: null, base: text(base), local: null, remote: text(base) });
+  else {
+    for (const column of row.columns) {
+      const before = cell(base, column);
+      keep({ kind: 'cell', column, base: before, local: cell(local, column), remote: before });
+    }
+  }
+}
+
+function partsOf(table: TwoWayTable, conflict: Conflict): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
+  if (conflict.kind === 'cell') {
+    const { column, base, local, remote } = conflict;
+    return {
+      column,
+      base: storedFromValue(base),
+      local: storedFromValue(local),
+      remote: storedFromValue(remote),
+    };
+  }
+  const isDeletedHere = conflict.kind === 'deletedHere';
+  return {
+    column: null,
+    base: evidenceText(table, conflict.base),
+    local: isDeletedHere ? null : evidenceText(table, conflict.local),
+    remote: isDeletedHere ? evidenceText(table, conflict.remote) : null,
+  };
+}
+
+function cell(row: Row, column: number): Stored {
+  return storedFromValue(row.values[column] ?? null);
+}
+
+function columnOf(table: TwoWayTable, { column }: NewConflict): { seq: number | null; name: string | null } {
+  const found = column === null ? undefined : table.columns[column];
+  return { seq: found?.seq ?? null, name: found?.localName ?? null };
+}
+
+function insertConflict(
+  tx: Tx,
+  table: TwoWayTable,
+  line: NewConflict,
+  { state, at }: { readonly state: ConflictState; readonly at: string },
+): void {
+  const { seq, name } = columnOf(table, line);
+  tx.prepare(
+    sql`INSERT INTO _rowsync_conflicts (table_id, table_name, row_id, kind, column_seq, column_name, base, local, remote,
+          winner, at, state)
+        VALUES (@tableId, @tableName, @rowId, @kind, @seq, @name, @base, @local, @remote, @winner, @at, @state)`,
+  ).run({
+    tableId: table.id,
+    tableName: table.localName,
+    rowId: line.rowId,
+    kind: line.kind,
+    seq,
+    name,
+    base: line.base,
+    local: line.local,
+    remote: line.remote,
+    winner: line.winner,
+    at,
+    state,
+  });
+}
+
+/** What the origin says moved on while a person was asked: the question stays, and its base. */
+function updateOpen(tx: Tx, table: TwoWayTable, line: NewConflict): boolean {
+  const { changes } = tx
+    .prepare(
+      sql`UPDATE _rowsync_conflicts SET local = @local, remote = @remote
+          WHERE table_id = @tableId AND row_id = @rowId AND column_seq IS @seq AND kind = @kind AND state = 'open'`,
+    )
+    .run({
+      tableId: table.id,
+      rowId: line.rowId,
+      seq: columnOf(table, line).seq,
+      kind: line.kind,
+      local: line.local,
+      remote: line.remote,
+    });
+  return changes > 0;
+}
+
+/** A policy decided what a person was asked before. */
+function closeOpen(tx: Tx, table: TwoWayTable, line: NewConflict): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0
+        WHERE table_id = ? AND row_id = ? AND column_seq IS ? AND state = 'open'`,
+  ).run(table.id, line.rowId, columnOf(table, line).seq);
+}
+
+/** Closes the questions about rows that no longer wait for a person: both sides came to agree. */
+export function settleConflicts(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0
+        WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
+          SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'conflicted')`,
+  ).run({ tableId });
+}
+
+const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
+
+/** One conflict, or null. */
+export function readConflict(from: Connection, id: number): StoredConflict | null {
+  const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts WHERE id = ?`;
+  const [row] = queryRows(from, text, [id]);
+  return row === undefined ? null : conflictFromRow(row);
+}
+
+/** Conflicts of a table that a person decided by SQL and nobody carried out yet, oldest first. */
+export function readWishes(from: Connection, tableId: number): readonly StoredConflict[] {
+  const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
+      WHERE table_id = ? AND wish = 1 AND resolution IS NOT NULL ORDER BY id`;
+  return queryRows(from, text, [tableId]).map(conflictFromRow);
+}
+
+function conflictFromRow(row: readonly Stored[]): StoredConflict {
+  const [id, tableId, rowId, kind, columnSeq, base, local, remote, state, resolution, value] = row;
+  const oneOf = <T extends string>(known: readonly T[], text: Stored | undefined): T =>
+    must(
+      known.find((name) => name === text),
+      'the bookkeeping allows these words only',
+    );
+  return {
+    id: Number(id),
+    tableId: Number(tableId),
+    rowId: Number(rowId),
+    kind: oneOf(['cell', 'deletedHere', 'deletedThere', 'inserted'], kind),
+    columnSeq: columnSeq === null ? null : Number(columnSeq),
+    base: base ?? null,
+    local: local ?? null,
+    remote: remote ?? null,
+    state: oneOf(['open', 'decided', 'settled', 'resolved', 'discarded'], state),
+    resolution: resolution === null ? null : oneOf<Resolution>(['local', 'remote', 'base', 'value'], resolution),
+    value: value ?? null,
+  };
+}
+
+/** Notes what became of a person's decision; a problem keeps the conflict as it was. */
+export function closeConflict(
+  tx: Tx,
+  id: number,
+  outcome: { readonly resolution: Resolution; readonly value: Stored } | { readonly problem: string },
+): void {
+  if ('problem' in outcome) {
+    tx.prepare(sql`UPDATE _rowsync_conflicts SET wish = 0, problem = ? WHERE id = ?`).run(outcome.problem, id);
+    return;
+  }
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'resolved', resolution = ?, value = ?, wish = 0, problem = NULL WHERE id = ?`,
+  ).run(outcome.resolution, outcome.value, id);
+}
+
+/** Whether a row still waits for a person because of another conflict. */
+export function hasOpenConflict(from: Connection, tableId: number, rowId: number): boolean {
+  return (
+    from
+      .prepare(sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open'`)
+      .get(tableId, rowId) !== undefined
+  );
+}

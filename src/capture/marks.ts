@@ -1,0 +1,70 @@
+/**
+ * The marks of rows in `_rowsync_rows`, moved only as reconcile/row-state.ts allows. A clean row has no mark. Input: ids and what
+ * happened to them. Output: the bookkeeping.
+ */
+import { must } from '../base/assert.ts';
+import { nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
+import { sql } from '../replica/sql.ts';
+
+/** States of those of the given rows that are not clean. */
+export function readRowStates(
+  from: Connection,
+  tableId: number,
+  ids: readonly number[],
+): ReadonlyMap<number, RowState> {
+  const text = sql`SELECT row_id AS id, state FROM _rowsync_rows
+      WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  return new Map(
+    queryRows(from, text, [tableId, JSON.stringify(ids)]).map(([id, state]) => [
+      Number(id),
+      must(
+        ROW_STATES.find((known) => known === state),
+        'the bookkeeping allows these states only',
+      ),
+    ]),
+  );
+}
+
+/**
+ * Moves rows to the state that follows from an event; the first mark of a row keeps its time.
+ * @throws RowsyncError `bug.assertion` where the event cannot happen to one of the rows.
+ */
+export function moveRows(
+  tx: Tx,
+  tableId: number,
+  ids: readonly number[],
+  { event, at }: { readonly event: RowEvent; readonly at: string },
+): void {
+  const states = readRowStates(tx, tableId, ids);
+  const put = tx.prepare(
+    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) VALUES (?, ?, ?, ?)
+        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
+  );
+  const drop = tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`);
+  for (const id of ids) {
+    const state = states.get(id) ?? 'clean';
+    const next = nextRowState(state, event);
+    if (next === state) continue;
+    if (next === 'clean') drop.run(tableId, id);
+    else put.run(tableId, id, next, at);
+  }
+}
+
+/** Carries what is kept about a row over to its new id. */
+export function renumberRow(tx: Tx, tableId: number, fromId: number, toId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
+  tx.prepare(sql`UPDATE _rowsync_rows SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
+  tx.prepare(sql`UPDATE _rowsync_conflicts SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(
+    toId,
+    tableId,
+    fromId,
+  );
+}
+
+/** The next id for a row that the origin does not know; never given twice. */
+export function takeLocalId(tx: Tx, tableId: number): number {
+  const text = sql`UPDATE _rowsync_local_ids SET last_id = last_id - 1 WHERE table_id = ? RETURNING last_id`;
+  return must(queryNumbers(tx, text, [tableId])[0], 'every two-way table has a row here');
+}

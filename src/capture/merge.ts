@@ -1,0 +1,178 @@
+/**
+ * Writing what the origin says of rows into a two-way table: base, local, conflicts and marks, in the transaction of the caller
+ * (I6). Rows that nobody edited take the fast way; the others go through reconcile/merge.ts, one by one. Whether somebody edited a
+ * row is found by comparing it with its base, whatever the marks say. Rows that wait for an answer are left alone: push looks
+ * them up and merges them against the values that it sent (I12).
+ */
+import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
+import { baseTarget, readDifferingIds } from '../replica/compare.ts';
+import type { Tx } from '../replica/database.ts';
+import {
+  deleteRows,
+  keepEvidence,
+  removeRows,
+  upsertRows,
+  writeRows,
+  addToRowCount,
+  type RowChanges,
+} from '../replica/rows.ts';
+import { sql } from '../replica/sql.ts';
+import type { Row } from '../wire/schema.ts';
+import { readVersions } from './changes.ts';
+import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** How rows of an answer are merged. */
+export interface MergeOptions {
+  readonly policy: ConflictPolicy;
+  /** Stamp of now. */
+  readonly at: string;
+}
+
+/** Stores rows as the origin returned them; returns how many were new and how many changed at the origin. */
+export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[], options: MergeOptions): RowChanges {
+  const ids = rows.map(({ id }) => id);
+  const base = baseTarget(table);
+  const edited = new Set(readDifferingIds(tx, table, ids));
+  if (edited.size === 0) return storeUnedited(tx, table, rows);
+  const changes = storeUnedited(
+    tx,
+    table,
+    rows.filter(({ id }) => !edited.has(id)),
+  );
+  const states = readRowStates(tx, table.id, [...edited]);
+  const remoteById = new Map(rows.map((row) => [row.id, row]));
+  let merged: RowChanges = changes;
+  for (const { rowId, base: before, local } of readVersions(tx, table, [...edited])) {
+    const remote = remoteById.get(rowId) ?? null;
+    if (remote === null || isInFlight(states.get(rowId) ?? 'clean')) continue;
+    const counts = upsertRows(tx, base, [remote]);
+    merged = {
+      insertedCount: merged.insertedCount + counts.insertedCount,
+      updatedCount: merged.updatedCount + counts.updatedCount,
+    };
+    applyDecision(tx, table, { rowId, local, base: before, remote }, options);
+  }
+  settleConflicts(tx, table.id);
+  return merged;
+}
+
+function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowChanges {
+  const changes = upsertRows(tx, baseTarget(table), rows);
+  if (changes.insertedCount + changes.updatedCount > 0) writeRows(tx, table, rows);
+  return changes;
+}
+
+/**
+ * Deletes rows that the origin proved to be gone, with their last values as evidence; edited ones are merged. Returns how many the
+ * origin had confirmed. Rows that wait for an answer stay suspects, and are asked for again.
+ */
+export function storeMissingRows(
+  tx: Tx,
+  table: TwoWayTable,
+  ids: readonly number[],
+  options: MergeOptions & { readonly reason: string },
+): number {
+  const { at, reason } = options;
+  const edited = readDifferingIds(tx, table, ids);
+  const editedIds = new Set(edited);
+  const states = readRowStates(tx, table.id, edited);
+  const unedited = ids.filter((id) => !editedIds.has(id));
+  removeRows(tx, baseTarget(table), unedited);
+  let deletedCount = deleteRows(tx, table, unedited, { reason, at });
+  const forgetSuspect = tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id = ?`);
+  for (const { rowId, base, local } of readVersions(tx, table, edited)) {
+    if (isInFlight(states.get(rowId) ?? 'clean')) continue;
+    forgetSuspect.run(table.id, rowId);
+    if (base === null) continue; // inserted here, and unknown there still
+    keepEvidence(tx, table, [local ?? base], { reason, at });
+    removeRows(tx, baseTarget(table), [rowId]);
+    addToRowCount(tx, table.id, -1);
+    deletedCount += 1;
+    applyDecision(tx, table, { rowId, local, base, remote: null }, options);
+  }
+  settleConflicts(tx, table.id);
+  return deletedCount;
+}
+
+/** Merges one edited row whose base table row the caller has brought up to date, and writes local, conflicts and mark. */
+function applyDecision(
+  tx: Tx,
+  table: TwoWayTable,
+  { rowId, ...versions }: RowVersions & { readonly rowId: number },
+  { policy, at }: MergeOptions,
+): void {
+  const decision = mergeRow(versions, table.columns, policy);
+  const newId = writeLocal(tx, table, rowId, decision);
+  storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
+  const event = ({ settled: 'settled', changed: 'changed', parked: 'conflicted' } as const)[decision.state];
+  moveRows(tx, table.id, [newId], { event, at });
+}
+
+/** Writes the local row of a decision; one that the origin no longer knows gets an id of ours. Returns the row's id. */
+function writeLocal(tx: Tx, table: TwoWayTable, rowId: number, { local, base }: MergeDecision): number {
+  if (local === null) {
+    removeRows(tx, table, [rowId]);
+    return rowId;
+  }
+  const isLost = base === null && rowId > 0;
+  const id = isLost ? takeLocalId(tx, table.id) : local.id;
+  if (id !== rowId) {
+    removeRows(tx, table, [rowId]);
+    renumberRow(tx, table.id, rowId, id);
+  }
+  writeRows(tx, table, [{ ...local, id, allow: isLost ? null : local.allow }]);
+  return id;
+}
+
+/** A row whose change the origin accepted. */
+export interface AcceptedRow {
+  /** As it was sent: the local row as it stood then, with the id that it had here; null for a delete. */
+  readonly sent: Row | null;
+  /** The id that it had here. */
+  readonly rowId: number;
+  /** As the origin returned it afterwards; null after a delete. An inserted row has the origin's id now. */
+  readonly remote: Row | null;
+}
+
+/**
+ * Settles rows that the origin accepted, cell by cell: what was edited since it was sent stays a change (I12), everything else
+ * becomes what the origin says, and the answer becomes base. An inserted row takes the id that the origin gave it, also
+ * where a pull has brought that row in meanwhile. The rows must be `sending` or `unknown`.
+ */
+export function settleAccepted(tx: Tx, table: TwoWayTable, accepted: readonly AcceptedRow[], at: string): void {
+  for (const { rowId, sent, remote } of accepted) {
+    const [current] = readVersions(tx, table, [rowId]);
+    const id = remote?.id ?? rowId;
+    const [twin] = id === rowId ? [] : readVersions(tx, table, [id]);
+    const local = twin === undefined ? (current?.local ?? null) : withTwin(current?.local ?? null, twin, sent);
+    if (remote === null) addToRowCount(tx, table.id, -removeRows(tx, baseTarget(table), [rowId]));
+    else upsertRows(tx, baseTarget(table), [remote]);
+    const decision = mergeRow({ base: sent, local, remote }, table.columns, 'local');
+    if (id !== rowId) {
+      removeRows(tx, table, [rowId]);
+      renumberRow(tx, table.id, rowId, id);
+    }
+    const newId = writeLocal(tx, table, id, decision);
+    storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
+    moveRows(tx, table.id, [newId], { event: decision.state === 'settled' ? 'accepted' : 'acceptedEdited', at });
+  }
+  settleConflicts(tx, table.id);
+}
+
+/** The row that was sent, and the same row as a pull brought it in under its new id: an edit of either one counts. */
+function withTwin(
+  local: Row | null,
+  twin: { readonly base: Row | null; readonly local: Row | null },
+  sent: Row | null,
+): Row | null {
+  if (local === null || twin.local === null) return twin.base === null ? local : null; // deleted under one of its ids
+  const values = local.values.map((value, column) => {
+    if (value !== sent?.values[column]) return value;
+    const there = twin.local?.values[column] ?? null;
+    return there === (twin.base?.values[column] ?? null) ? value : there;
+  });
+  return { ...local, values };
+}

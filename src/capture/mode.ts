@@ -1,0 +1,125 @@
+/**
+ * Whether edits of a table are captured, and keeping everything that stands in the file in line with that: the base table, the
+ * triggers, the view `sync_changes`. Input: what the configuration wants, and the ledger. Invariant: a base is only ever made
+ * of rows that are as the origin last sent them, and none is dropped while it is the only witness of an edit (I2).
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { markDiffering } from '../replica/compare.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { readTable, readTables, storeCompareDue, storePush, type LedgerTable } from '../replica/ledger.ts';
+import { removeRows, writeRows } from '../replica/rows.ts';
+import { sql } from '../replica/sql.ts';
+import { createBase, dropBase, hasUserTable, pruneSchema } from '../replica/tables.ts';
+import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
+import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
+import { storeDiscarded } from './conflicts.ts';
+import { readTwoWayTable, type TwoWayTable } from './table.ts';
+import { captureTriggers } from './triggers.ts';
+import { ensureChangesView } from './view.ts';
+
+/** Makes sure that the triggers of a table and the view of changes stand as its mode and its columns want them. */
+export function ensureCapture(tx: Tx, tableId: number): boolean {
+  const changed = ensureTriggers(tx, tableId, wantedTriggers(tx, tableId));
+  ensureChangesView(tx);
+  return changed;
+}
+
+/**
+ * Whether a trigger of a table is missing or not as it was made, so that edits may have gone unseen. Asked before the table's
+ * shape or mode is changed.
+ */
+export function isTampered(from: Connection, tableId: number): boolean {
+  return !hasTriggers(from, tableId, wantedTriggers(from, tableId));
+}
+
+function wantedTriggers(from: Connection, tableId: number): readonly Trigger[] {
+  const table = readTwoWayTable(from, tableId);
+  return table === null
+    ? guardsOf(readTable(from, tableId), guardSentence(readTable(from, tableId)))
+    : captureTriggers(table);
+}
+
+function guardSentence({ localName, push }: LedgerTable): string {
+  return push === 'off'
+    ? `${localName} is a read-only mirror: change it at the origin, and the next sync brings it here`
+    : `${localName} cannot be edited yet: it is still being read from the origin; try again after the next sync`;
+}
+
+/**
+ * Brings the mode of a table to what is wanted. A mirror becomes two-way at once if every row is proven, else after the next
+ * finished sweep (`finishSwitch`). The caller makes triggers and view again (`ensureCapture`).
+ * @throws RowsyncError `guard.pending` when edits would be lost by switching off and `discard` is false.
+ */
+export function switchMode(
+  tx: Tx,
+  tableId: number,
+  options: { readonly push: boolean; readonly discard: boolean; readonly at: string },
+): void {
+  const ledger = readTable(tx, tableId);
+  if (options.push) {
+    if (ledger.push === 'off') storePush(tx, tableId, 'waiting');
+    if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.doubted) switchOn(tx, ledger);
+  } else if (ledger.push !== 'off') {
+    const table = readTwoWayTable(tx, tableId);
+    if (table !== null) endCapture(tx, table, options);
+    dropBase(tx, tableId);
+    storePush(tx, tableId, 'off');
+  }
+}
+
+/** Makes a table two-way that only waited for a sweep to prove its rows; called in the transaction that ends the sweep. */
+export function finishSwitch(tx: Tx, tableId: number): boolean {
+  const ledger = readTable(tx, tableId);
+  if (ledger.push !== 'waiting') return false;
+  switchOn(tx, ledger);
+  ensureCapture(tx, tableId);
+  return true;
+}
+
+function switchOn(tx: Tx, table: LedgerTable): void {
+  dropBase(tx, table.id); // one that an earlier time left behind says nothing any more
+  createBase(tx, table);
+  tx.prepare(
+    sql`INSERT INTO _rowsync_local_ids (table_id, last_id) VALUES (?, ?) ON CONFLICT (table_id) DO NOTHING`,
+  ).run(table.id, -1);
+  storeCompareDue(tx, table.id, false);
+  storePush(tx, table.id, 'on');
+}
+
+/** Refuses to forget edits, or puts them into `sync_conflicts` and the rows back to base. */
+function endCapture(
+  tx: Tx,
+  table: TwoWayTable,
+  { discard, at }: { readonly discard: boolean; readonly at: string },
+): void {
+  markDiffering(tx, table, at);
+  captureChanges(tx, table, at);
+  const changes = [...readAllChanges(tx, table)];
+  if (changes.length > 0 && !discard) {
+    throw new RowsyncError('needsPerson', 'guard.pending', {
+      message: `${table.localName}: ${changes.length} rows have edits that the origin does not have; push stays switched on`,
+      hint: `Set push: true again and push them; or give them up: rowsync pull "${table.localName}" --discard keeps them in sync_conflicts`,
+    });
+  }
+  for (const change of changes) putBackToBase(tx, table, change, at);
+  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(table.id);
+}
+
+/** Keeps the edits of a row in `sync_conflicts` and puts the row back to what the origin last confirmed. */
+export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at: string): void {
+  storeDiscarded(tx, table, change, at);
+  if (change.base === null) removeRows(tx, table, [change.rowId]);
+  else writeRows(tx, table, [change.base]);
+}
+
+/** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
+export function prune(tx: Tx, at: string): readonly string[] {
+  for (const ledger of readTables(tx)) {
+    const table = ledger.state === 'gone' ? readTwoWayTable(tx, ledger.id) : null;
+    if (table !== null) endCapture(tx, table, { discard: true, at });
+  }
+  const dropped = pruneSchema(tx);
+  for (const { id, localName } of readTables(tx)) if (hasUserTable(tx, localName)) ensureCapture(tx, id);
+  ensureChangesView(tx);
+  return dropped;
+}

@@ -1,0 +1,154 @@
+/**
+ * Carrying out what a person decides about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on `sync_conflicts`. Any
+ * version that was kept can be taken, also long after a policy decided otherwise; taking one is an edit like any other, and goes
+ * to the origin with the next push. What cannot be done is returned in words, and nothing is changed then.
+ */
+import { isChanged } from '../reconcile/merge.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
+import type { Tx } from '../replica/database.ts';
+import { queryRows } from '../replica/query.ts';
+import { removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
+import { sql } from '../replica/sql.ts';
+import { numericFromText } from '../wire/decimal.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import { diffRows, readVersions } from './changes.ts';
+import {
+  closeConflict,
+  hasOpenConflict,
+  readConflict,
+  readWishes,
+  settleConflicts,
+  type Resolution,
+  type StoredConflict,
+} from './conflicts.ts';
+import { moveRows, readRowStates, takeLocalId } from './marks.ts';
+import { putBackToBase } from './mode.ts';
+import { readTwoWayTable, type TwoWayTable } from './table.ts';
+
+/** What a person takes; `value` counts only with `take: 'value'`. */
+export interface Decision {
+  readonly take: Resolution;
+  readonly value: Stored;
+}
+
+/** Carries out what was decided by SQL; what cannot be done is said in `sync_conflicts`. */
+export function carryOutWishes(tx: Tx, table: TwoWayTable, at: string): void {
+  for (const conflict of readWishes(tx, table.id)) {
+    if (conflict.resolution === null) continue; // the statement leaves these out
+    const problem = decide(tx, table, { conflict, take: conflict.resolution, value: conflict.value }, at);
+    if (problem !== null) closeConflict(tx, conflict.id, { problem });
+  }
+}
+
+/** Carries out one decision. @returns why it cannot be done, or null when it was. */
+export function resolveConflict(tx: Tx, id: number, decision: Decision, at: string): string | null {
+  const conflict = readConflict(tx, id);
+  if (conflict === null) return `there is no conflict ${id}`;
+  const table = readTwoWayTable(tx, conflict.tableId);
+  if (table === null) return 'the table is not two-way any more';
+  return decide(tx, table, { ...decision, conflict }, at);
+}
+
+/** Puts one row back to what the origin last confirmed; its edits are kept. @returns why it cannot be done, or null. */
+export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string): string | null {
+  const [change] = diffRows(tx, table, [rowId]);
+  if (change === undefined) return `row ${rowId} of ${table.localName} has no edit that the origin does not have`;
+  if (isInFlight(change.state)) return `row ${rowId} of ${table.localName} ${WAITS}`;
+  putBackToBase(tx, table, change, at);
+  moveRows(tx, table.id, [rowId], { event: 'discarded', at });
+  settleConflicts(tx, table.id);
+  return null;
+}
+
+const WAITS = 'was sent, and waits for an answer; try again after the next run';
+
+type Wish = Decision & { readonly conflict: StoredConflict };
+
+function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | null {
+  const { conflict } = wish;
+  const { rowId } = conflict;
+  if (isInFlight(readRowStates(tx, table.id, [rowId]).get(rowId) ?? 'clean')) return `the row ${WAITS}`;
+  const outcome = conflict.kind === 'cell' ? decideCell(tx, table, wish) : decideRow(tx, table, wish);
+  if ('problem' in outcome) return outcome.problem;
+  closeConflict(tx, conflict.id, { resolution: wish.take, value: wish.take === 'value' ? wish.value : null });
+  if (hasOpenConflict(tx, table.id, outcome.rowId)) return null;
+  const [row] = readVersions(tx, table, [outcome.rowId]);
+  const event = isChanged(row?.base ?? null, row?.local ?? null, table.columns) ? 'resolved' : 'discarded';
+  moveRows(tx, table.id, [outcome.rowId], { event, at });
+  return null;
+}
+
+/** The row that a decision left, or why it could not be carried out. */
+type Outcome = { readonly rowId: number } | { readonly problem: string };
+
+function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish): Outcome {
+  const { rowId } = conflict;
+  const index = table.columns.findIndex(({ seq }) => seq === conflict.columnSeq);
+  const column = table.columns[index];
+  const [row] = readVersions(tx, table, [rowId]);
+  const local = row?.local ?? null;
+  if (column === undefined || !column.writable) return { problem: 'the column cannot be written any more' };
+  if (local === null) return { problem: 'the row does not stand here any more' };
+  // While a person is asked, what stands in the table is the local version, also if it was edited since.
+  if (take === 'local' && conflict.state === 'open') return { rowId };
+  const taken = take === 'value' ? typedValue(column.type, value) : valueFromStored(conflict[take], column.type);
+  const values = local.values.map((old, at) => (at === index ? taken : old));
+  const before = problemsOf(tx, table, rowId);
+  writeRows(tx, table, [{ ...local, values }]);
+  const problem = problemsOf(tx, table, rowId).find((sentence) => !before.includes(sentence));
+  if (problem === undefined) return { rowId };
+  writeRows(tx, table, [local]);
+  return { problem };
+}
+
+function problemsOf(tx: Tx, table: TwoWayTable, rowId: number): readonly string[] {
+  return diffRows(tx, table, [rowId]).flatMap(({ problems }) => problems);
+}
+
+function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish): Outcome {
+  const { rowId } = conflict;
+  const [row] = readVersions(tx, table, [rowId]);
+  const isHere = (row?.local ?? null) !== null;
+  if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
+  const kept = take === 'local' && conflict.state === 'open' ? 'asItStands' : conflict[take];
+  if (kept === 'asItStands') return { rowId };
+  if (kept === null) {
+    // The version that is taken has no such row: deleted here, deleted there, or never there.
+    removeRows(tx, table, [rowId]);
+    return { rowId };
+  }
+  const values = rowValues(tx, table, String(kept));
+  const base = row?.base ?? null;
+  if (base !== null) {
+    const merged = table.columns.map(({ writable }, at) =>
+      writable ? (values[at] ?? null) : (base.values[at] ?? null),
+    );
+    writeRows(tx, table, [{ id: rowId, allow: base.allow, values: merged }]);
+    return { rowId };
+  }
+  // The origin has no such row: it is a new one, without what only the origin can give.
+  const id = isHere && rowId < 0 ? rowId : takeLocalId(tx, table.id);
+  const own = table.columns.map(({ writable, automatic }, at) =>
+    writable && !automatic ? (values[at] ?? null) : null,
+  );
+  const fresh: Row = { id, allow: null, values: own };
+  writeRows(tx, table, [fresh]);
+  return { rowId: id };
+}
+
+/** The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out. */
+function rowValues(tx: Tx, table: TwoWayTable, text: string): readonly Value[] {
+  const stored = new Map(
+    queryRows(tx, sql`SELECT key, value FROM json_each(?)`, [text]).map(([key, value]) => [key, value]),
+  );
+  return table.columns.map(({ localName, type }) => valueFromStored(stored.get(localName) ?? null, type));
+}
+
+/** A value as a person wrote it, on the command line as text; what it must look like is judged by the rules of the column. */
+function typedValue(type: ColumnType, value: Stored): Value {
+  if (typeof value !== 'string') return valueFromStored(value, type);
+  if (type === 'Checkbox' && /^(0|1|true|false)$/.test(value)) return value === '1' || value === 'true';
+  if (type === 'Numeric' || type === 'Duration')
+    return valueFromStored(storedFromValue(numericFromText(value) ?? value), type);
+  return value;
+}

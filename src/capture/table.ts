@@ -1,0 +1,71 @@
+/**
+ * A two-way table as the bookkeeping describes it: everything that capture, merge and push need to know of it, read from the
+ * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
+ */
+import type { MergeColumn } from '../reconcile/merge.ts';
+import type { Connection } from '../replica/database.ts';
+import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
+import type { RowTarget } from '../replica/rows.ts';
+import { hasBase, hasUserTable, readColumns, type LedgerColumn } from '../replica/tables.ts';
+import { hasOption } from '../wire/schema.ts';
+
+/** A live column of a two-way table. */
+export interface TwoWayColumn extends MergeColumn {
+  /** Ledger row; names the column in what is kept about conflicts. */
+  readonly seq: number;
+  readonly name: string;
+  readonly localName: string;
+  /** The origin refuses a row without a value. */
+  readonly required: boolean;
+  readonly width: number | null;
+  /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
+  readonly automatic: boolean;
+}
+
+/** A table whose edits are captured; `columns` are the live ones, in the order of a row's values. */
+export interface TwoWayTable extends RowTarget {
+  /** At the origin. */
+  readonly name: string;
+  readonly columns: readonly TwoWayColumn[];
+  /** Columns that the origin no longer has, with their last values; nobody may change them. */
+  readonly keptColumns: readonly LedgerColumn[];
+  /** Origin's name of the column that identifies rows; null without one. */
+  readonly matchColumn: string | null;
+  /** Whether the calling user may add rows. */
+  readonly allowsAdd: boolean;
+}
+
+/** Every table whose edits are captured, by origin id. */
+export function readTwoWayTables(from: Connection): readonly TwoWayTable[] {
+  return readTables(from).flatMap((table) => twoWayTable(from, table) ?? []);
+}
+
+/** One table, or null where its edits are not captured. */
+export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
+  return twoWayTable(from, readTable(from, tableId));
+}
+
+function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
+  if (table.push !== 'on' || !hasBase(from, table.id) || !hasUserTable(from, table.localName)) return null;
+  const columns = readColumns(from, table.id);
+  const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
+  return {
+    id: table.id,
+    name: table.name,
+    localName: table.localName,
+    matchColumn: table.matchColumn,
+    allowsAdd: table.allowsAdd,
+    columns: columns.filter(isLive).map((column) => ({
+      seq: column.seq,
+      name: column.name,
+      localName: column.localName,
+      type: column.type,
+      // The value of an attachment names a file at the origin: another text in its place means nothing there.
+      writable: column.writable && column.type !== 'Attachment',
+      required: hasOption(column.options.split(', '), 'Required'),
+      width: column.width,
+      automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
+    })),
+    keptColumns: columns.filter((column) => !isLive(column)),
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * The triggers of a two-way table. They mark rows that a user edits, give new rows a negative `_id`, and refuse at once what
+ * cannot be pushed. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
+ *
+ * Ids of new rows: SQLite tells only a BEFORE trigger whether a statement gives an `_id` (it shows -1 if not), and only an
+ * AFTER trigger may renumber the row; the first leaves a note for the second. A negative id is never used again, because the
+ * row that had it may still be on its way to the origin. No trigger uses an OR clause, since the statement's own would
+ * override it. Pure.
+ */
+import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { baseName } from '../replica/tables.ts';
+import { NOT_OURS, type Trigger } from '../replica/triggers.ts';
+import { keptSentence, missingRule, valueRules, type CellRule } from './rules.ts';
+import type { TwoWayColumn, TwoWayTable } from './table.ts';
+
+/** Every trigger of a two-way table. */
+export function captureTriggers(table: TwoWayTable): readonly Trigger[] {
+  return [
+    trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
+    trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
+    trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
+    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
+      refuse(sql`instr(OLD._allow, 'Edit') = 0`, `this row of ${table.localName} may not be edited by you`),
+      mark(table, sql`NEW._id`),
+    ]),
+    trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
+      refuse(sql`instr(OLD._allow, 'Delete') = 0`, `this row of ${table.localName} may not be deleted by you`),
+      mark(table, sql`OLD._id`),
+    ]),
+    trigger(table, 'id', sql`AFTER UPDATE OF _id`, sql`NEW._id IS NOT OLD._id AND ${NOT_OURS}`, [
+      refuse(
+        sql`NOT EXISTS (SELECT 1 FROM _rowsync_local_ids
+            WHERE table_id = ${table.id} AND given_id = OLD._id AND last_id = NEW._id)`,
+        `_id of ${table.localName} cannot be changed: the origin gives it`,
+      ),
+    ]),
+    trigger(table, 'allow', sql`AFTER UPDATE OF _allow`, sql`${isKeptChanged(table, '_allow')} AND ${NOT_OURS}`, [
+      raise(`_allow of ${table.localName} cannot be changed: the origin gives it`),
+    ]),
+    ...table.columns.flatMap((column) => (column.writable ? cellTrigger(table, column) : keptTrigger(table, column))),
+    ...table.keptColumns.flatMap((column) => keptTrigger(table, column)),
+  ];
+}
+
+function trigger(table: TwoWayTable, what: string, event: Sql, when: Sql, steps: readonly Sql[]): Trigger {
+  const name = `_rowsync_capture_${what}_${table.id}`;
+  const body = steps.reduce<Sql>(
+    (text, step) => sql`${text}
+      ${step};`,
+    sql``,
+  );
+  const text = sql`CREATE TRIGGER ${ident(name)} ${event} ON ${ident(table.localName)}
+    WHEN ${when} BEGIN${body}
+    END`;
+  return { name, text };
+}
+
+function raise(sentence: string): Sql {
+  return sql`SELECT RAISE(ABORT, ${literal(sentence)})`;
+}
+
+function refuse(condition: Sql, sentence: string): Sql {
+  return sql`${raise(sentence)} WHERE ${condition}`;
+}
+
+/** States that an edit moves, by the state they move to; a row without a mark becomes edited. */
+function mark(table: TwoWayTable, id: Sql): Sql {
+  const unparked = ROW_STATES.filter((state) => state !== 'edited' && state !== 'clean').filter(
+    (state) => nextRowState(state, 'localEdit') === 'edited',
+  );
+  return sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
+        VALUES (${table.id}, ${id}, ${literal(nextRowState('clean', 'localEdit'))}, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state
+          WHERE state IN (${joinSql(unparked.map((state) => literal(state)))})`;
+}
+
+function noteGivenId(table: TwoWayTable): Sql {
+  return sql`UPDATE _rowsync_local_ids SET given_id = coalesce(NEW._id, -1) WHERE table_id = ${table.id}`;
+}
+
+/** The statement gave the `_id`. -1 stands for none, also where SQLite counts up from -2 by itself. */
+function isGiven(table: TwoWayTable): Sql {
+  return sql`NEW._id <> -1 AND NEW._id IS (SELECT given_id FROM _rowsync_local_ids WHERE table_id = ${table.id})`;
+}
+
+/** A row that the origin does not know: its values are judged, then it gets the next negative id, which marks it. */
+function newRow(table: TwoWayTable): readonly Sql[] {
+  const rules = table.columns.flatMap((column): readonly CellRule[] => {
+    if (!column.writable) return [kept(table, column)];
+    return [...valueRules(table, column), ...maybe(missingRule(table, column, 'new'))];
+  });
+  return [
+    ...(table.allowsAdd ? [] : [raise(`you may not add rows to ${table.localName}`)]),
+    ...[...rules, ...table.keptColumns.map((column) => kept(table, column))].map(({ isBroken, sentence }) =>
+      refuse(isBroken, sentence),
+    ),
+    sql`UPDATE _rowsync_local_ids SET given_id = NEW._id, last_id = last_id - 1 WHERE table_id = ${table.id}`,
+    sql`UPDATE ${ident(table.localName)} SET _allow = NULL, _id = (SELECT last_id FROM _rowsync_local_ids WHERE table_id = ${table.id})
+        WHERE _id = NEW._id`,
+    sql`UPDATE _rowsync_local_ids SET given_id = -1 WHERE table_id = ${table.id}`,
+  ];
+}
+
+function kept(table: TwoWayTable, column: { readonly localName: string; readonly type: string }): CellRule {
+  return { isBroken: sql`NEW.${ident(column.localName)} IS NOT NULL`, sentence: keptSentence(table, column) };
+}
+
+/** `INSERT OR REPLACE` of a row that is known, or `INSERT` of one that was deleted here: an edit of that row, cell by cell. */
+function knownRow(table: TwoWayTable): readonly Sql[] {
+  const base = ident(baseName(table.id));
+  // Against base, since the former row is gone: a value that the origin has itself is no edit.
+  const from = sql`FROM (SELECT 1) LEFT JOIN ${base} b ON b._id = NEW._id`;
+  const isChanged = (column: TwoWayColumn): Sql =>
+    sql`NEW.${ident(column.localName)} IS NOT b.${ident(column.localName)}`;
+  const rules = table.columns.flatMap((column): readonly CellRule[] => {
+    const name = ident(column.localName);
+    if (!column.writable) {
+      const isBroken = sql`NEW.${name} IS NOT NULL AND ${isChanged(column)}`;
+      return [{ isBroken, sentence: keptSentence(table, column) }];
+    }
+    const missing = (column.automatic ? [] : maybe(missingRule(table, column, 'known'))).map(
+      ({ isBroken, sentence }) => ({
+        isBroken: sql`${isBroken} AND (b._id IS NULL OR ${isChanged(column)})`,
+        sentence,
+      }),
+    );
+    const value = valueRules(table, column).map(({ isBroken, sentence }) => ({
+      isBroken: sql`${isChanged(column)} AND (${isBroken})`,
+      sentence,
+    }));
+    return [...value, ...missing];
+  });
+  const here = ident(table.localName);
+  const restored = [
+    sql`_allow = b._allow`,
+    ...[...table.columns.filter(({ writable }) => !writable), ...table.keptColumns].map(
+      ({ localName }) => sql`${ident(localName)} = b.${ident(localName)}`,
+    ),
+    // A statement that leaves out the key of a row that it names by _id does not mean to empty it.
+    ...table.columns
+      .filter(({ writable, automatic }) => writable && automatic)
+      .map(({ localName }) => {
+        const name = ident(localName);
+        return sql`${name} = coalesce(${here}.${name}, b.${name})`;
+      }),
+  ];
+  return [
+    refuse(
+      sql`NEW._id > 0 AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
+      `_id of ${table.localName} is given by the origin: leave it out for a new row`,
+    ),
+    ...rules.map(({ isBroken, sentence }) => sql`${raise(sentence)} ${from} WHERE ${isBroken}`),
+    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} b WHERE b._id = NEW._id AND ${here}._id = NEW._id`,
+    sql`UPDATE _rowsync_local_ids SET last_id = min(last_id, NEW._id) WHERE table_id = ${table.id}`,
+    mark(table, sql`NEW._id`),
+  ];
+}
+
+/** Judges a column that may be written whenever its value changes. */
+function cellTrigger(table: TwoWayTable, column: TwoWayColumn): readonly Trigger[] {
+  const rules = [...valueRules(table, column), ...maybe(missingRule(table, column, 'known'))];
+  if (rules.length === 0) return [];
+  const name = ident(column.localName);
+  return [
+    trigger(
+      table,
+      `cell_${column.seq}`,
+      sql`AFTER UPDATE OF ${name}`,
+      sql`NEW.${name} IS NOT OLD.${name} AND ${NOT_OURS}`,
+      rules.map(({ isBroken, sentence }) => refuse(isBroken, sentence)),
+    ),
+  ];
+}
+
+/** Refuses another value in a column that may not be written. */
+function keptTrigger(
+  table: TwoWayTable,
+  column: { readonly seq: number; readonly localName: string; readonly type: string },
+): readonly Trigger[] {
+  return [
+    trigger(
+      table,
+      `kept_${column.seq}`,
+      sql`AFTER UPDATE OF ${ident(column.localName)}`,
+      sql`${isKeptChanged(table, column.localName)} AND ${NOT_OURS}`,
+      [raise(keptSentence(table, column))],
+    ),
+  ];
+}
+
+/** Changed, and not to what the origin has: setting it back is no edit. */
+function isKeptChanged(table: TwoWayTable, localName: string): Sql {
+  const name = ident(localName);
+  return sql`NEW.${name} IS NOT OLD.${name}
+      AND NEW.${name} IS NOT (SELECT ${name} FROM ${ident(baseName(table.id))} WHERE _id = NEW._id)`;
+}
+
+function maybe<T>(value: T | null): readonly T[] {
+  return value === null ? [] : [value];
+}

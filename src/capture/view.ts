@@ -1,0 +1,51 @@
+/**
+ * The public view `sync_changes`: what is waiting to be pushed, cell by cell, in every two-way table. It reads marks, and compares
+ * each marked row with its base, so a row that was edited back does not appear. Made again whenever a two-way table appears, goes
+ * or changes its shape; while shapes change it must not stand, because SQLite checks views then.
+ */
+import type { Tx } from '../replica/database.ts';
+import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { baseName, dropChangesView } from '../replica/tables.ts';
+import { readTwoWayTables, type TwoWayTable } from './table.ts';
+
+/** Makes sure that the view covers the two-way tables as they are. */
+export function ensureChangesView(tx: Tx): void {
+  const tables = readTwoWayTables(tx);
+  const wanted =
+    tables.length === 0
+      ? NO_CHANGES_VIEW
+      : sql`CREATE VIEW sync_changes AS ${joinSql(tables.map(changesOf), ' UNION ALL ')}`;
+  const found = tx
+    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
+    .pluck()
+    .get();
+  if (found === wanted.trim()) return;
+  dropChangesView(tx);
+  tx.prepare(wanted).run();
+}
+
+/** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */
+function changesOf(table: TwoWayTable): Sql {
+  const names = table.columns.map(({ localName }) => localName);
+  const cells = joinSql([sql`(-1, NULL)`, ...names.map((name, index) => sql`(${index}, ${literal(name)})`)]);
+  const valueOf = (alias: Sql): Sql => {
+    const whens = names.reduce<Sql>(
+      (text, name, index) => sql`${text} WHEN ${index} THEN ${alias}.${ident(name)}`,
+      sql`CASE c.column1 WHEN -1 THEN NULL`,
+    );
+    return sql`${whens} END`;
+  };
+  return sql`
+  SELECT "table", row_id, kind, "column", base, local, state, since FROM (
+    SELECT ${literal(table.localName)} AS "table", r.row_id,
+           CASE WHEN b._id IS NULL THEN 'insert' WHEN l._id IS NULL THEN 'delete' ELSE 'update' END AS kind,
+           c.column2 AS "column", ${valueOf(sql`b`)} AS base, ${valueOf(sql`l`)} AS local, r.state, r.since
+    FROM _rowsync_rows r
+    LEFT JOIN ${ident(table.localName)} l ON l._id = r.row_id
+    LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
+    CROSS JOIN (VALUES ${cells}) c
+    WHERE r.table_id = ${table.id} AND (l._id IS NOT NULL OR b._id IS NOT NULL))
+  WHERE CASE kind WHEN 'update' THEN base IS NOT local WHEN 'insert' THEN "column" IS NULL OR local IS NOT NULL
+        ELSE "column" IS NULL END`;
+}

@@ -1,0 +1,102 @@
+/**
+ * The comparison of a two-way table with its base, which is the truth about what a user edited: triggers alone lose edits
+ * (`INSERT OR REPLACE` deletes rows without a trigger, GUI tools rebuild tables without theirs). Input: the two tables. Output: ids of rows
+ * that differ, or marks on them in `_rowsync_rows`. `IS NOT` compares exactly; one number spelled in two ways counts as
+ * different here and is settled by whoever reads the values (capture/changes.ts).
+ */
+import type { Connection, Tx } from './database.ts';
+import type { RowTarget } from './rows.ts';
+import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { baseName } from './tables.ts';
+
+/** The base table of a two-way table, as rows are read and written. */
+export function baseTarget(target: RowTarget): RowTarget {
+  let base = baseTargets.get(target);
+  if (base === undefined) baseTargets.set(target, (base = { ...target, localName: baseName(target.id) }));
+  return base;
+}
+
+/** Kept, so that statements over a base table are made once per target. */
+const baseTargets = new WeakMap<RowTarget, RowTarget>();
+
+/** Whether the columns of `l` (local) and `b` (base) differ. */
+function differs(target: RowTarget): Sql {
+  const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
+  return joinSql(
+    names.map((name) => sql`l.${name} IS NOT b.${name}`),
+    ' OR ',
+  );
+}
+
+/** Those of the given rows that stand in one of the two tables only, or differ. */
+export function readDifferingIds(from: Connection, target: RowTarget, ids: readonly number[]): readonly number[] {
+  return from
+    .prepare(
+      sql`SELECT i.value FROM json_each(?) i
+          LEFT JOIN ${ident(target.localName)} l ON l._id = i.value
+          LEFT JOIN ${ident(baseName(target.id))} b ON b._id = i.value
+          WHERE (l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)}`,
+    )
+    .pluck()
+    .all(JSON.stringify(ids)) as number[]; // the ids just given
+}
+
+/** Marks every row that differs from its base and has no mark yet; returns how many were found. */
+export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
+  const local = ident(target.localName);
+  const base = ident(baseName(target.id));
+  const mark = (rows: Sql): number =>
+    tx
+      .prepare(
+        sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) ${rows}
+            ON CONFLICT (table_id, row_id) DO NOTHING`,
+      )
+      .run({ tableId: target.id, at }).changes;
+  const edited = mark(
+    sql`SELECT @tableId, l._id, 'edited', @at FROM ${local} l LEFT JOIN ${base} b ON b._id = l._id
+        WHERE b._id IS NULL OR ${differs(target)}`,
+  );
+  const deleted = mark(
+    sql`SELECT @tableId, b._id, 'edited', @at FROM ${base} b
+        WHERE NOT EXISTS (SELECT 1 FROM ${local} l WHERE l._id = b._id)`,
+  );
+  return edited + deleted;
+}
+
+/** Drops the marks in the given states from rows that are equal to their base, or stand in neither table. */
+export function dropEqualMarks(tx: Tx, target: RowTarget, states: readonly string[]): void {
+  tx.prepare(
+    sql`DELETE FROM _rowsync_rows WHERE table_id = @tableId AND state IN (SELECT value FROM json_each(@states))
+          AND row_id NOT IN (
+            SELECT r.row_id FROM _rowsync_rows r
+            LEFT JOIN ${ident(target.localName)} l ON l._id = r.row_id
+            LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
+            WHERE r.table_id = @tableId AND ((l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)}))`,
+  ).run({ tableId: target.id, states: JSON.stringify(states) });
+}
+
+/** Ids of rows that stand here without being known to the origin although their id is not one of ours. */
+export function readForeignIds(from: Connection, target: RowTarget): readonly number[] {
+  return from
+    .prepare(
+      sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
+          LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
+          WHERE r.table_id = ? AND b._id IS NULL AND (r.row_id > 0 OR r.row_id = -1)`,
+    )
+    .pluck()
+    .all(target.id) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/**
+ * Whether triggers see every edit of a table: not where a unique index lets REPLACE remove a neighbour unseen, nor where somebody
+ * else's trigger may change rows while ours are switched off.
+ */
+export function areMarksReliable(from: Connection, target: RowTarget): boolean {
+  const foreign = from
+    .prepare(
+      sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
+          UNION ALL SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 LIMIT 1`,
+    )
+    .get(target.localName);
+  return foreign === undefined;
+}

@@ -1,0 +1,21 @@
+/**
+ * Reading with a statement that was made elsewhere (capture/). What comes back has only the types that SQLite knows; the caller
+ * checks what it needs beyond that.
+ */
+import type { Connection } from './database.ts';
+import type { Stored } from './rows.ts';
+import type { Sql } from './sql.ts';
+
+/** Every row as an array of its columns; every INTEGER is a bigint. */
+export function queryRows(from: Connection, text: Sql, values: readonly Stored[]): readonly (readonly Stored[])[] {
+  return from
+    .prepare(text)
+    .safeIntegers()
+    .raw()
+    .all(...values) as Stored[][]; // the replica's tables hold no BLOB
+}
+
+/** The first column of every row, which must be an id or a count. */
+export function queryNumbers(from: Connection, text: Sql, values: readonly Stored[]): readonly number[] {
+  return queryRows(from, text, values).map(([value]) => Number(value));
+}

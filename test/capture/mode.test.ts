@@ -1,0 +1,193 @@
+/**
+ * Switching push on and off loses nothing, and neither does a change of shape or a replica of the version before.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import { startFixture, temporaryFolder } from '../support/replica.ts';
+import { captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+
+const EDIT = `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`;
+const MIRROR = { tableOptions: () => ({ sort: null }) };
+
+test('a mirror becomes two-way with the next pull', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  expect(() => fixture.execute(EDIT)).toThrow('read-only mirror');
+
+  await fixture.pull({ settings: twoWaySettings() });
+  fixture.execute(EDIT);
+
+  expect(await captured(fixture)).toEqual(['update 1 Title']);
+});
+
+test('a mirror that was edited around its guards becomes two-way once the origin has spoken', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  fixture.execute(`DROP TRIGGER _rowsync_guard_update_${tableId(fixture)}; ${EDIT}`);
+
+  await fixture.pull({ settings: twoWaySettings() });
+
+  expect(await captured(fixture)).toEqual([]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+function tableId(fixture: { rows(query: string): unknown[] }): number {
+  return (fixture.rows('SELECT id FROM _rowsync_tables') as { id: number }[])[0]?.id ?? 0;
+}
+
+test('a table cannot be edited before it was read once', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings: { ...twoWaySettings(), pageRows: 3 } });
+  fixture.sandbox.answerInstead(1, { status: 404, body: '{}' }, { method: 'select' });
+
+  await fixture.pull();
+
+  expect(() => fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('x')`)).toThrow(
+    'Note cannot be edited yet: it is still being read from the origin; try again after the next sync',
+  );
+  expect(fixture.rows('SELECT mode FROM sync_status')).toEqual([{ mode: 'waiting' }]);
+});
+
+test('a two-way table without edits becomes a mirror', async () => {
+  await using fixture = await startTwoWay();
+
+  await fixture.pull({ settings: MIRROR });
+
+  expect(() => fixture.execute(EDIT)).toThrow('read-only mirror');
+  expect(fixture.rows(`SELECT name FROM sqlite_schema WHERE name LIKE '_rowsync_base_%'`)).toEqual([]);
+  expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
+});
+
+test('edits that are not at the origin keep a table two-way', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(EDIT);
+
+  const { tables } = await fixture.pull({ settings: MIRROR });
+
+  expect(tables[0]?.held).toMatchObject({ code: 'guard.pending', exitCode: 3 });
+  expect(await captured(fixture)).toEqual(['update 1 Title']);
+});
+
+test('discarded edits are kept in sync_conflicts', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(
+    `${EDIT}; DELETE FROM "Note" WHERE _id = 2; INSERT INTO "Note" ("Title", "Count") VALUES ('new', '0.10000000000000000001')`,
+  );
+
+  const { tables } = await fixture.pull({ settings: MIRROR, discard: true });
+
+  expect(tables[0]).toMatchObject({ held: null, error: null });
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(
+    fixture.rows(`SELECT row_id, kind, "column", base, local, state FROM sync_conflicts WHERE kind = 'cell'`),
+  ).toEqual([{ row_id: 1, kind: 'cell', column: 'Title', base: 'title 1', local: 'mine', state: 'discarded' }]);
+  expect(
+    fixture.rows(`SELECT row_id, kind, coalesce(local, base) ->> 'Title' AS title, local ->> 'Count' AS count
+                  FROM sync_conflicts WHERE kind <> 'cell' ORDER BY row_id`),
+  ).toEqual([
+    { row_id: -2, kind: 'inserted', title: 'new', count: '0.10000000000000000001' },
+    { row_id: 2, kind: 'deletedHere', title: 'title 2', count: null },
+  ]);
+});
+
+test.each([
+  ['a renamed table', 'renameTable', ['Note', 'Memo'], 'Memo', ['update 1 Title']],
+  ['a renamed column', 'renameColumn', ['Note', 'Title', 'Heading'], 'Note', ['update 1 Heading']],
+  [
+    'a new column',
+    'addColumn',
+    ['Note', { name: 'Extra', type: 'Text', defaultValue: 'e' }],
+    'Note',
+    ['update 1 Title'],
+  ],
+  ['a removed column', 'dropColumn', ['Note', 'Code'], 'Note', ['update 1 Title']],
+  ['a column of another type', 'changeColumn', ['Note', 'Code', { type: 'Numeric' }], 'Note', ['update 1 Title']],
+  ['a column that became read-only', 'changeColumn', ['Note', 'Code', { kind: 'Lookup' }], 'Note', ['update 1 Title']],
+] as const)('an edit outlives %s', async (_what, method, arguments_, name, expected) => {
+  await using fixture = await startTwoWay();
+  fixture.execute(EDIT);
+  const store: Readonly<Record<string, unknown>> = { ...boundMethods(fixture.sandbox.store) };
+  const change = store[method] as (...given: readonly unknown[]) => void;
+  change(...arguments_);
+
+  const { tables } = await fixture.pull();
+
+  expect(tables[0]).toMatchObject({ table: name, held: null, error: null });
+  expect(await captured(fixture, name)).toEqual(expected);
+  fixture.execute(`DELETE FROM "${name}" WHERE _id = 2`);
+  expect(await captured(fixture, name)).toEqual([...expected, 'delete 2']);
+});
+
+function boundMethods(store: object): Readonly<Record<string, unknown>> {
+  const names = ['renameTable', 'renameColumn', 'addColumn', 'dropColumn', 'changeColumn'];
+  return Object.fromEntries(
+    names.map((name) => [name, (...given: unknown[]) => Reflect.apply(Reflect.get(store, name), store, given)]),
+  );
+}
+
+test('a match column must exist, be unique and be writable', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  const messageOf = async (match: string): Promise<unknown> => {
+    const { tables } = await fixture.pull({ settings: twoWaySettings({ match }) });
+    return tables[0]?.error?.message;
+  };
+
+  expect(await messageOf('Nope')).toBe('tables.Note.match: the column "Nope" does not exist');
+  expect(await messageOf('Title')).toBe('tables.Note.match: the column "Title" is not unique');
+  expect(await messageOf('code')).toBe(undefined);
+});
+
+test('a replica of the version before becomes one of this version with every row', async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  const db = new Database(path);
+  db.exec(readFileSync('test/fixtures/replica/version-1.sql', 'utf8'));
+  db.exec(`
+    CREATE TABLE "Note" (_id INTEGER PRIMARY KEY, _allow TEXT, "Title" TEXT) STRICT;
+    INSERT INTO "Note" VALUES (1, 'Edit', 'kept');
+    INSERT INTO _rowsync_tables (id, name, alias, local_name, state, row_count) VALUES (3, 'Note', 't_3', 'Note', 'steady', 1);
+    INSERT INTO _rowsync_pages VALUES (3, 0, 'u', 'e', 1, 1, 1, 1, 1, '2026-11-21T00:00:00Z')`);
+  db.close();
+
+  openReplica(path, { clock: systemClock }).close();
+
+  const after = new Database(path, { readonly: true });
+  expect(after.pragma('user_version', { simple: true })).toBe(2);
+  expect(after.prepare('SELECT * FROM "Note"').all()).toEqual([{ _id: 1, _allow: 'Edit', Title: 'kept' }]);
+  expect(after.prepare('SELECT "table", state, rows, mode, pending FROM sync_status').all()).toEqual([
+    { table: 'Note', state: 'steady', rows: 1, mode: 'mirror', pending: 0 },
+  ]);
+  expect(schemaOf(after)).toEqual(newSchema());
+  after.close();
+});
+
+/** Every table with its columns, and every view and trigger as text. */
+function schemaOf(db: Database.Database): unknown {
+  return {
+    columns: db
+      .prepare(
+        `SELECT t.name, c.name AS "column", c.type, c."notnull", c.dflt_value FROM sqlite_schema t, pragma_table_info(t.name) c
+         WHERE t.type = 'table' AND t.name LIKE '_rowsync_%' ORDER BY 1, 2`,
+      )
+      .all(),
+    others: db
+      .prepare(`SELECT name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL ORDER BY name`)
+      .all(),
+  };
+}
+
+function newSchema(): unknown {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  openReplica(path, { clock: systemClock }).close();
+  const db = new Database(path, { readonly: true });
+  try {
+    return schemaOf(db);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * What a person decides: by the command line or by SQL, about open conflicts and about those that a policy decided.
+ */
+import { describe, expect, test } from 'vitest';
+import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
+import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import type { Fixture } from '../support/replica.ts';
+import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
+
+/** A conflict about the title of row 1. */
+async function startCellConflict(conflict: ConflictPolicy): Promise<Fixture> {
+  const fixture = await startTwoWay({ editing: { conflict } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+  await fixture.pull();
+  return fixture;
+}
+
+function resolve(fixture: Fixture, decision: Decision, id = 1): Promise<string | null> {
+  return fixture.replica.write('Resolving', (tx) => resolveConflict(tx, id, decision, AT));
+}
+
+function titles(fixture: Fixture): unknown {
+  return fixture.rows('SELECT _id, "Title" FROM "Note" WHERE _id < 2');
+}
+
+const CELL_CASES: readonly (readonly [ConflictPolicy, Decision['take'], string, readonly string[]])[] = [
+  ['ask', 'local', 'mine', ['update 1 Title']],
+  ['ask', 'remote', 'theirs', []],
+  ['ask', 'base', 'title 1', ['update 1 Title']],
+  ['ask', 'value', 'both', ['update 1 Title']],
+  ['origin', 'local', 'mine', ['update 1 Title']],
+  ['origin', 'remote', 'theirs', []],
+  ['local', 'remote', 'theirs', []],
+  ['local', 'local', 'mine', ['update 1 Title']],
+];
+
+describe.each(CELL_CASES)('a cell under conflict: %s, taking %s', (policy, take, title, changes) => {
+  test('by the command', async () => {
+    await using fixture = await startCellConflict(policy);
+
+    const problem = await resolve(fixture, { take, value: 'both' });
+
+    expect(problem).toBe(null);
+    expect(titles(fixture)).toEqual([{ _id: 1, Title: title }]);
+    expect(await captured(fixture)).toEqual(changes);
+    expect(fixture.rows('SELECT state, resolution FROM sync_conflicts')).toEqual([
+      { state: 'resolved', resolution: take },
+    ]);
+    expect(fixture.rows('SELECT pending, parked, conflicts FROM sync_status')).toEqual([
+      { pending: changes.length, parked: 0, conflicts: 0 },
+    ]);
+  });
+
+  test('by SQL, with the next run', async () => {
+    await using fixture = await startCellConflict(policy);
+    fixture.execute(`UPDATE sync_conflicts SET resolution = '${take}', value = 'both' WHERE id = 1`);
+
+    await fixture.pull();
+
+    expect(titles(fixture)).toEqual([{ _id: 1, Title: title }]);
+    expect(await captured(fixture)).toEqual(changes);
+    expect(fixture.rows('SELECT state, resolution FROM sync_conflicts')).toEqual([
+      { state: 'resolved', resolution: take },
+    ]);
+  });
+});
+
+const DELETED_HERE: readonly (readonly [ConflictPolicy, Decision['take'], string | null, readonly string[]])[] = [
+  ['ask', 'local', null, ['delete 1']],
+  ['ask', 'remote', 'theirs', []],
+  ['ask', 'base', 'title 1', ['update 1 Title']],
+  ['origin', 'local', null, ['delete 1']],
+  ['local', 'remote', 'theirs', []],
+];
+
+test.each(DELETED_HERE)('a row deleted here under conflict: %s, taking %s', async (conflict, take, title, changes) => {
+  await using fixture = await startTwoWay({ editing: { conflict } });
+  fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+  await fixture.pull();
+
+  expect(await resolve(fixture, { take, value: null })).toBe(null);
+
+  expect(titles(fixture)).toEqual(title === null ? [] : [{ _id: 1, Title: title }]);
+  expect(await captured(fixture)).toEqual(changes);
+});
+
+const DELETED_THERE: readonly (readonly [ConflictPolicy, Decision['take'], string | null])[] = [
+  ['ask', 'local', 'mine'],
+  ['ask', 'remote', null],
+  ['ask', 'base', 'title 1'],
+  ['origin', 'local', 'mine'],
+  ['origin', 'base', 'title 1'],
+  ['local', 'remote', null],
+];
+
+test.each(DELETED_THERE)('a row deleted there under conflict: %s, taking %s', async (conflict, take, title) => {
+  await using fixture = await startTwoWay({ editing: { conflict } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull();
+
+  expect(await resolve(fixture, { take, value: null })).toBe(null);
+
+  expect(titles(fixture)).toEqual(title === null ? [] : [{ _id: -2, Title: title }]);
+  expect((await captured(fixture)).map((change) => change.split(' ', 2).join(' '))).toEqual(
+    title === null ? [] : ['insert -2'],
+  );
+});
+
+test.each([
+  ['value', 'much longer than twenty characters', '"Title" of Note takes at most 20 characters'],
+  ['value', null, '"Title" of Note must have a value'],
+] as const)('a decision for a %s that cannot be pushed changes nothing', async (take, value, sentence) => {
+  await using fixture = await startCellConflict('ask');
+
+  expect(await resolve(fixture, { take, value })).toBe(sentence);
+
+  expect(titles(fixture)).toEqual([{ _id: 1, Title: 'mine' }]);
+  expect(fixture.rows('SELECT state FROM sync_conflicts')).toEqual([{ state: 'open' }]);
+});
+
+test('a decision by SQL that cannot be carried out says why', async () => {
+  await using fixture = await startCellConflict('ask');
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'value', value = '' WHERE id = 1`);
+
+  await fixture.pull();
+
+  expect(fixture.rows('SELECT state, problem FROM sync_conflicts')).toEqual([
+    { state: 'open', problem: '"Title" of Note must have a value' },
+  ]);
+});
+
+test.each([
+  [`UPDATE sync_conflicts SET resolution = 'mine'`, 'resolution is one of local, remote, base and value'],
+  [`UPDATE sync_conflicts SET remote = 'x'`, 'only resolution and value of sync_conflicts can be set'],
+  [`UPDATE sync_conflicts SET state = 'resolved'`, 'only resolution and value of sync_conflicts can be set'],
+])('refuses %s', async (statement, sentence) => {
+  await using fixture = await startCellConflict('ask');
+
+  expect(() => fixture.execute(statement)).toThrow(sentence);
+});
+
+test('a conflict that does not exist is no conflict', async () => {
+  await using fixture = await startTwoWay();
+
+  expect(await resolve(fixture, { take: 'local', value: null }, 99)).toBe('there is no conflict 99');
+});
+
+test('discarded edits leave what the origin has, and can be taken again', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(
+    `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2; INSERT INTO "Note" ("Title") VALUES ('new')`,
+  );
+  const discard = (rowId: number): Promise<string | null> =>
+    fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), rowId, AT));
+
+  expect(await Promise.all([1, 2, -2, 3].map(discard))).toEqual([
+    null,
+    null,
+    null,
+    'row 3 of Note has no edit that the origin does not have',
+  ]);
+
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(await captured(fixture)).toEqual([]);
+  for (const id of [1, 2, 3]) expect(await resolve(fixture, { take: 'local', value: null }, id)).toBe(null);
+  expect(await captured(fixture)).toEqual(['insert -3 Title', 'update 1 Title', 'delete 2']);
+});

@@ -1,0 +1,91 @@
+/**
+ * A two-way table against a sandbox, and what a test asks of it.
+ *
+ *   await using fixture = await startTwoWay();                          // table Note, pulled, edits captured
+ *   fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);   // as another SQL client
+ *   await capture(fixture);  expect(changesOf(fixture)).toEqual([...])
+ */
+import { captureChanges, readAllChanges } from '../../src/capture/changes.ts';
+import { readTwoWayTable, type TwoWayTable } from '../../src/capture/table.ts';
+import { must } from '../../src/base/assert.ts';
+import type { EditingOptions, PullSettings } from '../../src/pull/context.ts';
+import { readTables } from '../../src/replica/ledger.ts';
+import type { SandboxOptions } from '../../src/sandbox/main.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startFixture, type Fixture } from './replica.ts';
+
+/** A table with a column of every type that has a form of its own. */
+export const NOTE: TableSpec = {
+  name: 'Note',
+  createdFromMs: Date.UTC(2026, 0, 1),
+  columns: [
+    { name: 'Title', type: 'Text', width: 20, options: ['Required'] },
+    { name: 'Code', type: 'Text', options: ['Unique'] },
+    { name: 'Body', type: 'Multiline' },
+    { name: 'Count', type: 'Numeric' },
+    { name: 'Done', type: 'Checkbox' },
+    { name: 'Due', type: 'Date' },
+    { name: 'Starts', type: 'Time' },
+    { name: 'Seen', type: 'Timestamp' },
+    { name: 'Spent', type: 'Duration' },
+    { name: 'Total', type: 'Numeric', kind: 'Summary' },
+    { name: 'Photo', type: 'Attachment' },
+  ],
+  rows: Array.from({ length: 6 }, (_, index) => ({
+    Title: `title ${index + 1}`,
+    Code: `c${index + 1}`,
+    Count: index + 1,
+    Done: index % 2 === 0,
+    Due: '2026-11-21',
+    Total: 10,
+  })),
+};
+
+/** Stamp of captures in tests. */
+export const AT = '2026-11-21T12:00:00Z';
+
+/** Settings under which every table is two-way. */
+export function twoWaySettings(editing: Partial<EditingOptions> = {}): Pick<PullSettings, 'tableOptions'> {
+  return {
+    tableOptions: () => ({ sort: null, editing: { match: null, conflict: 'origin', workflow: 'run', ...editing } }),
+  };
+}
+
+/** A fixture whose tables are two-way and pulled. */
+export async function startTwoWay(
+  options: Partial<SandboxOptions> & { readonly editing?: Partial<EditingOptions>; readonly pageRows?: number } = {},
+): Promise<Fixture> {
+  const { editing, pageRows, ...sandbox } = options;
+  const settings = { ...twoWaySettings(editing), ...(pageRows === undefined ? {} : { pageRows }) };
+  const fixture = await startFixture({ tables: [NOTE], ...sandbox }, { settings });
+  await fixture.pull();
+  return fixture;
+}
+
+/** The two-way table of a fixture, as the ledger describes it now. */
+export function twoWayTable(fixture: Fixture, name = 'Note'): TwoWayTable {
+  const ledger = must(
+    readTables(fixture.replica).find((table) => table.localName === name),
+    'the table was pulled',
+  );
+  return must(readTwoWayTable(fixture.replica, ledger.id), 'the table is two-way');
+}
+
+/** Makes the marks true, as every push does first. */
+export async function capture(fixture: Fixture, name = 'Note'): Promise<void> {
+  await fixture.replica.write('Capturing', (tx) => captureChanges(tx, twoWayTable(fixture, name), AT));
+}
+
+/** The changes of a table in short: `update 3 Title,Count`. */
+export function changesOf(fixture: Fixture, name = 'Note'): readonly string[] {
+  const table = twoWayTable(fixture, name);
+  return [...readAllChanges(fixture.replica, table)].map(({ kind, rowId, columns }) =>
+    `${kind} ${rowId} ${columns.map((column) => table.columns[column]?.localName ?? '').join()}`.trim(),
+  );
+}
+
+/** Captures, then the changes. */
+export async function captured(fixture: Fixture, name = 'Note'): Promise<readonly string[]> {
+  await capture(fixture, name);
+  return changesOf(fixture, name);
+}
