@@ -3,11 +3,12 @@
  * version that was kept can be taken, also long after a policy decided otherwise; taking one is an edit like any other, and goes
  * to the origin with the next push. What cannot be done is returned in words, and nothing is changed then.
  */
+import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import type { Tx } from '../replica/database.ts';
 import { queryRows } from '../replica/query.ts';
-import { removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
+import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -18,6 +19,7 @@ import {
   readConflict,
   readWishes,
   settleConflicts,
+  storeDiscarded,
   type Resolution,
   type StoredConflict,
 } from './conflicts.ts';
@@ -68,7 +70,7 @@ function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | nu
   const { conflict } = wish;
   const { rowId } = conflict;
   if (isInFlight(readRowStates(tx, table.id, [rowId]).get(rowId) ?? 'clean')) return `the row ${WAITS}`;
-  const outcome = conflict.kind === 'cell' ? decideCell(tx, table, wish) : decideRow(tx, table, wish);
+  const outcome = conflict.kind === 'cell' ? decideCell(tx, table, wish, at) : decideRow(tx, table, wish, at);
   if ('problem' in outcome) return outcome.problem;
   closeConflict(tx, conflict.id, { resolution: wish.take, value: wish.take === 'value' ? wish.value : null });
   if (hasOpenConflict(tx, table.id, outcome.rowId)) return null;
@@ -81,7 +83,7 @@ function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | nu
 /** The row that a decision left, or why it could not be carried out. */
 type Outcome = { readonly rowId: number } | { readonly problem: string };
 
-function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish): Outcome {
+function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish, at: string): Outcome {
   const { rowId } = conflict;
   const index = table.columns.findIndex(({ seq }) => seq === conflict.columnSeq);
   const column = table.columns[index];
@@ -92,7 +94,10 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish)
   // While a person is asked, what stands in the table is the local version, also if it was edited since.
   if (take === 'local' && conflict.state === 'open') return { rowId };
   const taken = take === 'value' ? typedValue(column.type, value) : valueFromStored(conflict[take], column.type);
-  const values = local.values.map((old, at) => (at === index ? taken : old));
+  const values = local.values.map((old, other) => (other === index ? taken : old));
+  if (!isSameValue(column.type, local.values[index] ?? null, valueFromStored(conflict.local, column.type))) {
+    keepOverwritten(tx, table, { rowId, at, index });
+  }
   const before = problemsOf(tx, table, rowId);
   writeRows(tx, table, [{ ...local, values }]);
   const problem = problemsOf(tx, table, rowId).find((sentence) => !before.includes(sentence));
@@ -101,17 +106,30 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish)
   return { problem };
 }
 
+/** What was edited since the question was asked is kept like anything that somebody gives up: the decision may be older. */
+function keepOverwritten(
+  tx: Tx,
+  table: TwoWayTable,
+  { rowId, at, index }: { readonly rowId: number; readonly at: string; readonly index?: number },
+): void {
+  for (const change of diffRows(tx, table, [rowId])) {
+    const columns = change.columns.filter((column) => index === undefined || column === index);
+    if (columns.length > 0) storeDiscarded(tx, table, { ...change, columns }, at);
+  }
+}
+
 function problemsOf(tx: Tx, table: TwoWayTable, rowId: number): readonly string[] {
   return diffRows(tx, table, [rowId]).flatMap(({ problems }) => problems);
 }
 
-function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish): Outcome {
+function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: string): Outcome {
   const { rowId } = conflict;
   const [row] = readVersions(tx, table, [rowId]);
   const isHere = (row?.local ?? null) !== null;
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
   const kept = take === 'local' && conflict.state === 'open' ? 'asItStands' : conflict[take];
   if (kept === 'asItStands') return { rowId };
+  if (row?.local && evidenceText(table, row.local) !== conflict.local) keepOverwritten(tx, table, { rowId, at });
   if (kept === null) {
     // The version that is taken has no such row: deleted here, deleted there, or never there.
     removeRows(tx, table, [rowId]);
@@ -120,16 +138,14 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish): Outcom
   const values = rowValues(tx, table, String(kept));
   const base = row?.base ?? null;
   if (base !== null) {
-    const merged = table.columns.map(({ writable }, at) =>
-      writable ? (values[at] ?? null) : (base.values[at] ?? null),
-    );
+    const merged = table.columns.map(({ writable }, index) => (writable ? values[index] : base.values[index]) ?? null);
     writeRows(tx, table, [{ id: rowId, allow: base.allow, values: merged }]);
     return { rowId };
   }
   // The origin has no such row: it is a new one, without what only the origin can give.
   const id = isHere && rowId < 0 ? rowId : takeLocalId(tx, table.id);
-  const own = table.columns.map(({ writable, automatic }, at) =>
-    writable && !automatic ? (values[at] ?? null) : null,
+  const own = table.columns.map(({ writable, automatic }, index) =>
+    writable && !automatic ? (values[index] ?? null) : null,
   );
   const fresh: Row = { id, allow: null, values: own };
   writeRows(tx, table, [fresh]);

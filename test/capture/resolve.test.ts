@@ -169,3 +169,16 @@ test('discarded edits leave what the origin has, and can be taken again', async 
   for (const id of [1, 2, 3]) expect(await resolve(fixture, { take: 'local', value: null }, id)).toBe(null);
   expect(await captured(fixture)).toEqual(['insert -3 Title', 'update 1 Title', 'delete 2']);
 });
+
+test('an edit made after the decision is kept', async () => {
+  await using fixture = await startCellConflict('ask');
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'remote'; UPDATE "Note" SET "Title" = 'newer' WHERE _id = 1`);
+
+  await fixture.pull();
+
+  expect(titles(fixture)).toEqual([{ _id: 1, Title: 'theirs' }]);
+  expect(fixture.rows('SELECT local, state FROM sync_conflicts ORDER BY id')).toEqual([
+    { local: 'mine', state: 'resolved' },
+    { local: 'newer', state: 'discarded' },
+  ]);
+});
