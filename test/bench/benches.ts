@@ -22,6 +22,7 @@ import {
 import { TABLE } from './data.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
+import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
 import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
 
 /** What a benchmark is given. */
@@ -317,4 +318,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   sandbox: sandboxBench,
   wire: wireBench,
   memory: memoryBench,
+  capture: captureBench,
+  diff: diffBench,
+  pullTwoWay: pullTwoWayBench,
 };

@@ -18,8 +18,16 @@ export interface OpenPull {
   close(): Promise<void>;
 }
 
+/** How to pull. */
+export interface PullWay {
+  readonly compress: boolean;
+  readonly isTwoWay?: boolean;
+}
+
+const EDITING = { match: null, conflict: 'origin', workflow: 'run' } as const;
+
 /** Opens the replica at `path`, which is made if it is missing. */
-export function openPull(address: Address, path: string, { compress }: { readonly compress: boolean }): OpenPull {
+export function openPull(address: Address, path: string, { compress, isTwoWay = false }: PullWay): OpenPull {
   const { url, database, token } = address;
   const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
   const credentials = { kind: 'bearer' as const, token };
@@ -32,7 +40,7 @@ export function openPull(address: Address, path: string, { compress }: { readonl
     pageRows: PAGE_ROWS,
     maxDeletePercent: 50,
     concurrency: CONCURRENCY,
-    tableOptions: () => ({ sort: null }),
+    tableOptions: () => ({ sort: null, editing: isTwoWay ? EDITING : null }),
   };
   return {
     pull: async () => {
@@ -49,11 +57,7 @@ export function openPull(address: Address, path: string, { compress }: { readonl
 }
 
 /** Pulls everything into the replica at `path` once, opening and closing both ends. */
-export async function pullOnce(
-  address: Address,
-  path: string,
-  options: { readonly compress: boolean },
-): Promise<PullReport> {
+export async function pullOnce(address: Address, path: string, options: PullWay): Promise<PullReport> {
   const opened = openPull(address, path, options);
   try {
     return await opened.pull();

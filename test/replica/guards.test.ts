@@ -116,7 +116,9 @@ for (const { what, run } of CLIENTS) {
 
 test('takes back what was edited while a trigger was missing, and puts the trigger back', async () => {
   await using fixture = await startMirror(['Note']);
-  const guards = fixture.rows(`SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_guard_*'`) as { name: string }[];
+  const guards = fixture.rows(`SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_guard_*'`) as {
+    name: string;
+  }[];
   for (const { name } of guards) fixture.execute(`DROP TRIGGER ${quoted(name)}`);
   fixture.execute(`
     UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2;
