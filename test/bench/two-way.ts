@@ -86,7 +86,7 @@ export async function diffBench(context: TwoWayContext): Promise<readonly Figure
   const replica = openReplica(path, { clock: systemClock });
   const [table] = readTwoWayTables(replica);
   const db = new Database(path);
-  const join = db.prepare(bareJoin(must(table, 'the table was pulled')));
+  const bare = db.prepare(bareJoin(must(table, 'the table was pulled')));
   try {
     const { oursMs, bareMs } = await takeTurns(context.roundCount, {
       ours: () =>
@@ -97,7 +97,7 @@ export async function diffBench(context: TwoWayContext): Promise<readonly Figure
             captureChanges(tx, compared, '2026-11-21T00:00:00Z');
           }),
         ),
-      bare: () => timeMs(async () => join.all()),
+      bare: () => timeMs(async () => bare.all()),
     });
     return [
       {
