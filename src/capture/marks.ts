@@ -39,7 +39,7 @@ export function moveRows(
 ): void {
   const states = readRowStates(tx, tableId, ids);
   const put = tx.prepare(
-    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) VALUES (?, ?, ?, ?)
+    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) VALUES (?, ?, ?, unixepoch(?))
         ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
   );
   const drop = tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`);

@@ -1,7 +1,7 @@
 /**
  * Which edits can be pushed, as SQL conditions over the new value of a column, each with the sentence that refuses the edit. They
  * stand in triggers, so that whoever edits learns at once what the origin would say hours later, and in the words of the
- * table. The conditions use nothing that SQLite 3.37 (the oldest with STRICT tables) does not know. Pure.
+ * table. The conditions use nothing that SQLite 3.38 does not know. Pure.
  */
 import { ident, sql, type Sql } from '../replica/sql.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';

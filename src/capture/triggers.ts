@@ -70,7 +70,7 @@ function mark(table: TwoWayTable, id: Sql): Sql {
     (state) => nextRowState(state, 'localEdit') === 'edited',
   );
   return sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
-        VALUES (${table.id}, ${id}, ${literal(nextRowState('clean', 'localEdit'))}, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+        VALUES (${table.id}, ${id}, ${literal(nextRowState('clean', 'localEdit'))}, unixepoch())
         ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state
           WHERE state IN (${joinSql(unparked.map((state) => literal(state)))})`;
 }

@@ -40,7 +40,8 @@ function changesOf(table: TwoWayTable): Sql {
   SELECT "table", row_id, kind, "column", base, local, state, since FROM (
     SELECT ${literal(table.localName)} AS "table", r.row_id,
            CASE WHEN b._id IS NULL THEN 'insert' WHEN l._id IS NULL THEN 'delete' ELSE 'update' END AS kind,
-           c.column2 AS "column", ${valueOf(sql`b`)} AS base, ${valueOf(sql`l`)} AS local, r.state, r.since
+           c.column2 AS "column", ${valueOf(sql`b`)} AS base, ${valueOf(sql`l`)} AS local, r.state,
+           strftime('%Y-%m-%dT%H:%M:%SZ', r.since, 'unixepoch') AS since
     FROM _rowsync_rows r
     LEFT JOIN ${ident(table.localName)} l ON l._id = r.row_id
     LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id

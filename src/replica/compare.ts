@@ -53,11 +53,11 @@ export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
       )
       .run({ tableId: target.id, at }).changes;
   const edited = mark(
-    sql`SELECT @tableId, l._id, 'edited', @at FROM ${local} l LEFT JOIN ${base} b ON b._id = l._id
+    sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l LEFT JOIN ${base} b ON b._id = l._id
         WHERE b._id IS NULL OR ${differs(target)}`,
   );
   const deleted = mark(
-    sql`SELECT @tableId, b._id, 'edited', @at FROM ${base} b
+    sql`SELECT @tableId, b._id, 'edited', unixepoch(@at) FROM ${base} b
         WHERE NOT EXISTS (SELECT 1 FROM ${local} l WHERE l._id = b._id)`,
   );
   return edited + deleted;
