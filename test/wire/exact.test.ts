@@ -117,8 +117,13 @@ const jsonNumbers = fc
 
 /** Numbers as canonical decimals and anything else as its JSON, so that what was written and what was read compare. */
 function canonical(value: unknown): string {
-  return plainDecimal(numberText(value)) ?? JSON.stringify(value);
+  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
+  return (isNumber ? plainDecimal(numberText(value)) : undefined) ?? JSON.stringify(value);
 }
+
+test('an object with a toString of its own is no number', () => {
+  expect(canonical(JSON.parse('{"toString":[]}'))).toBe('{"toString":[]}');
+});
 
 test('keeps every digit of every JSON number beside every other value', () => {
   const cells = fc.oneof(
