@@ -35,3 +35,51 @@ export function judgeDeletion(facts: {
 export function isMassRemoval(liveCount: number, vanishedCount: number): boolean {
   return vanishedCount > 1 && vanishedCount * 2 > liveCount;
 }
+
+/** Whether a push of one table may begin. */
+export type PushVerdict =
+  | { readonly kind: 'go' }
+  | { readonly kind: 'hold'; readonly reason: 'rows' | 'deletes'; readonly percent: number };
+
+/** Judges the size of a push: a slip in SQL changes or deletes far more than anybody means to. */
+export function judgePush(facts: {
+  /** Rows that the origin is known to have. */
+  readonly rowCount: number;
+  readonly changeCount: number;
+  readonly deleteCount: number;
+  readonly maxPushRows: number;
+  readonly maxDeletePercent: number;
+  readonly confirmed: boolean;
+}): PushVerdict {
+  const { rowCount, changeCount, deleteCount } = facts;
+  if (facts.confirmed) return { kind: 'go' };
+  const percent = rowCount === 0 ? 0 : (deleteCount / rowCount) * 100;
+  if (deleteCount > 0 && percent > facts.maxDeletePercent) return { kind: 'hold', reason: 'deletes', percent };
+  return changeCount > facts.maxPushRows ? { kind: 'hold', reason: 'rows', percent } : { kind: 'go' };
+}
+
+/** A push of one row in the past: when, and a digest of the values that it sent. */
+export interface PastPush {
+  readonly atMs: number;
+  readonly digest: number;
+}
+
+/** How long pushes are remembered; with a cycle every five minutes, two systems that fight push twelve times in it. */
+export const ALTERNATION_WINDOW_MS = 60 * 60_000;
+/** How often values may come back in that time; a person who changes their mind does so less often. */
+const ALTERNATIONS_MAX = 5;
+
+/**
+ * Whether a row goes back and forth: whether the push to come and those of the last hour sent values, sent others, and sent the
+ * first ones again, too many times. Two systems that each correct the other never stop by themselves.
+ */
+export function isAlternating(past: readonly PastPush[], next: PastPush): boolean {
+  const recent = [...past.filter(({ atMs }) => next.atMs - atMs <= ALTERNATION_WINDOW_MS), next];
+  const seen = new Set<number>();
+  let returnCount = 0;
+  for (const [index, { digest }] of recent.entries()) {
+    if (seen.has(digest) && recent[index - 1]?.digest !== digest) returnCount += 1;
+    seen.add(digest);
+  }
+  return returnCount >= ALTERNATIONS_MAX;
+}

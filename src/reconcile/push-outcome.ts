@@ -1,0 +1,121 @@
+/**
+ * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by
+ * what was meant: a 201 where an update was meant says that the row had been deleted, a 200 where an insert was meant that
+ * somebody had added it before. Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
+ */
+import type { ChangeKind, WriteMethod } from './push-plan.ts';
+
+/** What a row's status means for the row. */
+export type RowVerdict =
+  /** Done as meant; the answer's id is the row's. */
+  | 'accepted'
+  /** An update made a new row, because the old one had been deleted. */
+  | 'recreated'
+  /** An insert met a row that somebody had added meanwhile, and changed it. */
+  | 'met'
+  /** The row may be gone: look it up before anything else is believed. */
+  | 'look'
+  /** Nothing was done; `retry` says whether waiting can help. */
+  | { readonly kind: 'refused'; readonly retry: RetryHope };
+
+/** soon: the origin was busy · later: a right is missing, which somebody may grant · never: the same row gives the same answer. */
+export type RetryHope = 'soon' | 'later' | 'never';
+
+/** Code of "record is not found or not accessible" (specification 4.7). */
+const NOT_FOUND_CODE = 4000;
+
+/** A status as far as it is judged. */
+export interface JudgedStatus {
+  readonly status: number;
+  readonly errors: readonly { readonly code: number | null }[];
+}
+
+/** Judges the status of one row. */
+export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict {
+  const { status } = answer;
+  if (status < 300 || status === 304) {
+    if (kind === 'insert') return status === 201 ? 'accepted' : 'met';
+    return kind === 'update' && status === 201 ? 'recreated' : 'accepted';
+  }
+  const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);
+  if (isMissing && kind !== 'insert') return 'look';
+  return { kind: 'refused', retry: retryHope(status) };
+}
+
+function retryHope(status: number): RetryHope {
+  if (status === 408 || status === 425 || status === 429 || status >= 500) return 'soon';
+  return status === 401 || status === 403 ? 'later' : 'never';
+}
+
+/**
+ * Whether statuses belong to the rows that were sent: one for each, and where both sides name an id, the same one. An answer
+ * that fails this proves nothing about any row.
+ */
+export function areStatusesInOrder(
+  method: WriteMethod,
+  sent: readonly { readonly id: number; readonly kind: ChangeKind }[],
+  statuses: readonly { readonly status: number; readonly id: number | null }[],
+): boolean {
+  if (sent.length !== statuses.length) return false;
+  const seen = new Set<number>();
+  return sent.every(({ id, kind }, index) => {
+    const answer = statuses[index];
+    if (answer === undefined) return false;
+    const isDone = answer.status < 300 || answer.status === 304;
+    // A write that was done names its row, or the row cannot be read back; two rows never have one id.
+    if (isDone && kind !== 'delete') {
+      if (answer.id === null || seen.has(answer.id)) return false;
+      seen.add(answer.id);
+    }
+    if (answer.id === null || kind === 'insert') return true;
+    // An upsert that made a new row names that one.
+    return answer.id === id || (method === 'upsert' && answer.status === 201);
+  });
+}
+
+/** What a refusal of a whole request asks for. */
+export type BatchVerdict =
+  /** Send it in two halves; a single row is the one at fault. */
+  | 'split'
+  /** No row of the table can be sent now. */
+  | 'stopTable'
+  /** Nothing can be sent at all. */
+  | 'stopAll';
+
+/** Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). */
+export function judgeRefusal(refusal: { readonly status: number; readonly code: number | null }): BatchVerdict {
+  const { status, code } = refusal;
+  if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stopAll';
+  return SPLIT_STATUSES.has(status) ? 'split' : 'stopTable';
+}
+
+/** Statuses for which a part of the rows may fare better: a wrong value, a right, a constraint, too much of it. */
+const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 414, 422]);
+
+/**
+ * Single rows refused on their own, with not one row accepted, after which the table is taken to be at fault and not its rows: a
+ * token that lost its right to write would otherwise cost a request for each row, and park them all.
+ */
+export const LONE_REFUSALS_MAX = 3;
+
+/** Whether all rows of an answer were refused for want of a right: then the table is at fault, and no row is parked. */
+export function isRightLost(statuses: readonly JudgedStatus[]): boolean {
+  return (
+    statuses.length > 1 &&
+    statuses.every(({ status, errors }) => status === 403 && errors.every(({ code }) => code !== NOT_FOUND_CODE))
+  );
+}
+
+/** When a parked row is tried again by itself, in milliseconds from now; null for never. `tries` counts the refusals so far. */
+export function retryAfterMs(hope: RetryHope, tries: number): number | null {
+  if (hope === 'never') return null;
+  const first = hope === 'soon' ? RETRY_SOON_MS : RETRY_LATER_MS;
+  return Math.min(RETRY_MS_MAX, first * 2 ** Math.min(tries - 1, 20));
+}
+
+/** A busy origin has mostly recovered after a minute. */
+const RETRY_SOON_MS = 60_000;
+/** Rights are granted by people. */
+const RETRY_LATER_MS = 60 * 60_000;
+/** Once a day, so that a row that became possible is not forgotten. */
+const RETRY_MS_MAX = 24 * 60 * 60_000;

@@ -1,0 +1,259 @@
+/**
+ * From edited rows to what is sent: which method, which cells, in which order, cut into batches. Input: rows of one table that
+ * differ from their base, the table's columns, the match column if one is configured. Output: batches in the order in which
+ * they must leave, and rows that cannot be sent at all, with a sentence. Only changed cells and the match value travel (I8).
+ *
+ *   deletes first whose match value another row takes over · updates by id, which may free a match value ·
+ *   upserts by match value, or creates without one · the other deletes last, when nothing refers to the rows any more
+ *
+ * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
+ */
+import { must } from '../base/assert.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
+import { sendProblem } from './sendable.ts';
+
+/** A column as push sees it. */
+export interface PushColumn {
+  /** At the origin. */
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly writable: boolean;
+}
+
+/** What a plan needs to know of a table. */
+export interface PushTable {
+  readonly columns: readonly PushColumn[];
+  /** Index of the match column; null where none is configured. */
+  readonly match: number | null;
+  /** Whether the calling user may add rows. */
+  readonly allowAdd: boolean;
+}
+
+/** A row and what the origin last confirmed of it; at least one of them stands. */
+export interface ChangedRow {
+  /** `_id` here; negative for a row that the origin has not seen. */
+  readonly id: number;
+  readonly base: Row | null;
+  readonly local: Row | null;
+}
+
+/** What a user did to a row. */
+export type ChangeKind = 'insert' | 'update' | 'delete';
+
+/** How it is said to the origin. */
+export type WriteMethod = 'create' | 'update' | 'upsert' | 'delete';
+
+/** A cell that is sent; `column` is an index of the table's columns. */
+export interface SentCell {
+  readonly column: number;
+  readonly value: Value;
+}
+
+/** One row of a batch. */
+export interface PlannedRow {
+  readonly id: number;
+  readonly kind: ChangeKind;
+  /** The changed cells in column order, the match value among them where the method needs it; none for a delete. */
+  readonly cells: readonly SentCell[];
+  /** A match value that was made up for an insert, and has to be stored in the row; null elsewhere. */
+  readonly madeMatch: string | null;
+}
+
+/** Rows that leave in one request. */
+export interface PlannedBatch {
+  readonly method: WriteMethod;
+  readonly rows: readonly PlannedRow[];
+}
+
+/** A row that is not sent, and why. */
+export interface UnsendableRow {
+  readonly id: number;
+  readonly kind: ChangeKind;
+  /** Index of the column at fault; null where it is the row. */
+  readonly column: number | null;
+  /** A sentence without a full stop and without the value. */
+  readonly reason: string;
+}
+
+/** What a push of one table would do. */
+export interface PushPlan {
+  readonly batches: readonly PlannedBatch[];
+  readonly unsendable: readonly UnsendableRow[];
+}
+
+/** How large a batch may become. */
+export interface BatchLimits {
+  readonly rowsMax: number;
+  readonly bytesMax: number;
+}
+
+/** The bounds in use unless a test says otherwise. */
+export const BATCH_LIMITS: BatchLimits = {
+  // What the origin takes of ids in one Retrieve or Delete, so that a batch is read again in one request.
+  rowsMax: 500,
+  // The origin takes 20 MB (origin facts 4.1); a quarter of that travels within the time that one request has.
+  bytesMax: 4 * 1024 * 1024,
+};
+
+/** Plans the rows of one table. `makeMatch` gives a new unique text. */
+export function planPush(
+  rows: readonly ChangedRow[],
+  table: PushTable,
+  options: { readonly limits: BatchLimits; readonly makeMatch: () => string },
+): PushPlan {
+  const unsendable: UnsendableRow[] = [];
+  const groups: Record<'freeing' | 'update' | 'upsert' | 'create' | 'delete', PlannedRow[]> = {
+    freeing: [],
+    update: [],
+    upsert: [],
+    create: [],
+    delete: [],
+  };
+  const clashes = findClashes(rows, table.match);
+  for (const row of rows.toSorted((a, b) => compareIds(a.id, b.id))) {
+    if (row.local === null) {
+      const isTaken = clashes.taken.has(matchKey(row.base, table.match));
+      groups[isTaken ? 'freeing' : 'delete'].push({ id: row.id, kind: 'delete', cells: [], madeMatch: null });
+      continue;
+    }
+    const planned = planWrite(row, row.local, { table, clashes, makeMatch: options.makeMatch });
+    if (planned === null) continue;
+    if ('reason' in planned) unsendable.push(planned);
+    else groups[planned.method].push(planned.row);
+  }
+  const batches = (['freeing', 'update', 'upsert', 'create', 'delete'] as const).flatMap((group) => {
+    const method = group === 'freeing' ? 'delete' : group;
+    return cutBatches(groups[group], table.columns, options.limits).map((cut) => ({ method, rows: cut }));
+  });
+  return { batches, unsendable };
+}
+
+/** Indexes of the writable cells in which a row differs from its base; a row without a base differs where it has a value. */
+function changedCells(base: Row | null, local: Row, columns: readonly PushColumn[]): readonly number[] {
+  return columns.flatMap(({ type, writable }, index) => {
+    const before = base?.values[index] ?? null;
+    return writable && !isSameValue(type, before, local.values[index] ?? null) ? [index] : [];
+  });
+}
+
+/** Rows that the origin knows first, then inserts in the order in which they were made: their ids count downwards. */
+function compareIds(one: number, other: number): number {
+  if (one > 0 !== other > 0) return one > 0 ? -1 : 1;
+  return one > 0 ? one - other : other - one;
+}
+
+interface Clashes {
+  /** Match values that a row of the plan takes on, with the ids of all that do. */
+  readonly taken: ReadonlyMap<string, readonly number[]>;
+  /** Match values of rows of the plan that keep theirs. */
+  readonly kept: ReadonlyMap<string, readonly number[]>;
+}
+
+/** Which match values are wanted by whom. */
+function findClashes(rows: readonly ChangedRow[], match: number | null): Clashes {
+  const taken = new Map<string, number[]>();
+  const kept = new Map<string, number[]>();
+  for (const { id, base, local } of rows) {
+    const key = matchKey(local, match);
+    if (key === '') continue;
+    const ids = key === matchKey(base, match) ? kept : taken;
+    ids.set(key, [...(ids.get(key) ?? []), id]);
+  }
+  return { taken, kept };
+}
+
+/** A match value as a key; empty for no value. Numbers are keyed by what they are worth. */
+function matchKey(row: Row | null, match: number | null): string {
+  const value = match === null ? null : (row?.values[match] ?? null);
+  return value === null ? '' : String(value);
+}
+
+function planWrite(
+  { id, base }: ChangedRow,
+  local: Row,
+  { table, clashes, makeMatch }: { table: PushTable; clashes: Clashes; makeMatch: () => string },
+): { readonly method: 'update' | 'upsert' | 'create'; readonly row: PlannedRow } | UnsendableRow | null {
+  const { columns, match } = table;
+  const kind = base === null ? 'insert' : 'update';
+  const changed = changedCells(base, local, columns);
+  if (base !== null && changed.length === 0) return null;
+  const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind, column, reason });
+  if (base === null && !table.allowAdd) return refuse('the calling user may not add rows to this table', null);
+  for (const column of changed) {
+    const problem = sendProblem(columnAt(columns, column).type, local.values[column] ?? null);
+    if (problem !== null) return refuse(problem, column);
+  }
+  const isMoved = match !== null && changed.includes(match);
+  if (match !== null && isMoved) {
+    const key = matchKey(local, match);
+    const others = [...(clashes.taken.get(key) ?? []), ...(clashes.kept.get(key) ?? [])].filter(
+      (other) => other !== id,
+    );
+    if (key !== '' && others.length > 0) {
+      return refuse(`row ${others[0] ?? 0} has the same match value, and the origin allows it once`, match);
+    }
+  }
+  const cells = changed.map((column): SentCell => ({ column, value: local.values[column] ?? null }));
+  const plan = (
+    method: 'update' | 'upsert' | 'create',
+    sent: readonly SentCell[],
+    madeMatch: string | null = null,
+  ) => ({
+    method,
+    row: { id, kind, cells: sent, madeMatch } as const,
+  });
+  const value = match === null ? null : (local.values[match] ?? null);
+  if (base !== null) {
+    // Two rows with one match value cannot be, but if they are, only an id tells them apart.
+    const isAlone = clashes.kept.get(matchKey(local, match))?.length === 1;
+    if (match === null || isMoved || value === null || value === '' || !isAlone) return plan('update', cells);
+    return plan('upsert', withCell(cells, { column: match, value }));
+  }
+  if (match === null) return plan('create', cells);
+  if (value !== null && value !== '') return plan('upsert', cells);
+  // The origin numbers such a column itself, or takes only numbers: nothing can be made up for it.
+  if (columnAt(columns, match).type !== 'Text') return plan('create', cells);
+  const made = makeMatch();
+  return plan('upsert', withCell(cells, { column: match, value: made }), made);
+}
+
+function withCell(cells: readonly SentCell[], cell: SentCell): readonly SentCell[] {
+  return [...cells.filter(({ column }) => column !== cell.column), cell].toSorted((a, b) => a.column - b.column);
+}
+
+function cutBatches(
+  rows: readonly PlannedRow[],
+  columns: readonly PushColumn[],
+  { rowsMax, bytesMax }: BatchLimits,
+): readonly (readonly PlannedRow[])[] {
+  const batches: PlannedRow[][] = [];
+  let batch: PlannedRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const rowBytes = bytesOf(row, columns);
+    if (batch.length > 0 && (batch.length === rowsMax || bytes + rowBytes > bytesMax)) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(row);
+    bytes += rowBytes;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
+/** Bytes of a row on the wire at most: three for a character of UTF-16, or six where it has to be escaped, which is rare. */
+function bytesOf({ cells }: PlannedRow, columns: readonly PushColumn[]): number {
+  let bytes = 32;
+  for (const { column, value } of cells) {
+    bytes += columnAt(columns, column).name.length * 3 + 8;
+    bytes += typeof value === 'string' ? value.length * 3 : 24;
+  }
+  return bytes;
+}
+
+function columnAt(columns: readonly PushColumn[], index: number): PushColumn {
+  return must(columns[index], 'a cell names a column of its table');
+}

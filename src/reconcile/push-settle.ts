@@ -1,0 +1,65 @@
+/**
+ * What the base of a row is after it was sent, so that the one merge (merge.ts) settles exactly the cells that still hold
+ * what was sent (I12), and an edit made while the row was in flight stays a change. Rows have the table's columns in order;
+ * `sent` are the cells of the request. Pure.
+ */
+import type { Row, Value } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
+import type { MergeColumn } from './merge.ts';
+import type { SentCell } from './push-plan.ts';
+
+/** A row that was sent: base before, cells as sent. */
+export interface SentRow {
+  readonly base: Row | null;
+  readonly sent: readonly SentCell[];
+}
+
+/** The base once the origin accepted the cells: what it was, with the cells as sent. `id` is the origin's. */
+export function baseAsSent({ base, sent }: SentRow, id: number, columnCount: number): Row {
+  const values: Value[] = Array.from({ length: columnCount }, (_, index) => base?.values[index] ?? null);
+  for (const { column, value } of sent) values[column] = value;
+  return { id, allow: base?.allow ?? null, values };
+}
+
+/**
+ * The base to merge an accepted row with, once it was read back. Where a cell was edited again while its row was in flight, the
+ * base is what the origin says now: the edit is newer than what the origin made of the value that was sent. In cells of
+ * an insert that were not sent, what the origin filled in is no edit of anybody's either.
+ */
+export function baseForReadBack(
+  before: SentRow,
+  { local, remote }: { readonly local: Row | null; readonly remote: Row },
+  columns: readonly MergeColumn[],
+): Row {
+  const asSent = baseAsSent(before, remote.id, columns.length);
+  if (local === null) return remote; // deleted while in flight: a delete of what the origin made of it
+  const sentColumns = new Set(before.sent.map(({ column }) => column));
+  const values = columns.map(({ type }, index) => {
+    const isOurs = before.base === null || sentColumns.has(index);
+    const here = local.values[index] ?? null;
+    const was = asSent.values[index] ?? null;
+    return isOurs && !isSameValue(type, here, was) ? (remote.values[index] ?? null) : was;
+  });
+  return { id: remote.id, allow: asSent.allow, values };
+}
+
+/**
+ * The base to merge a row with that was looked up after its answer got lost: cells that the origin holds as they were sent were
+ * applied; for the others the base is what it was. What the origin filled in of an insert is a default, and nobody's edit.
+ */
+export function baseAfterLookup(
+  before: SentRow,
+  { local, remote }: { readonly local: Row | null; readonly remote: Row },
+  columns: readonly MergeColumn[],
+): Row {
+  const sentByColumn = new Map(before.sent.map(({ column, value }) => [column, value]));
+  const values = columns.map(({ type }, index) => {
+    const there = remote.values[index] ?? null;
+    const sent = sentByColumn.get(index);
+    if (sent !== undefined && isSameValue(type, sent, there)) return there;
+    const isFilledIn = before.base === null && sent === undefined;
+    if (isFilledIn && (local?.values[index] ?? null) !== null) return there;
+    return before.base?.values[index] ?? null;
+  });
+  return { id: remote.id, allow: before.base?.allow ?? null, values };
+}

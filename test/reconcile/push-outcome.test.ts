@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import {
+  areStatusesInOrder,
+  isRightLost,
+  judgeRefusal,
+  judgeStatus,
+  retryAfterMs,
+  type BatchVerdict,
+  type RetryHope,
+  type RowVerdict,
+} from '../../src/reconcile/push-outcome.ts';
+import type { ChangeKind, WriteMethod } from '../../src/reconcile/push-plan.ts';
+
+const never: RowVerdict = { kind: 'refused', retry: 'never' };
+const later: RowVerdict = { kind: 'refused', retry: 'later' };
+const soon: RowVerdict = { kind: 'refused', retry: 'soon' };
+
+test.each<[ChangeKind, number, number | null, RowVerdict]>([
+  ['insert', 201, null, 'accepted'],
+  ['insert', 200, null, 'met'],
+  ['insert', 304, null, 'met'],
+  ['insert', 400, 409, never],
+  ['insert', 404, null, never],
+  ['insert', 403, 4000, later],
+  ['update', 200, null, 'accepted'],
+  ['update', 304, null, 'accepted'],
+  ['update', 201, null, 'recreated'],
+  ['update', 400, 0, never],
+  ['update', 403, 0, later],
+  ['update', 403, 4000, 'look'],
+  ['update', 404, 0, 'look'],
+  ['update', 409, 0, never],
+  ['update', 429, 0, soon],
+  ['update', 500, 0, soon],
+  ['delete', 200, null, 'accepted'],
+  ['delete', 403, 4000, 'look'],
+  ['delete', 404, null, 'look'],
+  ['delete', 403, 12, later],
+  ['delete', 409, 12, never],
+])('%s that is answered %i (code %s) is %j', (kind, status, code, verdict) => {
+  expect(judgeStatus(kind, { status, errors: code === null ? [] : [{ code }] })).toEqual(verdict);
+});
+
+type Answered = { readonly status: number; readonly id: number | null };
+
+test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], readonly Answered[], boolean]>([
+  [
+    'in order',
+    'update',
+    [
+      [1, 'update'],
+      [2, 'update'],
+    ],
+    [
+      { status: 200, id: 1 },
+      { status: 304, id: 2 },
+    ],
+    true,
+  ],
+  [
+    'in another order',
+    'update',
+    [
+      [1, 'update'],
+      [2, 'update'],
+    ],
+    [
+      { status: 200, id: 2 },
+      { status: 200, id: 1 },
+    ],
+    false,
+  ],
+  [
+    'one too few',
+    'update',
+    [
+      [1, 'update'],
+      [2, 'update'],
+    ],
+    [{ status: 200, id: 1 }],
+    false,
+  ],
+  [
+    'one too many',
+    'update',
+    [[1, 'update']],
+    [
+      { status: 200, id: 1 },
+      { status: 200, id: 2 },
+    ],
+    false,
+  ],
+  ['without the id of a row that was done', 'update', [[1, 'update']], [{ status: 200, id: null }], false],
+  ['without the id of a row that was refused', 'update', [[1, 'update']], [{ status: 400, id: null }], true],
+  [
+    'with two rows of one id',
+    'create',
+    [
+      [-1, 'insert'],
+      [-2, 'insert'],
+    ],
+    [
+      { status: 201, id: 9 },
+      { status: 201, id: 9 },
+    ],
+    false,
+  ],
+  [
+    'of new rows',
+    'create',
+    [
+      [-1, 'insert'],
+      [-2, 'insert'],
+    ],
+    [
+      { status: 201, id: 9 },
+      { status: 201, id: 10 },
+    ],
+    true,
+  ],
+  ['of a row that an upsert made anew', 'upsert', [[1, 'update']], [{ status: 201, id: 9 }], true],
+  ['of another row than the one to update', 'upsert', [[1, 'update']], [{ status: 200, id: 9 }], false],
+  ['of deletes, without ids', 'delete', [[1, 'delete']], [{ status: 200, id: null }], true],
+  [
+    'of deletes in another order',
+    'delete',
+    [
+      [1, 'delete'],
+      [2, 'delete'],
+    ],
+    [
+      { status: 200, id: 2 },
+      { status: 403, id: 1 },
+    ],
+    false,
+  ],
+])('statuses %s prove something or nothing', (_what, method, sent, statuses, expected) => {
+  expect(
+    areStatusesInOrder(
+      method,
+      sent.map(([id, kind]) => ({ id, kind })),
+      statuses,
+    ),
+  ).toBe(expected);
+});
+
+test.each<[number, number | null, BatchVerdict]>([
+  [400, 3100, 'split'],
+  [403, 0, 'split'],
+  [403, 1001, 'stopAll'],
+  [401, null, 'stopAll'],
+  [404, null, 'split'],
+  [405, 0, 'stopTable'],
+  [409, 0, 'split'],
+  [413, null, 'split'],
+  [414, null, 'split'],
+  [415, 0, 'stopTable'],
+])('a whole batch that is refused with %i (code %s) asks for %s', (status, code, verdict) => {
+  expect(judgeRefusal({ status, code })).toBe(verdict);
+});
+
+describe('a right is lost', () => {
+  test.each<[string, readonly (readonly [number, number])[], boolean]>([
+    [
+      'when every row of several is forbidden',
+      [
+        [403, 5],
+        [403, 5],
+      ],
+      true,
+    ],
+    ['not when one row alone is', [[403, 5]], false],
+    [
+      'not when another row passed',
+      [
+        [403, 5],
+        [200, 0],
+      ],
+      false,
+    ],
+    [
+      'not when the rows are missing',
+      [
+        [403, 4000],
+        [403, 4000],
+      ],
+      false,
+    ],
+    ['not when there is no row', [], false],
+  ])('%s', (_what, statuses, expected) => {
+    expect(isRightLost(statuses.map(([status, code]) => ({ status, errors: [{ code }] })))).toBe(expected);
+  });
+});
+
+test.each<[RetryHope, number, number | null]>([
+  ['never', 1, null],
+  ['soon', 1, 60_000],
+  ['soon', 3, 240_000],
+  ['soon', 1000, 86_400_000],
+  ['later', 1, 3_600_000],
+  ['later', 2, 7_200_000],
+])('a row with hope %s is tried again after refusal %i in %s ms', (hope, tries, expected) => {
+  expect(retryAfterMs(hope, tries)).toBe(expected);
+});

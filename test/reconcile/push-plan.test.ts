@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  BATCH_LIMITS,
+  planPush,
+  type ChangedRow,
+  type PlannedBatch,
+  type PushColumn,
+  type PushPlan,
+  type PushTable,
+} from '../../src/reconcile/push-plan.ts';
+import { sendProblem } from '../../src/reconcile/sendable.ts';
+import type { ColumnType, Row, Value } from '../../src/wire/schema.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+
+const COLUMNS: readonly PushColumn[] = [
+  { name: 'Code', type: 'Text', writable: true },
+  { name: 'Title', type: 'Text', writable: true },
+  { name: 'Count', type: 'Numeric', writable: true },
+  { name: 'Total', type: 'Numeric', writable: false },
+];
+const MATCHED: PushTable = { columns: COLUMNS, match: 0, allowAdd: true };
+const UNMATCHED: PushTable = { ...MATCHED, match: null };
+
+function row(id: number, ...values: readonly Value[]): Row {
+  return { id, allow: null, values: COLUMNS.map((_, index) => values[index] ?? null) };
+}
+
+function inserted(id: number, ...values: readonly Value[]): ChangedRow {
+  return { id, base: null, local: row(id, ...values) };
+}
+
+function updated(id: number, before: readonly Value[], after: readonly Value[]): ChangedRow {
+  return { id, base: row(id, ...before), local: row(id, ...after) };
+}
+
+function deleted(id: number, ...values: readonly Value[]): ChangedRow {
+  return { id, base: row(id, ...values), local: null };
+}
+
+function plan(rows: readonly ChangedRow[], table: PushTable = MATCHED, limits = BATCH_LIMITS): PushPlan {
+  let made = 0;
+  return planPush(rows, table, { limits, makeMatch: () => `made-${(made += 1)}` });
+}
+
+/** Batches in a short form: `upsert 7[0=a,1=b] …`. */
+function said(batches: readonly PlannedBatch[]): readonly string[] {
+  return batches.map(({ method, rows }) => {
+    const texts = rows.map(
+      ({ id, cells }) => `${id}[${cells.map((cell) => `${cell.column}=${cell.value}`).join(',')}]`,
+    );
+    return `${method} ${texts.join(' ')}`;
+  });
+}
+
+describe('a plan', () => {
+  test.each<[string, PushTable, readonly ChangedRow[], readonly string[]]>([
+    ['of nothing is empty', MATCHED, [], []],
+    ['leaves out a row that is as the origin knows it', MATCHED, [updated(1, ['a', 'x'], ['a', 'x'])], []],
+    [
+      'leaves out a change of a column that nobody may write',
+      MATCHED,
+      [updated(1, ['a', 'x', 1, 5], ['a', 'x', 1, 6])],
+      [],
+    ],
+    [
+      'sends changed cells and the match value',
+      MATCHED,
+      [updated(1, ['a', 'x', 1], ['a', 'y', 1])],
+      ['upsert 1[0=a,1=y]'],
+    ],
+    ['sends a null as null', MATCHED, [updated(1, ['a', 'x', 1], ['a', null, 1])], ['upsert 1[0=a,1=null]']],
+    ['takes another spelling of a number for the same', MATCHED, [updated(1, ['a', 'x', 1.5], ['a', 'x', '1.50'])], []],
+    [
+      'sends inserts and updates together where a match column is configured',
+      MATCHED,
+      [inserted(-1, 'n', 'new'), updated(1, ['a', 'x'], ['a', 'y'])],
+      ['upsert 1[0=a,1=y] -1[0=n,1=new]'],
+    ],
+    ['gives an insert without a match value one', MATCHED, [inserted(-1, null, 'new')], ['upsert -1[0=made-1,1=new]']],
+    [
+      'gives an insert with an empty match value one',
+      MATCHED,
+      [inserted(-1, '', 'new')],
+      ['upsert -1[0=made-1,1=new]'],
+    ],
+    [
+      'sends inserts in the order in which they were made',
+      MATCHED,
+      [inserted(-2, 'b'), inserted(-1, 'a')],
+      ['upsert -1[0=a] -2[0=b]'],
+    ],
+    ['updates by id a row whose match value moved', MATCHED, [updated(1, ['a', 'x'], ['b', 'x'])], ['update 1[0=b]']],
+    [
+      'updates by id a row that loses its match value',
+      MATCHED,
+      [updated(1, ['a', 'x'], [null, 'x'])],
+      ['update 1[0=null]'],
+    ],
+    [
+      'updates by id a row that never had a match value',
+      MATCHED,
+      [updated(1, [null, 'x'], [null, 'y'])],
+      ['update 1[1=y]'],
+    ],
+    [
+      'updates by id, and creates, where no match column is configured',
+      UNMATCHED,
+      [inserted(-1, 'n'), updated(1, ['a', 'x'], ['b', 'y'])],
+      ['update 1[0=b,1=y]', 'create -1[0=n]'],
+    ],
+    ['creates a row without any value', UNMATCHED, [inserted(-1)], ['create -1[]']],
+    ['deletes by id', MATCHED, [deleted(3, 'a'), deleted(2, 'b')], ['delete 2[] 3[]']],
+    [
+      'deletes last, after what may have referred to the row was changed',
+      MATCHED,
+      [deleted(1, 'a'), updated(2, ['b', 'x'], ['b', 'y']), inserted(-1, 'c')],
+      ['upsert 2[0=b,1=y] -1[0=c]', 'delete 1[]'],
+    ],
+    [
+      'deletes first a row whose match value another one takes over',
+      MATCHED,
+      [deleted(1, 'a'), deleted(2, 'b'), inserted(-1, 'a', 'new')],
+      ['delete 1[]', 'upsert -1[0=a,1=new]', 'delete 2[]'],
+    ],
+    [
+      'moves a match value away before an insert takes it',
+      MATCHED,
+      [inserted(-1, 'a', 'new'), updated(1, ['a', 'x'], ['b', 'x'])],
+      ['update 1[0=b]', 'upsert -1[0=a,1=new]'],
+    ],
+  ])('%s', (_what, table, rows, expected) => {
+    const { batches, unsendable } = plan(rows, table);
+
+    expect(said(batches)).toEqual(expected);
+    expect(unsendable).toEqual([]);
+  });
+
+  test('stores a made match value with its row', () => {
+    const { batches } = plan([inserted(-1, null, 'new'), inserted(-2, 'own', 'new')]);
+
+    expect(batches.flatMap(({ rows }) => rows.map(({ madeMatch }) => madeMatch))).toEqual(['made-1', null]);
+  });
+
+  test('makes up no match value for a column that the origin numbers itself', () => {
+    const columns = COLUMNS.map((column, index) => (index === 0 ? { ...column, type: 'Autonumber' as const } : column));
+
+    expect(said(plan([inserted(-1, null, 'new')], { ...MATCHED, columns }).batches)).toEqual(['create -1[1=new]']);
+  });
+
+  test.each<[string, PushTable, readonly ChangedRow[], readonly number[]]>([
+    ['two inserts with the same match value', MATCHED, [inserted(-1, 'a'), inserted(-2, 'a')], [-1, -2]],
+    [
+      'an insert with the match value of an edited row',
+      MATCHED,
+      [inserted(-1, 'a'), updated(1, ['a', 'x'], ['a', 'y'])],
+      [-1],
+    ],
+    [
+      'a row that moves to the match value of another edited row',
+      MATCHED,
+      [updated(1, ['a'], ['b']), updated(2, ['b', 'x'], ['b', 'y'])],
+      [1],
+    ],
+    ['an insert where the user may add no rows', { ...MATCHED, allowAdd: false }, [inserted(-1, 'a')], [-1]],
+    ['a text in a column of numbers', MATCHED, [updated(1, ['a', 'x', 1], ['a', 'x', 'many'])], [1]],
+  ])('refuses %s, and nothing else', (_what, table, rows, expected) => {
+    const { batches, unsendable } = plan(rows, table);
+
+    expect(unsendable.map(({ id }) => id)).toEqual(expected);
+    const sent = batches.flatMap((batch) => batch.rows.map(({ id }) => id));
+    expect(sent.toSorted((a, b) => a - b)).toEqual(
+      rows
+        .map(({ id }) => id)
+        .filter((id) => !expected.includes(id))
+        .toSorted((a, b) => a - b),
+    );
+    expect(unsendable.some(({ reason }) => reason.includes('many'))).toBe(false);
+  });
+
+  test('cuts batches by rows', () => {
+    const rows = Array.from({ length: 1001 }, (_, index) => inserted(-1 - index, `c${index}`));
+
+    expect(plan(rows).batches.map((batch) => batch.rows.length)).toEqual([500, 500, 1]);
+  });
+
+  test('cuts batches by bytes, and sends alone a row that is too large for any', () => {
+    const rows = [10, 10, 10_000, 10, 10].map((length, index) => inserted(-1 - index, `c${index}`, 'x'.repeat(length)));
+
+    expect(plan(rows, MATCHED, { rowsMax: 500, bytesMax: 400 }).batches.map((batch) => batch.rows.length)).toEqual([
+      2, 1, 2,
+    ]);
+  });
+
+  test('sends every changed row once, or says why not, in batches within their bounds', () => {
+    const value = fc.constantFrom<Value>(null, 'a', 'b', 'c', '');
+    const versions = fc.option(fc.tuple(value, value));
+    const change = fc.tuple(versions, versions).filter(([base, local]) => base !== null || local !== null);
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 20 }), fc.boolean(), (changes, isMatched) => {
+        const rows = changes.map(([base, local], index): ChangedRow => {
+          const id = base === null ? -1 - index : 1 + index;
+          return { id, base: base && row(id, ...base), local: local && row(id, ...local) };
+        });
+        const { batches, unsendable } = plan(rows, isMatched ? MATCHED : UNMATCHED, { rowsMax: 3, bytesMax: 10_000 });
+        const told = [...batches.flatMap((batch) => batch.rows), ...unsendable].map(({ id }) => id);
+        const wanted = rows.filter(
+          ({ base, local }) =>
+            base === null || local === null || base.values.some((before, index) => before !== local.values[index]),
+        );
+        expect(told.toSorted((a, b) => a - b)).toEqual(wanted.map(({ id }) => id).toSorted((a, b) => a - b));
+        expect(batches.every((batch) => batch.rows.length > 0 && batch.rows.length <= 3)).toBe(true);
+        const matches = batches
+          .flatMap((batch) => (batch.method === 'upsert' ? batch.rows : []))
+          .map(({ cells }) => cells.find(({ column }) => column === 0)?.value);
+        expect(new Set(matches).size).toBe(matches.length);
+        expect(matches).not.toContain(undefined);
+      }),
+      fuzzRuns(300),
+    );
+  });
+});
+
+test.each<[ColumnType, Value, boolean]>([
+  ['Text', 'a', true],
+  ['Text', '\uD800', false],
+  ['Text', null, true],
+  ['Numeric', 1.5, true],
+  ['Numeric', Number.POSITIVE_INFINITY, false],
+  ['Numeric', 12345678901234567890n, true],
+  ['Numeric', '0.12345678901234567890', true],
+  ['Numeric', 'x', false],
+  ['Duration', 60, true],
+  ['Checkbox', true, true],
+  ['Checkbox', 'yes', false],
+  ['Date', '2026-02-28', true],
+  ['Date', '2026-02-30', false],
+  ['Time', '23:59:59', true],
+  ['Time', '24:00:00', false],
+  ['Timestamp', '2026-01-01T00:00:00Z', true],
+  ['Timestamp', '2026-01-01T00:00:00.5Z', true],
+  ['Timestamp', '2026-01-01T00:00:00', false],
+  ['Timestamp', '2026-01-01 00:00', false],
+  ['Attachment', 'file:/etc/passwd', false],
+  ['Attachment', null, true],
+])('a value of type %s can be sent or not: %s', (type, value, isSendable) => {
+  expect(sendProblem(type, value) === null).toBe(isSendable);
+});

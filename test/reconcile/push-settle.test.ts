@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { mergeRow, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
+import { baseAfterLookup, baseAsSent, baseForReadBack, type SentRow } from '../../src/reconcile/push-settle.ts';
+import type { Row, Value } from '../../src/wire/schema.ts';
+
+const COLUMNS: readonly MergeColumn[] = [
+  { type: 'Text', writable: true },
+  { type: 'Text', writable: true },
+  { type: 'Text', writable: false },
+];
+
+function row(id: number, ...values: readonly Value[]): Row {
+  return { id, allow: null, values };
+}
+
+const BEFORE = row(7, 'a', 'x', 'f');
+/** The first cell was sent as `b`. */
+const SENT: SentRow = { base: BEFORE, sent: [{ column: 0, value: 'b' }] };
+const NEW: SentRow = { base: null, sent: [{ column: 0, value: 'b' }] };
+
+test('the base as sent has the cells that were sent, and the others as they were', () => {
+  expect(baseAsSent(SENT, 7, 3)).toEqual(row(7, 'b', 'x', 'f'));
+  expect(baseAsSent(NEW, 9, 3)).toEqual(row(9, 'b', null, null));
+});
+
+describe('a row that was accepted and read back', () => {
+  const settle = (before: SentRow, local: Row | null, remote: Row): MergeDecision =>
+    mergeRow({ base: baseForReadBack(before, { local, remote }, COLUMNS), local, remote }, COLUMNS, 'origin');
+
+  test.each<[string, SentRow, Row, Row, Row, string]>([
+    ['is settled', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), row(7, 'b', 'x', 'g'), 'settled'],
+    [
+      'takes what the origin made of the value',
+      SENT,
+      row(7, 'b', 'x', 'f'),
+      row(7, 'B', 'x', 'g'),
+      row(7, 'B', 'x', 'g'),
+      'settled',
+    ],
+    [
+      'keeps a cell that was edited again',
+      SENT,
+      row(7, 'c', 'x', 'f'),
+      row(7, 'b', 'x', 'g'),
+      row(7, 'c', 'x', 'g'),
+      'changed',
+    ],
+    [
+      'keeps it although the origin changed what was sent',
+      SENT,
+      row(7, 'c', 'x', 'f'),
+      row(7, 'B', 'x', 'g'),
+      row(7, 'c', 'x', 'g'),
+      'changed',
+    ],
+    [
+      'keeps an edit back to the old value',
+      SENT,
+      row(7, 'a', 'x', 'f'),
+      row(7, 'b', 'x', 'g'),
+      row(7, 'a', 'x', 'g'),
+      'changed',
+    ],
+    [
+      'keeps an edit of another cell',
+      SENT,
+      row(7, 'b', 'y', 'f'),
+      row(7, 'b', 'x', 'g'),
+      row(7, 'b', 'y', 'g'),
+      'changed',
+    ],
+    [
+      'takes what a workflow did to another cell',
+      SENT,
+      row(7, 'b', 'x', 'f'),
+      row(7, 'b', 'w', 'g'),
+      row(7, 'b', 'w', 'g'),
+      'settled',
+    ],
+    [
+      'takes the defaults of a new row',
+      NEW,
+      row(9, 'b', null, null),
+      row(9, 'b', 'default', 'g'),
+      row(9, 'b', 'default', 'g'),
+      'settled',
+    ],
+    [
+      'keeps an edit of a cell that the origin gave a default',
+      NEW,
+      row(9, 'b', 'mine', null),
+      row(9, 'b', 'default', 'g'),
+      row(9, 'b', 'mine', 'g'),
+      'changed',
+    ],
+  ])('%s', (_what, before, local, remote, expected, state) => {
+    const decision = settle(before, local, remote);
+
+    expect(decision).toEqual({ local: expected, base: remote, conflicts: [], state });
+  });
+
+  test('is a conflict in a cell that was not sent and that both sides changed', () => {
+    const { conflicts } = settle(SENT, row(7, 'b', 'mine', 'f'), row(7, 'b', 'theirs', 'f'));
+
+    expect(conflicts).toMatchObject([{ kind: 'cell', column: 1, local: 'mine', remote: 'theirs' }]);
+  });
+
+  test('is still to be deleted when it was deleted in flight', () => {
+    const remote = row(7, 'B', 'x', 'g');
+
+    expect(settle(SENT, null, remote)).toEqual({ local: null, base: remote, conflicts: [], state: 'changed' });
+  });
+});
+
+describe('a row that was looked up after its answer got lost', () => {
+  const settle = (before: SentRow, local: Row | null, remote: Row): MergeDecision =>
+    mergeRow({ base: baseAfterLookup(before, { local, remote }, COLUMNS), local, remote }, COLUMNS, 'origin');
+
+  test.each<[string, SentRow, Row, Row, Row, string]>([
+    ['was applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), row(7, 'b', 'x', 'g'), 'settled'],
+    ['was not applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'a', 'x', 'f'), row(7, 'b', 'x', 'f'), 'changed'],
+    [
+      'was applied and edited here since',
+      SENT,
+      row(7, 'c', 'x', 'f'),
+      row(7, 'b', 'x', 'f'),
+      row(7, 'c', 'x', 'f'),
+      'changed',
+    ],
+    [
+      'was not applied and edited here since',
+      SENT,
+      row(7, 'c', 'x', 'f'),
+      row(7, 'a', 'x', 'f'),
+      row(7, 'c', 'x', 'f'),
+      'changed',
+    ],
+    ['was created', NEW, row(9, 'b', null, null), row(9, 'b', 'default', 'g'), row(9, 'b', 'default', 'g'), 'settled'],
+  ])('%s', (_what, before, local, remote, expected, state) => {
+    expect(settle(before, local, remote)).toMatchObject({ local: expected, conflicts: [], state });
+  });
+
+  test('is a conflict where a colleague wrote another value', () => {
+    const { conflicts } = settle(SENT, row(7, 'b', 'x', 'f'), row(7, 'theirs', 'x', 'f'));
+
+    expect(conflicts).toMatchObject([{ kind: 'cell', column: 0, base: 'a', local: 'b', remote: 'theirs' }]);
+  });
+
+  test('is a conflict where the row with the same match value is somebody else’s', () => {
+    const { conflicts } = settle(
+      {
+        base: null,
+        sent: [
+          { column: 0, value: 'b' },
+          { column: 1, value: 'mine' },
+        ],
+      },
+      row(-1, 'b', 'mine', null),
+      row(9, 'b', 'theirs', 'g'),
+    );
+
+    expect(conflicts).toMatchObject([{ kind: 'cell', column: 1, local: 'mine', remote: 'theirs' }]);
+  });
+});
