@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/estimate.ts';
 import type { TableSummary } from '../wire/schema.ts';
 import type { PullContext } from './context.ts';
-import { runAll } from './pool.ts';
+import { runAll } from '../base/pool.ts';
 
 /** The estimated rows of all tables together; a table that could not be asked counts as empty. */
 export async function estimateRowCount(context: PullContext, tables: readonly TableSummary[]): Promise<number> {

@@ -28,7 +28,7 @@ import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { estimateRowCount } from './estimate.ts';
-import { runAll } from './pool.ts';
+import { runAll } from '../base/pool.ts';
 import { placeTables, prepareTable } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';

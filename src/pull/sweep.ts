@@ -25,7 +25,7 @@ import type { SelectParameters } from '../wire/query.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { storeRows } from './store.ts';
 import { PageCursor } from './cursor.ts';
-import { runPool } from './pool.ts';
+import { runPool } from '../base/pool.ts';
 
 /**
  * Requests that wait for a free connection beside those under way, so that none stands idle while a page is stored. The

@@ -15,7 +15,7 @@ import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor } from './cursor.ts';
-import { runPool } from './pool.ts';
+import { runPool } from '../base/pool.ts';
 import { pull, prepareForReading } from './pull.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */

@@ -70,16 +70,11 @@ export const ALTERNATION_WINDOW_MS = 60 * 60_000;
 const ALTERNATIONS_MAX = 5;
 
 /**
- * Whether a row goes back and forth: whether the push to come and those of the last hour sent values, sent others, and sent the
- * first ones again, too many times. Two systems that each correct the other never stop by themselves.
+ * Whether a row goes back and forth: whether values that were pushed within the last hour are to be pushed again, too many times. A
+ * value only has to be pushed again because something else changed it meanwhile; two systems that each correct the other
+ * never stop by themselves.
  */
 export function isAlternating(past: readonly PastPush[], next: PastPush): boolean {
   const recent = [...past.filter(({ atMs }) => next.atMs - atMs <= ALTERNATION_WINDOW_MS), next];
-  const seen = new Set<number>();
-  let returnCount = 0;
-  for (const [index, { digest }] of recent.entries()) {
-    if (seen.has(digest) && recent[index - 1]?.digest !== digest) returnCount += 1;
-    seen.add(digest);
-  }
-  return returnCount >= ALTERNATIONS_MAX;
+  return recent.length - new Set(recent.map(({ digest }) => digest)).size >= ALTERNATIONS_MAX;
 }

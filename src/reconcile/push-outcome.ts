@@ -34,7 +34,8 @@ export interface JudgedStatus {
 export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict {
   const { status } = answer;
   if (status < 300 || status === 304) {
-    if (kind === 'insert') return status === 201 ? 'accepted' : 'met';
+    // 304: a row with the same values was there, so nobody lost any.
+    if (kind === 'insert') return status === 200 ? 'met' : 'accepted';
     return kind === 'update' && status === 201 ? 'recreated' : 'accepted';
   }
   const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);

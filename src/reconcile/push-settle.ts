@@ -53,6 +53,11 @@ export function baseAfterLookup(
   columns: readonly MergeColumn[],
 ): Row {
   const sentByColumn = new Map(before.sent.map(({ column, value }) => [column, value]));
+  const isApplied = before.sent.every(({ column, value }) =>
+    isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
+  );
+  // Created there, deleted here since: the delete is of the row as the origin made it.
+  if (before.base === null && local === null && isApplied) return remote;
   const values = columns.map(({ type }, index) => {
     const there = remote.values[index] ?? null;
     const sent = sentByColumn.get(index);

@@ -105,7 +105,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     localEdit: 'sending', // what was sent is recorded, so acceptance settles only cells that still hold it
     refused: 'refused',
     replyLost: 'unknown',
-    notApplied: 'impossible',
+    notApplied: 'edited', // it never left, or was refused with its whole batch for no fault of its own
     doubted: 'impossible',
     retried: 'sending',
   },

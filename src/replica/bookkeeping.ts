@@ -7,6 +7,7 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
+import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from './sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
@@ -65,6 +66,7 @@ const DESCRIPTORS = sql`
  *   match_column              origin's name of the column that identifies rows, null without one
  *   allow_add                 0 where the calling user may not add rows
  *   doubted                   1 from when the rows were doubted until the next finished sweep
+ *   push_…                    what kept the last push of the table from its end, null after a success
  *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
@@ -79,7 +81,8 @@ const TABLES = sql`
     held_code TEXT, held_message TEXT, held_hint TEXT, held_at TEXT,
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
-    doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0
+    doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
+    push_code TEXT, push_message TEXT, push_hint TEXT
   ) STRICT`;
 
 /** What version 2 added to the tables of version 1. */
@@ -89,6 +92,9 @@ const TABLES_2 = [
   sql`ALTER TABLE _rowsync_tables ADD COLUMN allow_add INTEGER NOT NULL DEFAULT 1`,
   sql`ALTER TABLE _rowsync_tables ADD COLUMN doubted INTEGER NOT NULL DEFAULT 0`,
   sql`ALTER TABLE _rowsync_tables ADD COLUMN compare_due INTEGER NOT NULL DEFAULT 0`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN push_code TEXT`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN push_message TEXT`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN push_hint TEXT`,
 ];
 
 /**
@@ -231,8 +237,8 @@ const STATUS_VIEW = sql`
          (SELECT count(*) FROM _rowsync_conflicts c WHERE c.table_id = t.id AND c.state = 'open') AS conflicts,
          (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min(r.since), 'unixepoch') FROM _rowsync_rows r
            WHERE r.table_id = t.id) AS oldest_change,
-         coalesce(t.problem_message, t.held_message) AS problem,
-         coalesce(t.problem_hint, t.held_hint) AS hint
+         coalesce(t.problem_message, t.held_message, t.push_message) AS problem,
+         coalesce(t.problem_hint, t.held_hint, t.push_hint) AS hint
   FROM _rowsync_tables t`;
 
 const RUNS_VIEW = sql`
@@ -255,11 +261,6 @@ const FRESHNESS_VIEW = sql`
 const DELETED_VIEW = sql`
   CREATE VIEW sync_deleted AS
   SELECT seq AS id, table_name AS "table", row_id, deleted_at, reason, row_values AS last_values FROM _rowsync_deleted`;
-
-const FAILURES_VIEW = sql`
-  CREATE VIEW sync_failures AS
-  SELECT t.local_name AS "table", u.row_id, u.column_name AS "column", u.reason, u.since
-  FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id`;
 
 const CONFLICTS_VIEW = sql`
   CREATE VIEW sync_conflicts AS
@@ -291,7 +292,7 @@ export const NO_CHANGES_VIEW = sql`
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
          NULL AS since WHERE 0`;
 
-const ADDED_2 = [ROWS, LOCAL_IDS, CONFLICTS, CONFLICTS_BY_ROW];
+const ADDED_2 = [ROWS, LOCAL_IDS, CONFLICTS, CONFLICTS_BY_ROW, ...PUSH_TABLES];
 
 const VIEWS = [
   STATUS_VIEW,

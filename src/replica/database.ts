@@ -70,11 +70,37 @@ export class Replica implements Connection {
    * own triggers let it write user tables. `change` must be synchronous.
    * @throws RowsyncError `replica.busy` when another client held the lock for five minutes, `replica.full`, ….
    */
-  async write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
+  write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
+    return this.#transact(what, change, { synchronous: 'NORMAL', end: 'COMMIT', signal });
+  }
+
+  /**
+   * Like `write`, and on the disk before it returns, whatever happens to the power: for what must precede a request that changes
+   * something (I11).
+   */
+  writeDurably<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
+    return this.#transact(what, change, { synchronous: 'FULL', end: 'COMMIT', signal });
+  }
+
+  /** Runs `change` in a transaction, returns its result, and takes everything back. */
+  rehearse<T>(what: string, change: (tx: Tx) => T): Promise<T> {
+    return this.#transact(what, change, { synchronous: 'NORMAL', end: 'ROLLBACK', signal: undefined });
+  }
+
+  /** From the lock to the end of the transaction nothing is awaited: several callers share the one connection. */
+  async #transact<T>(
+    what: string,
+    change: (tx: Tx) => T,
+    options: {
+      readonly synchronous: 'NORMAL' | 'FULL';
+      readonly end: 'COMMIT' | 'ROLLBACK';
+      readonly signal: AbortSignal | undefined;
+    },
+  ): Promise<T> {
     const startedMs = this.#clock.monotonicMs();
-    // Nothing is awaited between BEGIN and COMMIT: another caller of ours would begin a transaction inside this one.
-    while (!this.#begins(what, startedMs, signal)) {
-      await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), signal);
+    // Ends after WRITE_WAIT_MS_MAX.
+    while (!this.#begin(what, options, startedMs)) {
+      await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), options.signal);
     }
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
@@ -83,22 +109,30 @@ export class Replica implements Connection {
       if (!this.#hasWritten) this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
       const result = change(this as unknown as Tx); // the transaction is open now
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
-      this.#db.exec('COMMIT');
-      this.#hasWritten = true;
+      this.#db.exec(options.end);
+      if (options.end === 'COMMIT') this.#hasWritten = true;
       return result;
     } catch (thrown) {
       // SQLite ends the transaction itself on some errors, a full disk among them.
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw replicaError(thrown, `${what} in ${this.path}`);
+    } finally {
+      if (options.synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');
     }
   }
 
-  /** Begins a transaction; false when another client holds the lock and there is time to try again. */
-  #begins(what: string, startedMs: number, signal?: AbortSignal): boolean {
+  /** Opens a transaction; false where another client holds the lock, and there is time to wait for it. */
+  #begin(
+    what: string,
+    { synchronous, signal }: { readonly synchronous: 'NORMAL' | 'FULL'; readonly signal: AbortSignal | undefined },
+    startedMs: number,
+  ): boolean {
     try {
+      if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = FULL');
       this.#db.exec('BEGIN IMMEDIATE');
       return true;
     } catch (thrown) {
+      if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');
       const error = replicaError(thrown, `${what} in ${this.path}`);
       const waitedMs = this.#clock.monotonicMs() - startedMs;
       if (error.code !== 'replica.busy' || waitedMs > WRITE_WAIT_MS_MAX || signal?.aborted === true) throw error;

@@ -222,6 +222,19 @@ export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null)
   );
 }
 
+/** Stores what kept the push of a table from its end; null forgets it. */
+export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint
+        WHERE id = @tableId AND (push_code, push_message, push_hint) IS NOT (@code, @message, @hint)`,
+  ).run({
+    tableId,
+    code: problem?.code ?? null,
+    message: problem?.message ?? null,
+    hint: problem?.hint ?? null,
+  });
+}
+
 /** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it go on. */
 export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
   tx.prepare(

@@ -48,7 +48,8 @@ test.each<[string, readonly number[], number, boolean]>([
   ['two values in turn, not often enough', [1, 2, 1, 2, 1], 2, false],
   ['three values in turn', [1, 2, 3, 1, 2, 3, 1], 2, true],
   ['new values every time', [1, 2, 3, 4, 5, 6, 7, 8], 9, false],
-  ['the same value again and again', [1, 1, 1, 1, 1, 1, 1], 1, false],
+  ['the same value again and again', [1, 1, 1, 1, 1], 1, true],
+  ['the same value, not often enough', [1, 1, 1, 1], 1, false],
 ])('tells whether a row goes back and forth: %s', (_what, digests, next, expected) => {
   const past = pushes(digests);
 

@@ -140,6 +140,18 @@ describe('a row that was looked up after its answer got lost', () => {
     expect(settle(before, local, remote)).toMatchObject({ local: expected, conflicts: [], state });
   });
 
+  test('is to be deleted where it was created and deleted here since', () => {
+    const remote = row(9, 'b', 'default', 'g');
+
+    expect(settle(NEW, null, remote)).toEqual({ local: null, base: remote, conflicts: [], state: 'changed' });
+  });
+
+  test('is a conflict where it was deleted here since, and the origin has other values', () => {
+    const { conflicts } = settle(NEW, null, row(9, 'theirs', 'default', 'g'));
+
+    expect(conflicts).toMatchObject([{ kind: 'deletedHere' }]);
+  });
+
   test('is a conflict where a colleague wrote another value', () => {
     const { conflicts } = settle(SENT, row(7, 'b', 'x', 'f'), row(7, 'theirs', 'x', 'f'));
 

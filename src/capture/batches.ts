@@ -1,0 +1,150 @@
+/**
+ * The batches that were sent, or are about to be, and not settled yet. A batch is stored with the values it sends before its
+ * request leaves (I11), and goes when every row of it is settled; what a crash leaves behind is looked up at the origin before
+ * anything is sent again. Columns are kept by ledger row, so that a rename in between does not mix them up. Also here: when
+ * rows were pushed with which values, for the guard against two systems that fight.
+ */
+import { must } from '../base/assert.ts';
+import { ALTERNATION_WINDOW_MS, type PastPush } from '../reconcile/guards.ts';
+import type { ChangeKind, SentCell, WriteMethod } from '../reconcile/push-plan.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { sql } from '../replica/sql.ts';
+import type { Value } from '../wire/schema.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** What an answer said of a row, as far as the row is not settled by it alone (reconcile/push-outcome.ts). */
+export type AnsweredAs = 'accepted' | 'recreated' | 'met' | 'look';
+
+/** One row of a batch. */
+export interface BatchRow {
+  /** The id that it has here. */
+  readonly id: number;
+  readonly kind: ChangeKind;
+  /** As sent; the columns are indexes of the table's. */
+  readonly cells: readonly SentCell[];
+  /** Null while no answer is known. */
+  readonly answer: { readonly as: AnsweredAs; readonly id: number | null; readonly refusal: OriginWords | null } | null;
+}
+
+/** What the origin said against a row. */
+export interface OriginWords {
+  readonly status: number;
+  readonly code: number | null;
+  readonly message: string;
+  /** The column, where the origin names one. */
+  readonly source: string | null;
+}
+
+/** A batch that is not settled. */
+export interface Batch {
+  readonly id: number;
+  readonly method: WriteMethod;
+  readonly rows: readonly BatchRow[];
+}
+
+/** Stores a batch that is about to be sent; returns its id. */
+export function storeBatch(tx: Tx, table: TwoWayTable, batch: Omit<Batch, 'id'>, at: string): number {
+  const { lastInsertRowid } = tx
+    .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
+    .run(table.id, batch.method, at, textFromRows(table, batch.rows));
+  return Number(lastInsertRowid);
+}
+
+/** Keeps what is not settled of a batch; without rows it is done and goes. */
+export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: readonly BatchRow[]): void {
+  if (rows.length === 0) tx.prepare(sql`DELETE FROM _rowsync_batches WHERE id = ?`).run(batchId);
+  else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(textFromRows(table, rows), batchId);
+}
+
+/** The batches of a table that are not settled, the oldest first. */
+export function readBatches(from: Connection, table: TwoWayTable): readonly Batch[] {
+  const rows = from
+    .prepare(sql`SELECT id, method, rows FROM _rowsync_batches WHERE table_id = ? ORDER BY id`)
+    .all(table.id) as { id: number; method: WriteMethod; rows: string }[]; // columns and types are ours
+  return rows.map(({ id, method, rows: text }) => ({ id, method, rows: rowsFromText(table, text) }));
+}
+
+/** Ids of the tables that have batches which are not settled. */
+export function readUnsettledTables(from: Connection): readonly number[] {
+  return from
+    .prepare(sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`)
+    .pluck()
+    .all() as number[]; // table_id is an INTEGER within 53 bits
+}
+
+/** A row as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
+type KeptRow = readonly [number, ChangeKind, readonly (readonly [number, KeptValue])[], BatchRow['answer']];
+
+/** JSON has no long integers. */
+type KeptValue = null | string | boolean | number | { readonly integer: string };
+
+function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {
+  const kept = rows.map(({ id, kind, cells, answer }): KeptRow => {
+    const pairs = cells.map(({ column, value }) => {
+      const { seq } = must(columns[column], 'a cell names a column of its table');
+      return [seq, typeof value === 'bigint' ? { integer: value.toString() } : value] as const;
+    });
+    return [id, kind, pairs, answer];
+  });
+  return JSON.stringify(kept);
+}
+
+function rowsFromText({ columns }: TwoWayTable, text: string): readonly BatchRow[] {
+  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
+  const rows = JSON.parse(text) as readonly KeptRow[]; // written by textFromRows
+  return rows.map(([id, kind, pairs, answer]) => {
+    // A column that the origin has dropped since says nothing any more.
+    const cells = pairs.flatMap(([seq, value]) => {
+      const column = indexBySeq.get(seq);
+      return column === undefined ? [] : [{ column, value: valueFromKept(value) }];
+    });
+    return { id, kind, cells, answer };
+  });
+}
+
+function valueFromKept(value: KeptValue): Value {
+  return typeof value === 'object' && value !== null ? BigInt(value.integer) : value;
+}
+
+/** Notes that rows were pushed, under their ids at the origin, and forgets what is too old to matter. */
+export function storePushes(
+  tx: Tx,
+  tableId: number,
+  pushes: readonly { readonly rowId: number; readonly digest: number }[],
+  nowMs: number,
+): void {
+  tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ? AND at_ms < ?`).run(
+    tableId,
+    Math.floor(nowMs - ALTERNATION_WINDOW_MS),
+  );
+  if (pushes.length === 0) return;
+  tx.prepare(sql`INSERT INTO _rowsync_pushes (table_id, at_ms, row_ids, digests) VALUES (?, ?, ?, ?)`).run(
+    tableId,
+    BigInt(Math.floor(nowMs)),
+    JSON.stringify(pushes.map(({ rowId }) => rowId)),
+    JSON.stringify(pushes.map(({ digest }) => digest)),
+  );
+}
+
+/** The remembered pushes of the given rows, the oldest first. */
+export function readPushes(
+  from: Connection,
+  tableId: number,
+  ids: ReadonlySet<number>,
+): ReadonlyMap<number, readonly PastPush[]> {
+  const rows = from
+    .prepare(
+      sql`SELECT at_ms AS atMs, row_ids AS rowIds, digests FROM _rowsync_pushes WHERE table_id = ? ORDER BY at_ms, seq`,
+    )
+    .all(tableId) as { atMs: number; rowIds: string; digests: string }[]; // columns and types are ours
+  const pushes = new Map<number, PastPush[]>();
+  for (const { atMs, rowIds, digests } of rows) {
+    const numbers = JSON.parse(digests) as number[]; // written by storePushes
+    for (const [index, rowId] of (JSON.parse(rowIds) as number[]).entries()) {
+      if (!ids.has(rowId)) continue;
+      const past = { atMs, digest: numbers[index] ?? 0 };
+      pushes.set(rowId, [...(pushes.get(rowId) ?? []), past]);
+    }
+  }
+  return pushes;
+}

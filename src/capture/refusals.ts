@@ -1,0 +1,111 @@
+/**
+ * Rows of two-way tables that the origin, or a check before it, refused, and creates that are in doubt: what was said, what was
+ * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line
+ * here without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
+ */
+import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
+import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { storedFromValue } from '../replica/rows.ts';
+import { sql } from '../replica/sql.ts';
+import type { OriginWords } from './batches.ts';
+import { moveRows } from './marks.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** Why a row waits. */
+export interface NewRefusal {
+  readonly rowId: number;
+  readonly kind: ChangeKind;
+  /** A sentence of ours, or the origin's words. */
+  readonly reason: string;
+  /** Index of the column at fault; null where it is the row. */
+  readonly column: number | null;
+  /** Null where the row was refused before it was sent. */
+  readonly words: OriginWords | null;
+  readonly hope: RetryHope;
+  /** As they were, or would have been, sent. */
+  readonly cells: readonly SentCell[];
+}
+
+/** Stores why a row waits; the caller moves its mark. */
+export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, nowMs: number): void {
+  const before = tx
+    .prepare(sql`SELECT tries FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`)
+    .pluck()
+    .get(table.id, refusal.rowId);
+  const tries = (typeof before === 'number' ? before : 0) + 1;
+  const waitMs = retryAfterMs(refusal.hope, tries);
+  const columnName =
+    refusal.column === null ? (refusal.words?.source ?? null) : (table.columns[refusal.column]?.localName ?? null);
+  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(table.id, refusal.rowId);
+  tx.prepare(
+    sql`INSERT INTO _rowsync_refusals (table_id, row_id, kind, column_name, reason, status, code, sent, tries, since_ms, retry_at_ms)
+        VALUES (@tableId, @rowId, @kind, @columnName, @reason, @status, @code, @sent, @tries, @now, @retryAt)`,
+  ).run({
+    tableId: table.id,
+    rowId: refusal.rowId,
+    kind: refusal.kind,
+    columnName,
+    reason: refusal.reason,
+    status: refusal.words?.status ?? null,
+    code: refusal.words?.code ?? null,
+    sent: refusal.cells.length === 0 ? null : textFromCells(table, refusal.cells),
+    tries,
+    now: BigInt(Math.floor(nowMs)),
+    retryAt: waitMs === null ? null : BigInt(Math.floor(nowMs + waitMs)),
+  });
+}
+
+/** Cells as a JSON object of the replica's column names; numbers keep every digit. */
+function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): string {
+  const pairs = cells.map(({ column, value }) => {
+    const stored = storedFromValue(value);
+    const text = typeof stored === 'bigint' ? stored.toString() : JSON.stringify(stored);
+    return `${JSON.stringify(columns[column]?.localName ?? '')}:${text}`;
+  });
+  return `{${pairs.join(',')}}`;
+}
+
+/** Forgets why rows waited, once the origin took them. */
+export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]): void {
+  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
+    tableId,
+    JSON.stringify(ids),
+  );
+}
+
+/** Lets refused rows whose time has come be tried again; returns how many. */
+export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): number {
+  const ids = tx
+    .prepare(
+      sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
+          WHERE f.table_id = ? AND r.state = 'refused' AND f.retry_at_ms <= ?`,
+    )
+    .pluck()
+    .all(table.id, Math.floor(nowMs)) as number[]; // row_id is an INTEGER within 53 bits
+  moveRows(tx, table.id, ids, { event: 'retried', at });
+  return ids.length;
+}
+
+/** A row that waits, for people. */
+export interface WaitingRow {
+  readonly id: number;
+  readonly tableId: number;
+  readonly rowId: number;
+}
+
+/** The lines about rows that wait, by line; empty `ids` for all. */
+export function readWaiting(from: Connection, ids: readonly number[]): readonly WaitingRow[] {
+  return from
+    .prepare(
+      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId FROM _rowsync_refusals f
+          JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
+          WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
+    )
+    .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
+}
+
+/** Lets rows be tried again at the next push, whatever they waited for. */
+export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
+  for (const { tableId, rowId } of rows) moveRows(tx, tableId, [rowId], { event: 'retried', at });
+}

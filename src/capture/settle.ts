@@ -1,0 +1,171 @@
+/**
+ * Settling rows that a push looked up, read back or found: base, local, id, conflicts and marks, in the transaction of the
+ * caller. Each row is merged once (reconcile/merge.ts), from a base that the caller decided (reconcile/push-settle.ts), so
+ * that an edit made while the row was in flight stays a change (I12). A row that the origin knows under another id takes that
+ * id, also where a pull has brought that row in meanwhile.
+ */
+import { mergeRow, type Conflict, type ConflictPolicy, type MergeDecision } from '../reconcile/merge.ts';
+import { isSameValue } from '../reconcile/diff.ts';
+import type { RowEvent } from '../reconcile/row-state.ts';
+import { baseTarget } from '../replica/compare.ts';
+import type { Tx } from '../replica/database.ts';
+import { addToRowCount, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import { readVersions } from './changes.ts';
+import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { moveRows, renumberRow, takeLocalId } from './marks.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** A row and what the origin says of it. */
+export interface RowToSettle {
+  /** The id that it has here. */
+  readonly rowId: number;
+  /** What to merge with: gives the base for the local row as it stands now; null for a row that had none. */
+  readonly base: (local: Row | null) => Row | null;
+  /** As the origin has it; null where it has no such row. */
+  readonly remote: Row | null;
+  /** Conflicts that the caller knows of besides those of the merge. */
+  readonly known?: readonly Conflict[] | undefined;
+}
+
+/** What became of a settled row. */
+export interface SettledRow {
+  /** The id that it had here. */
+  readonly rowId: number;
+  /** The id that it has now. */
+  readonly newId: number;
+  readonly state: MergeDecision['state'];
+  readonly conflictCount: number;
+}
+
+/** How rows are settled. */
+export interface SettleOptions {
+  readonly policy: ConflictPolicy;
+  /** Stamp of now. */
+  readonly at: string;
+  /** Whether the rows were sent (marked sending or unknown), or are about to be (edited). */
+  readonly isSent: boolean;
+  /** Why rows that the origin does not have go, for `sync_deleted`. */
+  readonly reason: string;
+}
+
+const EVENTS: Readonly<Record<'sent' | 'unsent', Readonly<Record<MergeDecision['state'], RowEvent>>>> = {
+  sent: { settled: 'accepted', changed: 'acceptedEdited', parked: 'conflicted' },
+  unsent: { settled: 'settled', changed: 'changed', parked: 'conflicted' },
+};
+
+/** Settles rows; returns what became of each, in their order. */
+export function settleRows(
+  tx: Tx,
+  table: TwoWayTable,
+  rows: readonly RowToSettle[],
+  options: SettleOptions,
+): readonly SettledRow[] {
+  const merged = mergeAll(tx, table, rows, options);
+  const base = baseTarget(table);
+  upsertRows(
+    tx,
+    base,
+    merged.flatMap(({ remote }) => remote ?? []),
+  );
+  const unbased = merged.filter(({ rowId, remote, hadBase }) => hadBase && remote?.id !== rowId);
+  const unbasedIds = unbased.map(({ rowId }) => rowId);
+  if (unbasedIds.length > 0) addToRowCount(tx, table.id, -removeRows(tx, base, unbasedIds));
+  keepEvidence(
+    tx,
+    table,
+    merged.flatMap(({ remote, last, decision }) => (remote === null && decision.local === null ? (last ?? []) : [])),
+    { reason: options.reason, at: options.at },
+  );
+  const leaving = merged.filter(({ rowId, newId, decision }) => rowId !== newId || decision.local === null);
+  if (leaving.length > 0) {
+    removeRows(
+      tx,
+      table,
+      leaving.map(({ rowId }) => rowId),
+    );
+  }
+  writeRows(
+    tx,
+    table,
+    merged.flatMap(({ newId, decision: { local } }) => {
+      return local === null ? [] : { ...local, id: newId, allow: newId < 0 ? null : local.allow };
+    }),
+  );
+  noteOutcomes(tx, table, merged, options);
+  return merged.map(({ rowId, newId, decision, conflicts }) => {
+    return { rowId, newId, state: decision.state, conflictCount: conflicts.length };
+  });
+}
+
+interface MergedRow {
+  readonly rowId: number;
+  readonly newId: number;
+  readonly remote: Row | null;
+  readonly hadBase: boolean;
+  /** The row as it stood here, while there was one. */
+  readonly last: Row | null;
+  readonly decision: MergeDecision;
+  readonly conflicts: readonly Conflict[];
+}
+
+function mergeAll(
+  tx: Tx,
+  table: TwoWayTable,
+  rows: readonly RowToSettle[],
+  { policy }: SettleOptions,
+): readonly MergedRow[] {
+  const ids = new Set(rows.flatMap(({ rowId, remote }) => (remote === null ? [rowId] : [rowId, remote.id])));
+  const versions = new Map(readVersions(tx, table, [...ids]).map((version) => [version.rowId, version]));
+  return rows.map(({ rowId, remote, known = [], ...row }) => {
+    const own = versions.get(rowId);
+    const twin = remote === null || remote.id === rowId ? undefined : versions.get(remote.id);
+    const base = row.base(own?.local ?? null);
+    const local = withTwin(table, { base, local: own?.local ?? null }, twin);
+    const decision = mergeRow({ base, local, remote }, table.columns, policy);
+    // The origin forgot the row, and here it goes on: as a new one.
+    const isLost = decision.local !== null && decision.base === null && rowId > 0;
+    return {
+      rowId,
+      newId: isLost ? takeLocalId(tx, table.id) : (remote?.id ?? rowId),
+      remote,
+      hadBase: (own?.base ?? null) !== null,
+      last: own?.local ?? null,
+      decision,
+      conflicts: [...known, ...decision.conflicts],
+    };
+  });
+}
+
+/** The row that was sent, and the same row as a pull brought it in under the origin's id: an edit of either one counts. */
+function withTwin(
+  { columns }: TwoWayTable,
+  own: { readonly base: Row | null; readonly local: Row | null },
+  twin: { readonly base: Row | null; readonly local: Row | null } | undefined,
+): Row | null {
+  if (twin === undefined || own.local === null || (twin.base === null && twin.local === null)) return own.local;
+  // Deleted here under the id that the pull gave it.
+  if (twin.local === null) return null;
+  const there = twin.local;
+  const values = own.local.values.map((value, column): Value => {
+    const type = columns[column]?.type ?? 'Text';
+    if (!isSameValue(type, value, own.base?.values[column] ?? null)) return value;
+    const edited = there.values[column] ?? null;
+    return isSameValue(type, edited, twin.base?.values[column] ?? null) ? value : edited;
+  });
+  return { ...own.local, values };
+}
+
+/** Conflicts, marks and the ids under which both are kept. */
+function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], options: SettleOptions): void {
+  const events = EVENTS[options.isSent ? 'sent' : 'unsent'];
+  const idsByEvent = new Map<RowEvent, number[]>();
+  for (const { rowId, newId, decision, conflicts } of merged) {
+    if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
+    if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
+    const event = events[decision.state];
+    idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
+  }
+  for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
+  settleConflicts(tx, table.id);
+}

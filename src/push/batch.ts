@@ -1,0 +1,318 @@
+/**
+ * One batch of one table, from planned rows to settled ones:
+ *
+ *   reread     the rows as the origin has them now, and rows that have the match values of inserts already
+ *   record     merge with what came, diff again, store what is sent, marked as sending, on the disk (I11)
+ *   send       one request, or several where it is refused whole
+ *   store      what the origin said of each row
+ *   settle     (settle.ts) read back, look up, merge
+ *
+ * Between any two of these the process may end; settle.ts finishes what is stored. The network is never awaited inside a
+ * transaction.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { must } from '../base/assert.ts';
+import {
+  readPushes,
+  storeBatch,
+  updateBatch,
+  type Batch,
+  type BatchRow,
+  type OriginWords,
+} from '../capture/batches.ts';
+import { countConflicts } from '../capture/conflicts.ts';
+import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
+import { moveRows } from '../capture/marks.ts';
+import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
+import { storeRefusal } from '../capture/refusals.ts';
+import { settleRows } from '../capture/settle.ts';
+import { changedIndexes } from '../reconcile/diff.ts';
+import { isAlternating, judgeDeletion } from '../reconcile/guards.ts';
+import { judgeStatus } from '../reconcile/push-outcome.ts';
+import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
+import type { Tx } from '../replica/database.ts';
+import { readTable } from '../replica/ledger.ts';
+import { readRowsById, writeRows } from '../replica/rows.ts';
+import { RowsyncError } from '../base/errors.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import type { StatusDescriptor } from '../wire/writes.ts';
+import type { TablePush } from './context.ts';
+import { findById, findByValue, type FoundRows } from './lookup.ts';
+import { limitsOf, matchMaker } from './plan.ts';
+import { sendRows, type Sent, type SendOutcome } from './send.ts';
+import { settleBatch } from './settle.ts';
+
+/** Pushes one planned batch; returns what stops the table, if anything. @throws RowsyncError of origin and replica. */
+export async function pushBatch(
+  run: TablePush,
+  planned: PlannedBatch,
+  { confirmed }: { readonly confirmed: boolean },
+): Promise<RowsyncError | null> {
+  await step(run, 'reread');
+  const present = await reread(run, planned);
+  await step(run, 'record');
+  const batch = await record(run, planned, present, confirmed);
+  if (batch === null) return null;
+  await step(run, 'send');
+  const sent = await sendRows(run, batch.method, batch.rows);
+  await step(run, 'store');
+  const left = await storeOutcomes(run, batch, sent);
+  if (left !== null) await settleBatch(run, left);
+  return sent.stop;
+}
+
+function step({ context, table }: TablePush, name: Parameters<NonNullable<TablePush['context']['before']>>[0]) {
+  return context.before?.(name, table.localName);
+}
+
+/** What the origin has of the rows of a batch, before they are sent. */
+interface Present {
+  readonly found: FoundRows;
+  /** Rows that have the match value of an insert already, by the insert's id here. */
+  readonly takenBy: ReadonlyMap<number, Row>;
+}
+
+async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> {
+  const known = rows.filter(({ id }) => id > 0).map(({ id }) => id);
+  const { match } = run.planned;
+  const asked = new Map<number, Value>();
+  for (const { id, kind, cells, madeMatch } of rows) {
+    // A value that was made up a moment ago stands nowhere else.
+    const value = madeMatch === null ? cells.find(({ column }) => column === match)?.value : null;
+    if (kind === 'insert' && value !== null && value !== undefined) asked.set(id, value);
+  }
+  const [found, byValue] = await Promise.all([
+    findById(run, known),
+    match === null ? new Map<Value, readonly Row[]>() : findByValue(run, match, [...asked.values()]),
+  ]);
+  const takenBy = new Map(
+    [...asked].flatMap(([id, value]) => {
+      const [row] = byValue.get(value) ?? [];
+      return row === undefined ? [] : [[id, row] as const];
+    }),
+  );
+  return { found, takenBy };
+}
+
+/** Merges what came, plans the rows again, and stores those that are sent; null where nothing is left to send. */
+async function record(
+  run: TablePush,
+  planned: PlannedBatch,
+  present: Present,
+  confirmed: boolean,
+): Promise<Batch | null> {
+  const { context, table } = run;
+  const { clock, replica } = context;
+  return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
+    const at = stampFromMs(clock.nowMs());
+    mergePresent(tx, run, planned, present, { at, confirmed });
+    const ids = planned.rows.map(({ id }) => id).filter((id) => !present.found.unreadable.has(id));
+    const changes = diffRows(tx, table, ids).filter(
+      ({ state, problems }) => state === 'edited' && problems.length === 0,
+    );
+    const plan = planPush(changes.map(changedRow), run.planned, {
+      limits: limitsOf(run),
+      makeMatch: matchMaker(clock),
+    });
+    // Rows that go by another method since they were merged are left for the next round.
+    const cut = plan.batches.find(({ method }) => method === planned.method);
+    const rows = parkAlternating(tx, run, cut?.rows ?? [], at);
+    if (rows.length === 0) return null;
+    storeMadeValues(tx, run, rows);
+    const batch = {
+      method: planned.method,
+      rows: rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null })),
+    };
+    moveRows(
+      tx,
+      table.id,
+      rows.map(({ id }) => id),
+      { event: 'sendStarted', at },
+    );
+    return { ...batch, id: storeBatch(tx, table, batch, at) };
+  });
+}
+
+/** A change as the plan takes it. */
+function changedRow({ rowId, base, local }: RowChange): { id: number; base: Row | null; local: Row | null } {
+  return { id: rowId, base, local };
+}
+
+/** The one merge, for rows that moved on at the origin since they were last read (design: re-read before every push). */
+function mergePresent(
+  tx: Tx,
+  run: TablePush,
+  { rows }: PlannedBatch,
+  { found, takenBy }: Present,
+  { at, confirmed }: { readonly at: string; readonly confirmed: boolean },
+): void {
+  const { table, options, counts } = run;
+  const ids = rows.filter(({ id }) => id > 0 && !found.unreadable.has(id)).map(({ id }) => id);
+  const baseById = new Map(readVersions(tx, table, ids).map(({ rowId, base }) => [rowId, base]));
+  const moved = ids.flatMap((id) => {
+    const remote = found.byId.get(id);
+    const base = baseById.get(id) ?? null;
+    return remote === undefined || (base !== null && isSameRow(base, remote)) ? [] : [remote];
+  });
+  const missing = ids.filter((id) => !found.byId.has(id));
+  const { rowCount } = readTable(tx, table.id);
+  const verdict = judgeDeletion({
+    rowCount,
+    missingCount: missing.length,
+    maxDeletePercent: run.context.settings.maxDeletePercent,
+    identityChanged: false,
+    confirmed,
+  });
+  if (verdict.kind === 'hold') throw missingError(run, missing.length, rowCount);
+  const merge = { policy: options.conflict, at };
+  const conflictsBefore = countConflicts(tx, table.id);
+  storeRemoteRows(tx, table, moved, merge);
+  storeMissingRows(tx, table, missing, { ...merge, reason: 'not returned by the origin before a push' });
+  const taken = rows.flatMap(({ id }) => {
+    const remote = takenBy.get(id);
+    return remote === undefined || isTakenHere(tx, run, id, remote) ? [] : [{ rowId: id, remote, base: () => null }];
+  });
+  settleRows(tx, table, taken, { ...merge, isSent: false, reason: 'not returned by the origin before a push' });
+  counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
+}
+
+function isSameRow(one: Row, other: Row): boolean {
+  return one.allow === other.allow && changedIndexes(one.values, other.values).length === 0;
+}
+
+/** An insert whose match value belongs to a row that was edited or deleted here too: which of them is meant, only a person knows. */
+function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
+  const { table, context, counts, planned } = run;
+  const [twin] = readVersions(tx, table, [remote.id]);
+  const { base = null, local = null } = twin ?? {};
+  const isEdited = base === null || local === null ? base !== local : !isSameRow(base, local);
+  if (!isEdited) return false;
+  const reason = `row ${remote.id} has the same match value at the origin, and has edits of its own here`;
+  storeRefusal(
+    tx,
+    table,
+    { rowId: id, kind: 'insert', reason, column: planned.match, words: null, hope: 'never', cells: [] },
+    context.clock.nowMs(),
+  );
+  moveRows(tx, table.id, [id], { event: 'refused', at: stampFromMs(context.clock.nowMs()) });
+  counts.refusedCount += 1;
+  return true;
+}
+
+function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
+  return new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing was sent or deleted`,
+    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push "${table.localName}" --confirm.`,
+  });
+}
+
+/** Parks rows that go back and forth; the others are returned. */
+function parkAlternating(tx: Tx, run: TablePush, rows: readonly PlannedRow[], at: string): readonly PlannedRow[] {
+  const { table, context, counts } = run;
+  const updates = rows.filter(({ kind }) => kind === 'update');
+  const past = readPushes(tx, table.id, new Set(updates.map(({ id }) => id)));
+  const nowMs = context.clock.nowMs();
+  const parked = updates.filter(({ id, cells }) =>
+    isAlternating(past.get(id) ?? [], { atMs: nowMs, digest: digestOf(cells) }),
+  );
+  const reason = 'its values keep going back and forth: another system seems to undo what is pushed from here';
+  for (const { id, cells } of parked) {
+    storeRefusal(
+      tx,
+      table,
+      { rowId: id, kind: 'update', reason, column: null, words: null, hope: 'never', cells },
+      nowMs,
+    );
+  }
+  const ids = new Set(parked.map(({ id }) => id));
+  moveRows(tx, table.id, [...ids], { event: 'refused', at });
+  counts.refusedCount += ids.size;
+  return rows.filter(({ id }) => !ids.has(id));
+}
+
+function storeMadeValues(tx: Tx, { table, planned }: TablePush, rows: readonly PlannedRow[]): void {
+  const { match } = planned;
+  const made = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch] as const])));
+  if (match === null || made.size === 0) return;
+  const local = readRowsById(tx, table, [...made.keys()]);
+  writeRows(
+    tx,
+    table,
+    local.map((row) => ({ ...row, values: row.values.with(match, made.get(row.id) ?? null) })),
+  );
+}
+
+/** Stores what is known of each row after sending; returns what has to be read back or looked up. */
+async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): Promise<Batch | null> {
+  const { context, table } = run;
+  return context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
+    const at = stampFromMs(context.clock.nowMs());
+    const left: BatchRow[] = [];
+    const idsByEvent: Record<'refused' | 'replyLost' | 'notApplied', number[]> = {
+      refused: [],
+      replyLost: [],
+      notApplied: [],
+    };
+    for (const row of batch.rows) {
+      const outcome = must(outcomes.get(row.id), 'every row that was sent has an outcome');
+      const judged = judgeOutcome(row, outcome);
+      if (judged.kind === 'keep') left.push(judged.row);
+      if (judged.kind === 'keep' && judged.row.answer === null) idsByEvent.replyLost.push(row.id);
+      if (judged.kind === 'notSent') idsByEvent.notApplied.push(row.id);
+      if (judged.kind === 'refused') {
+        idsByEvent.refused.push(row.id);
+        const { words, hope } = judged;
+        const refusal = { rowId: row.id, kind: row.kind, reason: words.message, column: null, words, hope };
+        storeRefusal(tx, table, { ...refusal, cells: row.cells }, context.clock.nowMs());
+      }
+    }
+    for (const event of ['refused', 'replyLost', 'notApplied'] as const) {
+      moveRows(tx, table.id, idsByEvent[event], { event, at });
+    }
+    run.counts.refusedCount += idsByEvent.refused.length;
+    updateBatch(tx, table, batch.id, left);
+    return left.length === 0 ? null : { ...batch, rows: left };
+  });
+}
+
+type JudgedRow =
+  | { readonly kind: 'keep'; readonly row: BatchRow }
+  | { readonly kind: 'notSent' }
+  | {
+      readonly kind: 'refused';
+      readonly words: OriginWords;
+      readonly hope: Parameters<typeof storeRefusal>[2]['hope'];
+    };
+
+function judgeOutcome(row: BatchRow, outcome: SendOutcome): JudgedRow {
+  switch (outcome.kind) {
+    case 'notSent':
+      return { kind: 'notSent' };
+    case 'unknown':
+      return { kind: 'keep', row };
+    case 'refused': {
+      const { status, code, words: message, source } = outcome.refusal;
+      return judgeAnswer(row, { status, id: null, key: null, errors: [{ error: status, code, message, source }] });
+    }
+    case 'status':
+      return judgeAnswer(row, outcome.status);
+  }
+}
+
+function judgeAnswer(row: BatchRow, status: StatusDescriptor): JudgedRow {
+  const verdict = judgeStatus(row.kind, status);
+  const words = status.errors.length === 0 ? null : wordsOf(status);
+  if (typeof verdict === 'object') return { kind: 'refused', words: words ?? wordsOf(status), hope: verdict.retry };
+  return { kind: 'keep', row: { ...row, answer: { as: verdict, id: status.id, refusal: words } } };
+}
+
+function wordsOf({ status, errors }: StatusDescriptor): OriginWords {
+  const [first] = errors;
+  const message = errors.map((error) => error.message).join('; ');
+  return {
+    status,
+    code: first?.code ?? null,
+    message: message === '' ? `the origin answered ${status} without a word` : message,
+    source: first?.source ?? null,
+  };
+}

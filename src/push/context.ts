@@ -1,0 +1,80 @@
+/**
+ * What every part of a push is handed: the two sides, the clock, the log, the settings, and the table at hand. Types only,
+ * and the hook before each step by which tests end the process in between.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import type { Address } from '../origin/address.ts';
+import type { Origin } from '../origin/client.ts';
+import type { ConflictPolicy } from '../reconcile/merge.ts';
+import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
+import type { Replica } from '../replica/database.ts';
+import type { ColumnShape } from '../wire/schema.ts';
+import type { TablePushCounts } from './report.ts';
+
+/** What the configuration says of a table whose edits are pushed. */
+export interface PushTableOptions {
+  /** Who wins where both sides changed a cell. */
+  readonly conflict: ConflictPolicy;
+  /** Whether the origin's workflow rules run on what is pushed. */
+  readonly workflow: 'run' | 'suppress';
+}
+
+/** Settings of a push. */
+export interface PushSettings {
+  /** Changed rows of one table that may be pushed without a person's consent. */
+  readonly maxPushRows: number;
+  /** Share of the rows of one table that may be deleted without a person's consent. */
+  readonly maxDeletePercent: number;
+  /** Tables pushed side by side; one table's batches always leave one after another. */
+  readonly concurrency: number;
+  /** Options of a table by its origin name; null for a table that is not pushed. */
+  readonly tableOptions: (name: string) => PushTableOptions | null;
+  /** Smaller batches, for tests. */
+  readonly batchLimits?: BatchLimits | undefined;
+}
+
+/** The steps of a push, in order; those from `reread` to `settle` once for each batch. */
+export type PushStep =
+  | 'identify'
+  | 'describe'
+  | 'lookUp'
+  | 'plan'
+  | 'reread'
+  | 'record'
+  | 'send'
+  | 'store'
+  | 'readBack'
+  | 'settle'
+  | 'finish';
+
+/** The surroundings of a push. */
+export interface PushContext {
+  readonly origin: Origin;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: PushSettings;
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each step. */
+  readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
+}
+
+/** One table under way. */
+export interface TablePush {
+  readonly context: PushContext;
+  readonly table: TwoWayTable;
+  readonly address: Address;
+  /** The columns that rows are read with, and how the origin is asked for them. */
+  readonly shapes: readonly ColumnShape[];
+  readonly names: readonly string[];
+  readonly planned: PushTable;
+  /** Indexes of the columns by whose values a row can be found, beside the match column. */
+  readonly uniqueColumns: readonly number[];
+  readonly options: PushTableOptions;
+  /** The calling user's time zone. */
+  readonly zone: string;
+  /** Added to as batches are settled. */
+  readonly counts: TablePushCounts;
+}

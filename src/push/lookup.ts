@@ -1,0 +1,154 @@
+/**
+ * Asking the origin for rows that a push concerns: by id, by the value of a unique column, or, where a create has no such value,
+ * by everything that was sent. Reads only. Every loop over requests is bounded by the rows of one batch.
+ */
+import type { SentCell } from '../reconcile/push-plan.ts';
+import { isSameValue } from '../reconcile/diff.ts';
+import {
+  columnReference,
+  dateLiteral,
+  numberLiteral,
+  textLiteral,
+  timeLiteral,
+  timestampLiteral,
+} from '../wire/formula.ts';
+import { TOP_MAX } from '../wire/query.ts';
+import type { ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
+import type { TablePush } from './context.ts';
+
+/** Rows as the origin has them now. */
+export interface FoundRows {
+  readonly byId: ReadonlyMap<number, Row>;
+  /** Asked for, there, but not readable: nothing can be decided about them now. */
+  readonly unreadable: ReadonlySet<number>;
+}
+
+/** Asks for rows by id; those in neither part of the answer do not exist, or are hidden from the calling user. */
+export async function findById(run: TablePush, ids: readonly number[]): Promise<FoundRows> {
+  const { context, address, shapes, names } = run;
+  const byId = new Map<number, Row>();
+  const unreadable = new Set<number>();
+  for (const batch of context.origin.idBatches(ids, names)) {
+    const request = { table: address, columns: shapes, names, ids: batch };
+    const answer = await context.origin.retrieve(request, { signal: context.signal });
+    if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
+    for (const row of answer.value.rows) byId.set(row.id, row);
+    for (const { id } of answer.value.unreadable) unreadable.add(id);
+  }
+  return { byId, unreadable };
+}
+
+/** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
+const FILTER_BYTES_MAX = 8_000;
+
+/** Asks for rows by values of one column; the answer has every row found under the value that was asked for. */
+export async function findByValue(
+  run: TablePush,
+  column: number,
+  values: readonly Value[],
+): Promise<ReadonlyMap<Value, readonly Row[]>> {
+  const shape = run.shapes[column];
+  const found = new Map<Value, Row[]>();
+  if (shape === undefined) return found;
+  const clauses = values.map((value) => `${columnReference(shape.name)} = ${literalOf(shape.type, value) ?? '""'}`);
+  const rows = await findByClauses(run, clauses);
+  for (const value of values) {
+    const alike = rows.filter((row) => isSameKey(shape.type, row.values[column] ?? null, value));
+    if (alike.length > 0) found.set(value, alike);
+  }
+  return found;
+}
+
+/** Uniqueness at the origin may well ignore case, as its own functions do; a row that differs in case only counts as found. */
+function isSameKey(type: ColumnType, one: Value, other: Value): boolean {
+  if (isSameValue(type, one, other)) return true;
+  return typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase();
+}
+
+/** Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing. */
+export async function findAlike(
+  run: TablePush,
+  lists: readonly (readonly SentCell[])[],
+): Promise<readonly (readonly Row[])[]> {
+  const clauses = lists.map((cells) => clauseOf(run, cells));
+  const rows = await findByClauses(
+    run,
+    clauses.filter((clause) => clause !== null),
+  );
+  return lists.map((cells, index) => {
+    if (clauses[index] === null) return [];
+    return rows.filter((row) =>
+      cells.every(({ column, value }) => {
+        const type = run.shapes[column]?.type ?? 'Text';
+        return isSameValue(type, row.values[column] ?? null, value);
+      }),
+    );
+  });
+}
+
+/** Cells of one clause at most; more make a filter longer, and hardly ever more selective. */
+const CLAUSE_CELLS_MAX = 6;
+/** Longer texts are compared here, not in the filter. */
+const LITERAL_CHARS_MAX = 200;
+
+function clauseOf(run: TablePush, cells: readonly SentCell[]): string | null {
+  const parts = cells.flatMap(({ column, value }) => {
+    const shape = run.shapes[column];
+    const literal = shape === undefined ? null : literalOf(shape.type, value);
+    if (shape === undefined || literal === null || literal.length > LITERAL_CHARS_MAX) return [];
+    return [`${columnReference(shape.name)} = ${literal}`];
+  });
+  return parts.length === 0 ? null : `(${parts.slice(0, CLAUSE_CELLS_MAX).join(' and ')})`;
+}
+
+/** A value as a filter says it; null where it has no form there that compares exactly. */
+function literalOf(type: ColumnType, value: Value): string | null {
+  if (value === null) return null;
+  switch (type) {
+    case 'Numeric':
+      return typeof value === 'boolean' ? null : numberLiteral(value);
+    case 'Date':
+      return dateLiteral(String(value));
+    case 'Time':
+      return timeLiteral(String(value));
+    case 'Timestamp':
+      return timestampLiteral(String(value));
+    case 'Duration':
+      // A number and its unit; literals have no sign.
+      return typeof value === 'number' && value >= 0 ? `${numberLiteral(value)}s` : null;
+    case 'Checkbox':
+    case 'Attachment':
+      return null;
+    default:
+      return textLiteral(String(value));
+  }
+}
+
+/** The rows that satisfy one of the clauses, each once. */
+async function findByClauses(run: TablePush, clauses: readonly string[]): Promise<readonly Row[]> {
+  const { context, address, shapes, names } = run;
+  const rows = new Map<number, Row>();
+  for (const filter of cutFilters(clauses)) {
+    // A unique value is found once; of rows that are merely alike, one page is more than enough to know that there are many.
+    const query = { columns: names, sort: [], filter, top: TOP_MAX };
+    const answer = await context.origin.select({ table: address, columns: shapes, query }, { signal: context.signal });
+    const page: RowPage | null = answer.kind === 'ok' ? answer.value : null;
+    for (const row of page?.rows ?? []) rows.set(row.id, row);
+  }
+  return [...rows.values()];
+}
+
+function cutFilters(clauses: readonly string[]): readonly string[] {
+  const filters: string[] = [];
+  let filter = '';
+  for (const clause of clauses) {
+    const longer = filter === '' ? clause : `${filter} or ${clause}`;
+    if (filter !== '' && encodeURIComponent(longer).length > FILTER_BYTES_MAX) {
+      filters.push(filter);
+      filter = clause;
+    } else {
+      filter = longer;
+    }
+  }
+  return filter === '' ? filters : [...filters, filter];
+}

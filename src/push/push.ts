@@ -1,0 +1,166 @@
+/**
+ * One push: who asks, which tables have edits to carry, then each table by itself. A table that fails does not stop the others; an
+ * origin that is down or refuses the credentials does, because every further answer would be the same. The push is recorded
+ * as a run. A push and a pull of one process never work at the same time: both go through the command that runs them.
+ */
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { runAll } from '../base/pool.ts';
+import { readUnsettledTables } from '../capture/batches.ts';
+import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
+import { judgeIdentity } from '../reconcile/identity.ts';
+import type { Tx } from '../replica/database.ts';
+import { errorFromReading } from '../replica/failures.ts';
+import { closeRun, openRun, readIdentity, readTables } from '../replica/ledger.ts';
+import type { UserDescriptor } from '../wire/schema.ts';
+import type { PushContext } from './context.ts';
+import { noCounts, type PushReport, type TablePushReport } from './report.ts';
+import { pushOneTable } from './table.ts';
+
+/** What the caller asks of one push. */
+export interface PushOptions {
+  /** Names as at the origin or in the replica, case does not count; empty for all that are pushed. */
+  readonly tables: readonly string[];
+  /** A person has looked: guards let this push through. */
+  readonly confirm: boolean;
+}
+
+/**
+ * Carries what was edited here to the origin. Never throws for what happens to one table.
+ * @throws RowsyncError `usage.invalid` for a table that is not pushed, and replica errors.
+ */
+export async function push(context: PushContext, options: PushOptions): Promise<PushReport> {
+  const { clock, replica, origin } = context;
+  const chosen = chooseTables(context, options.tables);
+  const startedMs = clock.monotonicMs();
+  const before = origin.counters().requestCount;
+  const runId = await replica.write('Recording a run', (tx) => openRun(tx, 'push', stampFromMs(clock.nowMs())));
+  const tables: TablePushReport[] = [];
+  let error: RowsyncError | null = null;
+  try {
+    if (chosen.length > 0) await pushTables(context, chosen, { confirm: options.confirm, finishOnly: false }, tables);
+  } catch (thrown) {
+    error = errorFromReading(thrown, replica.path);
+  }
+  const report: PushReport = {
+    tables,
+    requestCount: origin.counters().requestCount - before,
+    durationMs: clock.monotonicMs() - startedMs,
+    error,
+  };
+  await context.before?.('finish', '');
+  const unrecorded = await recordRun(context, runId, report);
+  return { ...report, error: report.error ?? unrecorded };
+}
+
+/**
+ * Finishes what earlier pushes left behind, and sends nothing new; called before a pull, which would take the rows that they
+ * created for somebody else's. Asks the origin only if there is something to finish.
+ */
+export async function finishPushes(context: PushContext): Promise<readonly TablePushReport[]> {
+  const unsettled = new Set(readUnsettledTables(context.replica));
+  const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
+  const tables: TablePushReport[] = [];
+  if (chosen.length > 0) await pushTables(context, chosen, { confirm: false, finishOnly: true }, tables);
+  return tables;
+}
+
+async function pushTables(
+  context: PushContext,
+  chosen: readonly TwoWayTable[],
+  order: { readonly confirm: boolean; readonly finishOnly: boolean },
+  reports: TablePushReport[],
+): Promise<void> {
+  await context.before?.('identify', '');
+  const caller = await identify(context);
+  let stop: RowsyncError | null = null;
+  await runAll(chosen, context.settings.concurrency, async (table) => {
+    const options = context.settings.tableOptions(table.name) ?? { conflict: 'ask', workflow: 'run' };
+    const report = await pushOneTable(context, table, { ...order, caller, options, stop });
+    if (report.error !== null && endsThePush(report.error)) stop ??= report.error;
+    reports.push(report);
+  });
+}
+
+/** Whether no further table can succeed after this error. */
+function endsThePush({ kind, code }: RowsyncError): boolean {
+  if (code === 'push.forbidden') return false; // of one table
+  return code === 'origin.stopped' || code === 'replica.full' || kind === 'auth' || kind === 'originDown';
+}
+
+/** Asks who is calling. Another user may see other rows, and has other rights: what stands here was read as somebody else. */
+async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
+  const answer = await origin.user({ signal });
+  if (answer.kind === 'notModified') {
+    throw new RowsyncError('wireFormat', 'origin.unexpected', {
+      message: 'user: 304 (not modified) came although no ETag was sent',
+      hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
+    });
+  }
+  const caller = answer.value;
+  const stored = readIdentity(replica);
+  const present = { url: origin.url, database: origin.database, userId: caller.id, role: caller.role };
+  const verdict = judgeIdentity(stored, present);
+  if (verdict === 'otherDatabase' || verdict === 'changed') {
+    throw new RowsyncError('needsPerson', 'push.identity', {
+      message:
+        verdict === 'changed'
+          ? 'The calling user, its role or the address of the origin changed since the last pull; nothing was sent'
+          : `${replica.path} holds another database than the configuration names; nothing was sent`,
+      hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
+    });
+  }
+  return caller;
+}
+
+/** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */
+function chooseTables({ settings, replica }: PushContext, names: readonly string[]): readonly TwoWayTable[] {
+  const pushed = readTwoWayTables(replica).filter(({ name }) => settings.tableOptions(name) !== null);
+  const isNamed = (table: { readonly name: string; readonly localName: string }, name: string): boolean =>
+    [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
+  const others = names.filter((name) => !pushed.some((table) => isNamed(table, name)));
+  if (others.length > 0) {
+    const isKnown = readTables(replica).some((table) => others.some((name) => isNamed(table, name)));
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `No table whose edits are pushed is called ${others.map((name) => `"${name}"`).join(', ')}`,
+      hint: isKnown
+        ? 'It is a read-only mirror: set push: true for it in the configuration and run rowsync pull.'
+        : `Pushed are: ${pushed.map(({ localName }) => localName).join(', ') || 'none; set push: true for a table'}.`,
+    });
+  }
+  return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));
+}
+
+/** Stores what a run did. What keeps it from being stored (a full disk) is returned: the report must not be lost for it. */
+async function recordRun(
+  { replica, clock }: PushContext,
+  runId: number,
+  report: PushReport,
+): Promise<RowsyncError | null> {
+  const total = noCounts();
+  for (const table of report.tables) {
+    total.insertedCount += table.insertedCount;
+    total.updatedCount += table.updatedCount;
+    total.deletedCount += table.deletedCount;
+  }
+  const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
+  const isHeld = report.tables.some(({ held }) => held !== null);
+  const record = (tx: Tx): void =>
+    closeRun(tx, runId, stampFromMs(clock.nowMs()), {
+      outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
+      tableCount: report.tables.length,
+      requestCount: report.requestCount,
+      notModifiedCount: 0,
+      receivedBytes: 0,
+      insertedCount: total.insertedCount,
+      updatedCount: total.updatedCount,
+      deletedCount: total.deletedCount,
+      error,
+    });
+  try {
+    await replica.write('Recording a run', record);
+    return null;
+  } catch (thrown) {
+    return asRowsyncError(thrown);
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Sending the rows of one batch, and what came of each. A request that is refused whole is sent again in halves until the row at
+ * fault stands alone; the requests for one batch are at most twice its rows, and far fewer where the table itself is at
+ * fault (LONE_REFUSALS_MAX). Nothing is ever sent again whose outcome is not known (I4).
+ */
+import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
+import type { BatchRow } from '../capture/batches.ts';
+import { areStatusesInOrder, isRightLost, judgeRefusal, LONE_REFUSALS_MAX } from '../reconcile/push-outcome.ts';
+import type { WriteMethod } from '../reconcile/push-plan.ts';
+import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
+import { must } from '../base/assert.ts';
+import type { TablePush } from './context.ts';
+
+/** What is known of a row after sending. */
+export type SendOutcome =
+  | { readonly kind: 'status'; readonly status: StatusDescriptor }
+  /** Refused although it was sent alone. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** It may have happened. */
+  | { readonly kind: 'unknown' }
+  /** It certainly did not happen, and the row is not at fault. */
+  | { readonly kind: 'notSent' };
+
+/** The outcome of each row, and what stopped the table or the whole push. */
+export interface Sent {
+  readonly outcomes: ReadonlyMap<number, SendOutcome>;
+  readonly stop: RowsyncError | null;
+}
+
+/** Sends the rows of a batch. Never throws for what the origin does. */
+export async function sendRows(run: TablePush, method: WriteMethod, rows: readonly BatchRow[]): Promise<Sent> {
+  const sending = new Sending(run, method);
+  await sending.send(rows);
+  return sending.end(rows);
+}
+
+class Sending {
+  readonly #run: TablePush;
+  readonly #method: WriteMethod;
+  readonly #outcomes = new Map<number, SendOutcome>();
+  readonly #alone: number[] = [];
+  #forbiddenCount = 0;
+  #isAnswered = false;
+  /** An answer got lost: the other rows wait until the origin was asked what happened. */
+  #isUnclear = false;
+  #stop: RowsyncError | null = null;
+
+  constructor(run: TablePush, method: WriteMethod) {
+    this.#run = run;
+    this.#method = method;
+  }
+
+  async send(rows: readonly BatchRow[]): Promise<void> {
+    if (this.#stop !== null || this.#isUnclear) return;
+    try {
+      this.#answered(rows, await request(this.#run, this.#method, rows));
+    } catch (thrown) {
+      const error = asRowsyncError(thrown);
+      if (error.kind === 'bug') throw thrown;
+      await this.#failed(rows, error);
+    }
+  }
+
+  /** What came of all rows; those without an outcome were not reached. */
+  end(rows: readonly BatchRow[]): Sent {
+    if (!this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length) {
+      this.#outcomes.clear();
+      this.#stop = forbidden(this.#run);
+    }
+    const outcomes = new Map(
+      rows.map(({ id }) => [id, this.#outcomes.get(id) ?? ({ kind: 'notSent' } satisfies SendOutcome)] as const),
+    );
+    return { outcomes, stop: this.#stop };
+  }
+
+  #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
+    if (!areStatusesInOrder(this.#method, rows, statuses)) {
+      // Somebody changed the answer on its way, or the origin mixed it up: it proves nothing about any row.
+      this.#setAll(rows, { kind: 'unknown' });
+      return;
+    }
+    if (isRightLost(statuses)) {
+      this.#stop = forbidden(this.#run);
+      return;
+    }
+    this.#isAnswered = true;
+    for (const [index, status] of statuses.entries()) {
+      const { id } = must(rows[index], 'there is a status for each row');
+      this.#outcomes.set(id, { kind: 'status', status });
+    }
+  }
+
+  async #failed(rows: readonly BatchRow[], error: RowsyncError): Promise<void> {
+    if (error.code === 'origin.unknownOutcome') {
+      this.#setAll(rows, { kind: 'unknown' });
+      this.#isUnclear = true;
+      return;
+    }
+    const { refusal } = error;
+    if (refusal === null || judgeRefusal(refusal) !== 'split') {
+      this.#stop = error;
+      return;
+    }
+    const [first] = rows;
+    if (rows.length > 1) {
+      const half = Math.ceil(rows.length / 2);
+      await this.send(rows.slice(0, half));
+      await this.send(rows.slice(half));
+    } else if (first !== undefined) {
+      this.#outcomes.set(first.id, { kind: 'refused', refusal });
+      this.#alone.push(first.id);
+      if (refusal.status === 403) this.#forbiddenCount += 1;
+      if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);
+    }
+  }
+
+  /** Not one row passed: the rows are not at fault, and stay as they are. */
+  #blameTable(error: RowsyncError): void {
+    for (const id of this.#alone) this.#outcomes.delete(id);
+    this.#stop = error.refusal?.status === 403 ? forbidden(this.#run) : error;
+  }
+
+  #setAll(rows: readonly BatchRow[], outcome: SendOutcome): void {
+    for (const { id } of rows) this.#outcomes.set(id, outcome);
+  }
+}
+
+function forbidden({ table }: TablePush): RowsyncError {
+  return new RowsyncError('auth', 'push.forbidden', {
+    message: `${table.localName}: the origin refuses every change, the calling user may not write this table (any more)`,
+    hint: 'Nothing is lost: the changes wait here. Give the role of the calling user the right to write, then run rowsync push.',
+  });
+}
+
+function request(run: TablePush, method: WriteMethod, rows: readonly BatchRow[]): Promise<readonly StatusDescriptor[]> {
+  const { context, address: table, options, zone, planned } = run;
+  const { origin, signal } = context;
+  const { workflow } = options;
+  if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow }, { signal });
+  const outgoing = rows.map((row) => outgoingRow(run, row));
+  const write = { table, rows: outgoing, zone, workflow };
+  if (method === 'create') return origin.create(write, { signal });
+  if (method === 'update') return origin.update(write, { signal });
+  const match = planned.columns[must(planned.match, 'an upsert has a match column')]?.name;
+  return origin.upsert({ ...write, match }, { signal });
+}
+
+/**
+ * A row of an upsert that the origin knows carries its id beside the match value: were the match value changed at the origin
+ * a moment ago, the value alone would make a second row.
+ */
+function outgoingRow({ planned }: TablePush, { id, cells }: BatchRow): OutgoingRow {
+  return {
+    id: id > 0 ? id : null,
+    cells: cells.map(({ column, value }) => {
+      const { name, type } = must(planned.columns[column], 'a cell names a column of its table');
+      return { name, type, value };
+    }),
+  };
+}

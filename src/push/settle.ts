@@ -1,0 +1,300 @@
+/**
+ * Finishing what was sent: rows that the origin accepted are read back, with defaults, formulas and what its workflow did; rows
+ * whose answer got lost are looked up, by id, by a unique value, or by all that was sent. Both end in one transaction that
+ * merges them against the values that were sent (reconcile/push-settle.ts) and lets the batch go. Called after sending, and at the
+ * start of a push for what an earlier one left behind (I13); running it again on the same batch does no harm.
+ */
+import { must } from '../base/assert.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { storePushes, updateBatch, type AnsweredAs, type Batch, type BatchRow } from '../capture/batches.ts';
+import { readVersions } from '../capture/changes.ts';
+import { moveRows, readRowStates } from '../capture/marks.ts';
+import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
+import { settleRows, type RowToSettle, type SettledRow } from '../capture/settle.ts';
+import type { Conflict } from '../reconcile/merge.ts';
+import { adoptAlike } from '../reconcile/push-adopt.ts';
+import { digestOf } from '../reconcile/push-plan.ts';
+import { baseAfterLookup, baseAsSent, baseForReadBack } from '../reconcile/push-settle.ts';
+import { baseTarget } from '../replica/compare.ts';
+import type { Tx } from '../replica/database.ts';
+import { readRowsById } from '../replica/rows.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import type { TablePush } from './context.ts';
+import { findAlike, findById, findByValue, type FoundRows } from './lookup.ts';
+
+/** Why a row that the origin does not have any more leaves the replica. */
+const REASON = 'not returned by the origin after a push';
+
+/** Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
+export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
+  const { context, table } = run;
+  await context.before?.('readBack', table.localName);
+  const findings = await lookUp(run, batch);
+  await context.before?.('settle', table.localName);
+  await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
+    new Settling(tx, run, findings).settle(batch);
+  });
+}
+
+/** What the origin said of the rows of a batch afterwards. */
+interface Findings {
+  readonly found: FoundRows;
+  /** Rows with the unique value of a row whose answer got lost, by that row's id here. */
+  readonly byValue: ReadonlyMap<number, Row>;
+  /** Rows with all the values of a create that has no unique one, by its id here. */
+  readonly alike: ReadonlyMap<number, readonly Row[]>;
+}
+
+async function lookUp(run: TablePush, { rows, method }: Batch): Promise<Findings> {
+  const ids = rows.flatMap(({ id, kind, answer }) => {
+    const answered = answer?.id ?? null;
+    const own = id > 0 && !(kind === 'delete' && answer?.as === 'accepted') ? [id] : [];
+    return answered === null || kind === 'delete' || answered === id ? own : [...own, answered];
+  });
+  const lost = rows.filter(({ kind, answer }) => answer === null && (kind === 'insert' || method === 'upsert'));
+  const found = await findById(run, [...new Set(ids)]);
+  const byValue = new Map<number, Row>();
+  const unanchored: BatchRow[] = [];
+  const anchored = new Map<number, { readonly row: BatchRow; readonly value: Value }[]>();
+  for (const row of lost.filter(({ id }) => !found.byId.has(id))) {
+    const anchor = anchorOf(run, row);
+    if (anchor === null) unanchored.push(row);
+    else anchored.set(anchor.column, [...(anchored.get(anchor.column) ?? []), { row, value: anchor.value }]);
+  }
+  for (const [column, asked] of anchored) {
+    const byKey = await findByValue(
+      run,
+      column,
+      asked.map(({ value }) => value),
+    );
+    for (const { row, value } of asked) {
+      const [first] = byKey.get(value) ?? [];
+      if (first !== undefined) byValue.set(row.id, first);
+    }
+  }
+  const creates = unanchored.filter(({ kind }) => kind === 'insert');
+  const alike = await findAlike(
+    run,
+    creates.map(({ cells }) => cells),
+  );
+  return { found, byValue, alike: new Map(creates.map(({ id }, index) => [id, alike[index] ?? []])) };
+}
+
+/** A cell that was sent and by which the row can be found: the match value, or that of another unique column. */
+function anchorOf(run: TablePush, { cells }: BatchRow): { readonly column: number; readonly value: Value } | null {
+  const { match } = run.planned;
+  for (const column of [...(match === null ? [] : [match]), ...run.uniqueColumns]) {
+    const cell = cells.find((sent) => sent.column === column);
+    if (cell !== undefined && cell.value !== null && cell.value !== '') return cell;
+  }
+  return null;
+}
+
+/** The one transaction that settles a batch. */
+class Settling {
+  readonly #tx: Tx;
+  readonly #run: TablePush;
+  readonly #findings: Findings;
+  readonly #at: string;
+  readonly #nowMs: number;
+  readonly #toSettle: RowToSettle[] = [];
+  readonly #left: BatchRow[] = [];
+
+  constructor(tx: Tx, run: TablePush, findings: Findings) {
+    this.#tx = tx;
+    this.#run = run;
+    this.#findings = findings;
+    this.#nowMs = run.context.clock.nowMs();
+    this.#at = stampFromMs(this.#nowMs);
+  }
+
+  settle(batch: Batch): void {
+    const { table, options, counts } = this.#run;
+    const versions = readVersions(
+      this.#tx,
+      table,
+      batch.rows.map(({ id }) => id),
+    );
+    const baseById = new Map(versions.map(({ rowId, base }) => [rowId, base]));
+    const adopted = this.#adopt(batch);
+    for (const row of batch.rows) {
+      const base = baseById.get(row.id) ?? null;
+      if (row.answer === null) this.#settleLost(row, base, adopted.get(row.id) ?? null);
+      else this.#settleAnswered(row, base, row.answer.as);
+    }
+    const settled = settleRows(this.#tx, table, this.#toSettle, {
+      policy: options.conflict,
+      at: this.#at,
+      isSent: true,
+      reason: REASON,
+    });
+    this.#count(batch, settled);
+    counts.conflictCount += settled.reduce((sum, { conflictCount }) => sum + conflictCount, 0);
+    updateBatch(this.#tx, table, batch.id, this.#left);
+  }
+
+  #settleAnswered(row: BatchRow, base: Row | null, as: AnsweredAs): void {
+    const { byId, unreadable } = this.#findings.found;
+    const own = byId.get(row.id);
+    if (as === 'look') {
+      // Neither gone nor readable: it is there.
+      if (own !== undefined || unreadable.has(row.id)) this.#refuse(row);
+      else this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      return;
+    }
+    if (row.kind === 'delete') {
+      this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      return;
+    }
+    if (as === 'recreated' && own !== undefined) {
+      this.#refuseTwice(row, own, base);
+      return;
+    }
+    const sent = { base: as === 'recreated' ? null : base, sent: row.cells };
+    const id = must(row.answer?.id, 'an accepted write names its row');
+    // A row that is not returned was taken nevertheless: it may be hidden from the calling user, and a pull finds out.
+    const remote = byId.get(id) ?? baseAsSent(sent, id, this.#run.table.columns.length);
+    this.#toSettle.push({
+      rowId: row.id,
+      base: (local) => baseForReadBack(sent, { local, remote }, this.#run.table.columns),
+      remote,
+      known: as === 'recreated' ? this.#recreated(row, base) : as === 'met' ? this.#met(row, id) : [],
+    });
+  }
+
+  #settleLost(row: BatchRow, base: Row | null, adopted: Row | null): void {
+    const { found, byValue } = this.#findings;
+    if (found.unreadable.has(row.id)) {
+      this.#left.push(row);
+      return;
+    }
+    const own = found.byId.get(row.id);
+    if (row.kind === 'delete') {
+      if (own === undefined) this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      else this.#move([row.id], 'notApplied');
+      return;
+    }
+    const isNew = own === undefined && row.kind === 'update' && byValue.has(row.id);
+    const remote = own ?? byValue.get(row.id) ?? adopted;
+    if (remote !== null && remote !== undefined) {
+      const sent = { base: isNew ? null : base, sent: row.cells };
+      this.#toSettle.push({
+        rowId: row.id,
+        base: (local) => baseAfterLookup(sent, { local, remote }, this.#run.table.columns),
+        remote,
+        known: isNew ? this.#recreated(row, base) : [],
+      });
+    } else if (row.kind === 'update') {
+      this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+    } else if (anchorOf(this.#run, row) === null) {
+      this.#doubt(row);
+    } else {
+      this.#move([row.id], 'notApplied');
+    }
+  }
+
+  /** The rows that creates without a unique value made, as far as there is no doubt. */
+  #adopt({ rows }: Batch): ReadonlyMap<number, Row> {
+    const { alike } = this.#findings;
+    const candidates = [...new Set([...alike.values()].flat().map(({ id }) => id))];
+    const known = new Set(readRowsById(this.#tx, baseTarget(this.#run.table), candidates).map(({ id }) => id));
+    const creates = rows.flatMap(({ id, answer }) => {
+      const found = answer === null ? alike.get(id) : undefined;
+      if (found === undefined) return [];
+      return [{ id, candidates: found.map((row) => row.id).filter((candidate) => !known.has(candidate)) }];
+    });
+    const rowById = new Map([...alike.values()].flat().map((row) => [row.id, row]));
+    return new Map(
+      [...adoptAlike(creates)].map(([id, candidate]) => [id, must(rowById.get(candidate), 'candidates were found')]),
+    );
+  }
+
+  /** The update made a new row, because the old one was deleted: both sides changed it. */
+  #recreated(row: BatchRow, base: Row | null): readonly Conflict[] {
+    const [version] = readVersions(this.#tx, this.#run.table, [row.id]);
+    const local = version?.local ?? null;
+    return base === null || local === null ? [] : [{ kind: 'deletedThere', base, local, winner: 'local' }];
+  }
+
+  /** The insert changed a row that somebody had added meanwhile; what it overwrote is known only if a pull had seen it. */
+  #met({ cells }: BatchRow, id: number): readonly Conflict[] {
+    const [twin] = readVersions(this.#tx, this.#run.table, [id]);
+    const { match } = this.#run.planned;
+    return cells.flatMap(({ column, value }): readonly Conflict[] => {
+      const before = twin?.base?.values[column] ?? null;
+      if (before === value && column !== match) return [];
+      if (twin?.base === null && column !== match) return [];
+      return [{ kind: 'cell', column, base: null, local: value, remote: before, winner: 'local' }];
+    });
+  }
+
+  #refuse(row: BatchRow): void {
+    const { table, counts } = this.#run;
+    const words = row.answer?.refusal ?? null;
+    const reason = words?.message ?? 'the origin says that it has no such row, and returns it nevertheless';
+    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words, hope: 'later' } as const;
+    storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
+    this.#park(row.id);
+    counts.refusedCount += 1;
+  }
+
+  /** The origin made a second row from an update although the first one stands: nobody but a person can tell which is right. */
+  #refuseTwice(row: BatchRow, own: Row, base: Row | null): void {
+    const { table, counts } = this.#run;
+    const reason = `the origin made row ${row.answer?.id ?? 0} of this update although row ${own.id} exists; look at both`;
+    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
+    const options = { policy: this.#run.options.conflict, at: this.#at, isSent: true, reason: REASON };
+    const [settled] = settleRows(this.#tx, table, [{ rowId: row.id, base: () => base, remote: own }], options);
+    if (settled?.state !== 'changed') return;
+    storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
+    this.#move([row.id], 'refused');
+    counts.refusedCount += 1;
+  }
+
+  #doubt(row: BatchRow): void {
+    const { table, counts } = this.#run;
+    const reason =
+      'no answer came when it was created, and nothing at the origin proves that it was, or was not; look there, then retry or discard it';
+    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
+    storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
+    this.#move([row.id], 'doubted');
+    counts.inDoubtCount += 1;
+  }
+
+  /** Refuses a row, whether its answer just came or was found after a restart. */
+  #park(id: number): void {
+    if (readRowStates(this.#tx, this.#run.table.id, [id]).get(id) === 'unknown') this.#move([id], 'notApplied');
+    this.#move([id], 'refused');
+  }
+
+  #move(ids: readonly number[], event: Parameters<typeof moveRows>[3]['event']): void {
+    moveRows(this.#tx, this.#run.table.id, ids, { event, at: this.#at });
+  }
+
+  /** Adds up what the origin took, and remembers what was sent of rows that existed. */
+  #count({ rows }: Batch, settled: readonly SettledRow[]): void {
+    const { table, counts } = this.#run;
+    const rowById = new Map(rows.map((row) => [row.id, row]));
+    const done = settled.flatMap(({ rowId, newId }) => {
+      const row = rowById.get(rowId);
+      return row === undefined || row.answer?.as === 'look' ? [] : [{ row, newId }];
+    });
+    for (const { row } of done) {
+      if (row.kind === 'insert') counts.insertedCount += 1;
+      else if (row.kind === 'update') counts.updatedCount += 1;
+      else counts.deletedCount += 1;
+    }
+    forgetRefusals(
+      this.#tx,
+      table.id,
+      done.flatMap(({ row, newId }) => [row.id, newId]),
+    );
+    const updates = done.filter(({ row }) => row.kind === 'update');
+    storePushes(
+      this.#tx,
+      table.id,
+      updates.map(({ row, newId }) => ({ rowId: newId, digest: digestOf(row.cells) })),
+      this.#nowMs,
+    );
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * The push of one table: finish what an earlier push left behind, plan, judge the size, send batch after batch. What goes wrong
+ * with the table is in its report, and does not keep the others back. Loops that send requests, and their bounds: the batches
+ * of a plan, and ROUNDS_MAX plans, since rows may be edited again, or turn out not to have been taken, meanwhile.
+ */
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { readBatches } from '../capture/batches.ts';
+import { countWaiting, moveRows } from '../capture/marks.ts';
+import { retryDue, storeRefusal } from '../capture/refusals.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import { judgePush } from '../reconcile/guards.ts';
+import type { Tx } from '../replica/database.ts';
+import { errorFromReading } from '../replica/failures.ts';
+import { readTable, readTableDescriptor, storePushProblem } from '../replica/ledger.ts';
+import { columnType, hasOption, isWritable, type TableDescriptor, type UserDescriptor } from '../wire/schema.ts';
+import { pushBatch } from './batch.ts';
+import type { PushContext, PushTableOptions, TablePush } from './context.ts';
+import { limitsOf, matchMaker, planTable, pushTable as plannedTable, type TablePlan } from './plan.ts';
+import { noCounts, type TablePushReport } from './report.ts';
+import { settleBatch } from './settle.ts';
+
+/** Plans made for one table in one push: the first, and two for what changed meanwhile. */
+const ROUNDS_MAX = 3;
+
+/** What is asked of the push of one table. */
+export interface TablePushOrder {
+  readonly caller: UserDescriptor;
+  readonly options: PushTableOptions;
+  /** A person has looked: guards let this push through. */
+  readonly confirm: boolean;
+  /** Only finish what an earlier push left behind. */
+  readonly finishOnly: boolean;
+  /** What ended the push already, before this table's turn; null while nothing did. */
+  readonly stop: RowsyncError | null;
+}
+
+/** Pushes one table; what goes wrong is in the report. */
+export async function pushOneTable(
+  context: PushContext,
+  table: TwoWayTable,
+  order: TablePushOrder,
+): Promise<TablePushReport> {
+  const { clock, replica } = context;
+  const startedMs = clock.monotonicMs();
+  const counts = noCounts();
+  let error = order.stop;
+  try {
+    if (error === null) {
+      const run = await openTable(context, table, order, counts);
+      await finishEarlier(run);
+      if (!order.finishOnly) error = await pushRounds(run, order.confirm);
+    }
+  } catch (thrown) {
+    error = errorFromReading(thrown, replica.path);
+  }
+  if (!order.finishOnly || error !== null) await noteProblem(context, table, error);
+  const isGuard = error?.kind === 'needsPerson';
+  return {
+    table: table.localName,
+    ...counts,
+    ...countWaiting(replica, table.id),
+    held: isGuard ? error : null,
+    error: isGuard ? null : error,
+    durationMs: clock.monotonicMs() - startedMs,
+  };
+}
+
+async function openTable(
+  context: PushContext,
+  table: TwoWayTable,
+  { caller, options }: TablePushOrder,
+  counts: TablePush['counts'],
+): Promise<TablePush> {
+  await context.before?.('describe', table.localName);
+  if (options.workflow === 'suppress' && !hasOption(caller.admin, 'ManageData')) {
+    throw new RowsyncError('config', 'push.workflow', {
+      message: `tables.${table.name}.workflow is suppress, which needs the permission ManageData; the calling user does not have it`,
+      hint: 'Give the user that permission in the setup of the database, or set workflow: run. Nothing was sent.',
+    });
+  }
+  const { name, alias } = readTable(context.replica, table.id);
+  const descriptor = await describe(context, table.id, { name, alias });
+  checkShape(table, descriptor);
+  const isUnique = new Set(
+    descriptor.columns
+      .filter((column) => column.name === descriptor.key || hasOption(column.dataOptions, 'Unique'))
+      .map((column) => column.name),
+  );
+  // `column=*` brings what may be written, so every other column is named.
+  const named = descriptor.columns.filter((column) => !isWritable(column)).map((column) => column.name);
+  return {
+    context,
+    table,
+    address: { name, alias },
+    shapes: table.columns,
+    names: ['*', ...named],
+    planned: { ...plannedTable(table), allowAdd: descriptor.allowAdd },
+    uniqueColumns: table.columns.flatMap((column, index) =>
+      column.writable && isUnique.has(column.name) ? [index] : [],
+    ),
+    options,
+    zone: caller.timezone,
+    counts,
+  };
+}
+
+async function describe(
+  { origin, replica, signal }: PushContext,
+  tableId: number,
+  address: TablePush['address'],
+): Promise<TableDescriptor> {
+  const stored = readTableDescriptor(replica, tableId, origin.format);
+  const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
+  if (answer.kind === 'ok') return answer.value;
+  if (stored !== null) return stored.descriptor;
+  throw new RowsyncError('wireFormat', 'origin.unexpected', {
+    message: `describe of "${address.name}": 304 (not modified) came although no ETag was sent`,
+    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
+  });
+}
+
+/** Values are only sent into columns that are what they were when they were read. */
+function checkShape({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): void {
+  const byName = new Map(descriptor.columns.map((column) => [column.name, column]));
+  const changed = columns.filter(({ name, type, writable }) => {
+    const now = byName.get(name);
+    return now === undefined || columnType(now.type) !== type || (writable && !isWritable(now));
+  });
+  if (changed.length === 0) return;
+  const names = changed.map(({ name }) => `"${name}"`).join(', ');
+  throw new RowsyncError('originRefused', 'push.shape', {
+    message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing was sent`,
+    hint: `Run rowsync pull "${localName}" first, then push again: the changes wait here.`,
+  });
+}
+
+/** Batches that were not settled when an earlier push ended: what became of them is found out before anything else is sent. */
+async function finishEarlier(run: TablePush): Promise<void> {
+  const { context, table } = run;
+  const batches = readBatches(context.replica, table);
+  if (batches.length === 0) return;
+  await context.before?.('lookUp', table.localName);
+  context.log.info('push.lookUp', {
+    table: table.localName,
+    rowCount: batches.reduce((sum, { rows }) => sum + rows.length, 0),
+  });
+  await context.replica.write(`Taking up the batches of ${table.localName}`, (tx) => {
+    const ids = batches.flatMap(({ rows }) => rows.map(({ id }) => id));
+    moveRows(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
+  });
+  for (const batch of batches) await settleBatch(run, batch);
+}
+
+async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    await run.context.before?.('plan', run.table.localName);
+    const plan = await makePlan(run, round === 1);
+    if (plan.batches.length === 0) return null;
+    const held = judgeSize(run, plan, confirm);
+    if (held !== null) return held;
+    for (const batch of plan.batches) {
+      const stop = await pushBatch(run, batch, { confirmed: confirm });
+      if (stop !== null) return stop;
+    }
+  }
+  return null;
+}
+
+async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
+  const { context, table } = run;
+  const nowMs = context.clock.nowMs();
+  const at = stampFromMs(nowMs);
+  return context.replica.write(`Planning the push of ${table.localName}`, (tx) => {
+    if (isFirst) retryDue(tx, table, { nowMs, at });
+    const plan = planTable(tx, run.table, {
+      at,
+      limits: limitsOf(run),
+      makeMatch: matchMaker(context.clock),
+      planned: run.planned,
+    });
+    parkUnsendable(tx, run, plan, { nowMs, at });
+    return plan;
+  });
+}
+
+function parkUnsendable(tx: Tx, run: TablePush, plan: TablePlan, { nowMs, at }: { nowMs: number; at: string }): void {
+  const { table, counts } = run;
+  for (const { id, kind, column, reason } of plan.unsendable) {
+    storeRefusal(tx, table, { rowId: id, kind, reason, column, words: null, hope: 'never', cells: [] }, nowMs);
+  }
+  const ids = plan.unsendable.map(({ id }) => id);
+  moveRows(tx, table.id, ids, { event: 'refused', at });
+  counts.refusedCount += ids.length;
+}
+
+function judgeSize({ context, table }: TablePush, { batches }: TablePlan, confirmed: boolean): RowsyncError | null {
+  const { maxPushRows, maxDeletePercent } = context.settings;
+  const rows = batches.flatMap((batch) => batch.rows);
+  const deleteCount = rows.filter(({ kind }) => kind === 'delete').length;
+  const { rowCount } = readTable(context.replica, table.id);
+  const facts = { rowCount, changeCount: rows.length, deleteCount, maxPushRows, maxDeletePercent, confirmed };
+  const verdict = judgePush(facts);
+  if (verdict.kind === 'go') return null;
+  const hint = `Look at rowsync plan "${table.localName}". If it is meant, run rowsync push "${table.localName}" --confirm; if not, rowsync discard puts rows back.`;
+  if (verdict.reason === 'deletes') {
+    return new RowsyncError('needsPerson', 'guard.pushDeletes', {
+      message: `${table.localName}: ${deleteCount} of ${rowCount} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,
+      hint,
+    });
+  }
+  return new RowsyncError('needsPerson', 'guard.pushRows', {
+    message: `${table.localName}: ${rows.length} rows would be changed at the origin, more than ${maxPushRows} (safety.maxPushRows); nothing was sent`,
+    hint,
+  });
+}
+
+/** Keeps what is wrong with the push of a table where `status` shows it. */
+async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
+  try {
+    await replica.write('Storing what stopped a push', (tx) => {
+      storePushProblem(tx, id, problem);
+    });
+  } catch (thrown) {
+    // The disk may be full, or the file locked; then the report is the only place.
+    if (asRowsyncError(thrown).kind !== 'replica') throw thrown;
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Answers that never come: after each method, with and without a column that identifies rows. Whatever happened at the origin, nothing
+ * is there twice and nothing is lost.
+ */
+import { describe, expect, test } from 'vitest';
+import type { FaultName } from '../../src/sandbox/faults.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import type { Fixture } from '../support/replica.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { captured, startTwoWay } from '../support/two-way.ts';
+
+/** What a user does, the method that carries it, and what the origin has afterwards. */
+const EDITS: readonly (readonly [string, string | null, string, string, (titles: readonly unknown[]) => void])[] = [
+  [
+    'upsert',
+    'Code',
+    'an update',
+    `UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`,
+    (titles) => expect(titles).toEqual(['x', 'title 2', 'title 3', 'title 4', 'title 5', 'title 6']),
+  ],
+  [
+    'upsert',
+    'Code',
+    'an insert',
+    `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`,
+    (titles) => expect(titles.filter((title) => title === 'x')).toHaveLength(1),
+  ],
+  [
+    'upsert',
+    'Code',
+    'an insert without a match value',
+    `INSERT INTO "Note" ("Title") VALUES ('x')`,
+    (titles) => expect(titles.filter((title) => title === 'x')).toHaveLength(1),
+  ],
+  [
+    'update',
+    'Code',
+    'a moved match value',
+    `UPDATE "Note" SET "Code" = 'moved', "Title" = 'x' WHERE _id = 1`,
+    (titles) => expect(titles[0]).toBe('x'),
+  ],
+  [
+    'update',
+    null,
+    'an update',
+    `UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`,
+    (titles) => expect(titles[0]).toBe('x'),
+  ],
+  [
+    'create',
+    null,
+    'an insert with a unique value',
+    `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`,
+    (titles) => expect(titles.filter((title) => title === 'x')).toHaveLength(1),
+  ],
+  ['delete', 'Code', 'a delete', `DELETE FROM "Note" WHERE _id = 1`, (titles) => expect(titles).toHaveLength(5)],
+  ['delete', null, 'a delete', `DELETE FROM "Note" WHERE _id = 1`, (titles) => expect(titles).toHaveLength(5)],
+];
+
+const FAULTS: readonly FaultName[] = ['resetAfter', 'truncated', 'resetBefore', 'html', 'failure'];
+
+function titles(fixture: Fixture): readonly unknown[] {
+  return atOrigin(fixture, ['Title']).map((row) => (row as readonly unknown[])[1]);
+}
+
+describe.each(FAULTS)('with the fault %s', (fault) => {
+  test.each(EDITS)('in %s (match %s), %s happens exactly once', async (method, match, _what, statement, check) => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(statement);
+    setFaults(fixture, [{ fault, method, nth: 1 }]);
+
+    await pushNow(fixture);
+    const second = await pushNow(fixture);
+
+    expect(codesOf(second)).toEqual([]);
+    check(titles(fixture));
+    expect(await captured(fixture)).toEqual([]);
+    expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+    await fixture.pull();
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+});
+
+test('is found at once when the origin answers again, without another request that changes something', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ inserted: 1 });
+  expect(changesSent(fixture)).toEqual(['upsert']);
+  expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'x']);
+});
+
+describe('a create without anything unique', () => {
+  const insert = `INSERT INTO "Note" ("Title", "Count") VALUES ('x', 9)`;
+
+  test('is found by all that was sent, where it happened', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(insert);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1 });
+    expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'x']);
+    expect(titles(fixture).filter((title) => title === 'x')).toHaveLength(1);
+  });
+
+  test('is parked in doubt where it cannot be found, and never sent again on a guess', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(insert);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+    await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    expect(changesSent(fixture)).toEqual(['create']);
+    expect(fixture.rows('SELECT "table", row_id, kind, sent FROM sync_failures')).toEqual([
+      { table: 'Note', row_id: -2, kind: 'inDoubt', sent: '{"Title":"x","Count":9}' },
+    ]);
+    expect(here(fixture, ['Title'])[0]).toEqual([-2, 'x']);
+  });
+
+  test('is in doubt where two rows could be it', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(insert);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.insert('Note', { Title: 'x', Count: 9 }), {
+      method: 'create',
+    });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+  });
+
+  test('is told from its equals where all of them were made', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`${insert}; ${insert}; ${insert}`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 3 });
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+});
+
+test('keeps an edit that was made while the answer got lost', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'first' WHERE _id = 1`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+  fixture.sandbox.before(1, () => fixture.execute(`UPDATE "Note" SET "Title" = 'second' WHERE _id = 1`), {
+    method: 'upsert',
+  });
+
+  await pushNow(fixture);
+
+  expect(titles(fixture)[0]).toBe('second');
+  expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
+});
+
+test('deletes at the origin a row that was deleted here while its create was on its way', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+  fixture.sandbox.before(1, () => fixture.execute(`DELETE FROM "Note" WHERE "Code" = 'n1'`), { method: 'upsert' });
+
+  await pushNow(fixture);
+
+  expect(titles(fixture)).toHaveLength(6);
+  expect(here(fixture, ['Title'])).toHaveLength(6);
+});

@@ -1,0 +1,58 @@
+/**
+ * A push of one table, against a sandbox: what leaves, what is settled, what is kept.
+ */
+import { describe, expect, test } from 'vitest';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
+import { captured, startTwoWay } from '../support/two-way.ts';
+
+describe.each([
+  ['with a match column', 'Code'],
+  ['without a match column', null],
+])('a push %s', (_what, match) => {
+  test('carries an update, an insert and a delete to the origin', async () => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'edited', "Count" = 7 WHERE _id = 1`);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Done") VALUES ('new', 'n1', 1)`);
+    fixture.execute(`DELETE FROM "Note" WHERE _id = 3`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ inserted: 1, updated: 1, deleted: 1 });
+    expect(atOrigin(fixture, ['Title', 'Code', 'Count', 'Done'])).toEqual([
+      [1, 'edited', 'c1', 7, true],
+      [2, 'title 2', 'c2', 2, false],
+      [4, 'title 4', 'c4', 4, false],
+      [5, 'title 5', 'c5', 5, true],
+      [6, 'title 6', 'c6', 6, false],
+      [7, 'new', 'n1', null, true],
+    ]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+    expect(await captured(fixture)).toEqual([]);
+  });
+
+  test('sends nothing when it is repeated', async () => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+    await pushNow(fixture);
+    fixture.sandbox.requests.clear();
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({});
+    expect(changesSent(fixture)).toEqual([]);
+  });
+
+  test('leaves nothing for the next pull to write', async () => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+    await pushNow(fixture);
+
+    const report = await fixture.pull();
+
+    expect(report.tables).toMatchObject([{ insertedCount: 0, updatedCount: 0, deletedCount: 0 }]);
+    expect(here(fixture, ['Title']).length).toBe(7);
+  });
+});

@@ -1,0 +1,344 @@
+/**
+ * What the origin does not take: rows, whole batches, a user without rights, answers that prove nothing. The rows at fault are
+ * parked with the origin's words, the others go on, and nothing is lost.
+ */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import type { Origin } from '../../src/origin/client.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import type { Fixture } from '../support/replica.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { NOTE, captured, startTwoWay } from '../support/two-way.ts';
+
+const MATCHED = { editing: { match: 'Code' } } as const;
+
+function failures(fixture: Fixture): readonly unknown[] {
+  return fixture.rows('SELECT row_id, kind, "column", status, reason FROM sync_failures ORDER BY row_id');
+}
+
+/** From now on the origin refuses every upsert as a whole that has a row with this title; null for every one. */
+function refuseWhole(
+  fixture: Fixture,
+  status: number,
+  title: string | null,
+): { readonly upsert: Origin['upsert']; length: number } {
+  const { upsert } = fixture.origin;
+  const attempts = { upsert, length: 0 };
+  const refusing: Origin['upsert'] = async (request, options) => {
+    attempts.length += 1;
+    const isBad = request.rows.some(({ cells }) => cells.some(({ value }) => title === null || value === title));
+    if (!isBad) return upsert(request, options);
+    const refusal = { status, code: 7, words: 'no', source: 'Title' };
+    throw new RowsyncError('originRefused', 'origin.refused', { message: 'refused', hint: 'none', refusal });
+  };
+  fixture.origin = { ...fixture.origin, upsert: refusing };
+  return attempts;
+}
+
+describe('a row that the origin refuses', () => {
+  test('is parked with its words and values, and holds no other row up', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'fine' WHERE _id = 1`);
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
+    fixture.execute(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 2`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
+    expect(failures(fixture)).toMatchObject([{ row_id: 2, kind: 'update', status: 400 }]);
+    expect(fixture.rows('SELECT sent FROM sync_failures')).toEqual([{ sent: '{"Code":"taken"}' }]);
+    expect(here(fixture, ['Code'])[1]).toEqual([2, 'taken']);
+  });
+
+  test('is not sent again by itself', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
+    fixture.execute(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 2`);
+    await pushNow(fixture);
+    fixture.sandbox.requests.clear();
+
+    const report = await pushNow(fixture);
+
+    expect(changesSent(fixture)).toEqual([]);
+    expect(countsOf(report)).toEqual({ parked: 1 });
+  });
+
+  test('is sent again when it is edited, and then forgotten', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
+    fixture.execute(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 2`);
+    await pushNow(fixture);
+    fixture.execute(`UPDATE "Note" SET "Code" = 'free' WHERE _id = 2`);
+
+    await pushNow(fixture);
+
+    expect(failures(fixture)).toEqual([]);
+    expect(atOrigin(fixture, ['Code'])[1]).toEqual([2, 'free']);
+  });
+});
+
+describe('a batch that is refused whole', () => {
+  test.each([400, 403, 409, 413])('with %i is cut until the row at fault stands alone', async (status) => {
+    await using fixture = await startTwoWay(MATCHED);
+    refuseWhole(fixture, status, 'bad');
+    fixture.execute(`UPDATE "Note" SET "Title" = CASE _id WHEN 4 THEN 'bad' ELSE 'good' END`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ updated: 5, refused: 1, parked: 1 });
+    expect(failures(fixture)).toMatchObject([{ row_id: 4, status }]);
+    expect(atOrigin(fixture, ['Title']).map((row) => (row as unknown[])[1])).toEqual([
+      'good',
+      'good',
+      'good',
+      'title 4',
+      'good',
+      'good',
+    ]);
+  });
+
+  test('for every row stops the table after a few requests, and parks none', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    const attempts = refuseWhole(fixture, 403, null);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual(['push.forbidden']);
+    expect(countsOf(report)).toEqual({ waiting: 6 });
+    expect(attempts.length).toBeLessThan(12);
+    expect(fixture.rows('SELECT problem FROM sync_status')).toMatchObject([
+      { problem: expect.stringContaining('refuses') },
+    ]);
+    fixture.origin = { ...fixture.origin, upsert: attempts.upsert };
+    expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
+    expect(fixture.rows('SELECT problem FROM sync_status')).toEqual([{ problem: null }]);
+  });
+});
+
+test('a token that loses its right to write in the middle stops the table; the rest waits', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+  const { role } = fixture.sandbox.store.user;
+  fixture.sandbox.before(
+    2,
+    () => fixture.sandbox.store.setRole({ name: role, canWrite: false, hiddenTables: [], hiddenColumns: [] }),
+    {
+      method: 'upsert',
+    },
+  );
+
+  const report = await pushNow(fixture, { settings: { batchLimits: { rowsMax: 2, bytesMax: 100_000 } } });
+
+  expect(codesOf(report)).toEqual(['push.forbidden']);
+  expect(countsOf(report)).toEqual({ updated: 2, waiting: 4 });
+  expect(failures(fixture)).toEqual([]);
+});
+
+describe('an answer that proves nothing', () => {
+  const answers: readonly (readonly [string, unknown])[] = [
+    ['too few statuses', [{ status: 200, id: 1 }]],
+    ['too many statuses', [1, 2, 3].map((id) => ({ status: 200, id }))],
+    [
+      'statuses in another order',
+      [
+        { status: 200, id: 2 },
+        { status: 200, id: 1 },
+      ],
+    ],
+    ['no list of statuses', { status: 200 }],
+  ];
+
+  test.each(answers)('(%s) settles no row that was not taken', async (_what, body) => {
+    await using fixture = await startTwoWay({ editing: { match: null } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);
+    fixture.sandbox.answerInstead(
+      1,
+      { status: 200, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) },
+      { method: 'update' },
+    );
+
+    await pushNow(fixture);
+    const second = await pushNow(fixture);
+
+    expect(codesOf(second)).toEqual([]);
+    expect(atOrigin(fixture, ['Title']).slice(0, 2)).toEqual([
+      [1, 'x'],
+      [2, 'x'],
+    ]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+});
+
+describe('a match value', () => {
+  test('that two local rows have is refused here for both inserts', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1, refused: 2, parked: 2 });
+    expect(failures(fixture)).toMatchObject([
+      { row_id: -3, column: 'Code', status: null },
+      { row_id: -2, column: 'Code', status: null },
+    ]);
+  });
+
+  test('that exists at the origin already makes an insert a conflict, not an overwrite', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    const id = fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1', Count: 5 });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Done") VALUES ('mine', 'n1', 1)`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toMatchObject({ conflict: 1 });
+    expect(atOrigin(fixture, ['Title', 'Code', 'Count']).at(-1)).toEqual([id, 'theirs', 'n1', 5]);
+    expect(here(fixture, ['Title', 'Code']).at(-1)).toEqual([id, 'theirs', 'n1']);
+    expect(
+      fixture.rows(`SELECT row_id, "column", local, remote, winner FROM sync_conflicts WHERE "column" = 'Title'`),
+    ).toEqual([{ row_id: id, column: 'Title', local: 'mine', remote: 'theirs', winner: 'origin' }]);
+  });
+
+  test('of a row that stands here makes an insert a conflict too', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c2')`);
+
+    await pushNow(fixture);
+
+    expect(here(fixture, ['Title', 'Code'])).toHaveLength(6);
+    expect(atOrigin(fixture, ['Title', 'Code'])[1]).toEqual([2, 'title 2', 'c2']);
+    expect(fixture.rows(`SELECT row_id, "column", local FROM sync_conflicts`)).toEqual([
+      { row_id: 2, column: 'Title', local: 'mine' },
+    ]);
+  });
+
+  test('that is taken between the look and the write is told, not hidden', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1' }), {
+      method: 'upsert',
+    });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toMatchObject({ conflict: 1 });
+    expect(fixture.sandbox.store.rows('Note')).toHaveLength(7);
+    expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
+  });
+
+  test('is made up for an insert that has none, and kept', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('mine')`);
+
+    await pushNow(fixture);
+
+    const [, code] = here(fixture, ['Code']).at(-1) as [number, string];
+    expect(code).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(atOrigin(fixture, ['Code']).at(-1)).toEqual([7, code]);
+  });
+});
+
+describe('a guard', () => {
+  test('holds a mass edit until a person confirms it', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+    const held = await pushNow(fixture, { settings: { maxPushRows: 5 } });
+
+    expect(codesOf(held)).toEqual(['guard.pushRows']);
+    expect(changesSent(fixture)).toEqual([]);
+    expect(countsOf(await pushNow(fixture, { settings: { maxPushRows: 5 }, confirm: true }))).toEqual({ updated: 6 });
+  });
+
+  test('holds 10,000 deletes by a slip', async () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({ Title: `title ${index}`, Code: `c${index}` }));
+    await using fixture = await startTwoWay({ ...MATCHED, tables: [{ ...NOTE, rows }] });
+    fixture.execute(`DELETE FROM "Note"`);
+
+    const held = await pushNow(fixture);
+
+    expect(codesOf(held)).toEqual(['guard.pushDeletes']);
+    expect(fixture.sandbox.store.ids('Note')).toHaveLength(10_000);
+    expect(held.tables).toMatchObject([{ waitingCount: 10_000 }]);
+  });
+
+  test('parks a row that two systems change back and forth', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    let report = await pushNow(fixture);
+    for (let turn = 0; turn < 7; turn += 1) {
+      fixture.execute(`UPDATE "Note" SET "Title" = '${turn % 2 === 0 ? 'ours' : 'other'}' WHERE _id = 1`);
+      report = await pushNow(fixture);
+    }
+
+    expect(failures(fixture)).toMatchObject([{ row_id: 1, reason: expect.stringContaining('back and forth') }]);
+    expect(countsOf(report)).toMatchObject({ parked: 1 });
+  });
+});
+
+describe('before anything is sent', () => {
+  test('workflow rules are not suppressed by a user who may not', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.sandbox.store.changeUser({ admin: [] });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+    const report = await pushNow(fixture, { options: { workflow: 'suppress' } });
+
+    expect(codesOf(report)).toEqual(['push.workflow']);
+    expect(changesSent(fixture)).toEqual([]);
+  });
+
+  test('another user is noticed', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.sandbox.store.changeUser({ id: 4711 });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual(['push.identity']);
+    expect(changesSent(fixture)).toEqual([]);
+  });
+
+  test('a renamed column is noticed', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.sandbox.store.renameColumn('Note', 'Title', 'Headline');
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual(['push.shape']);
+    await fixture.pull();
+    expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+
+  test('an origin that is down leaves everything as it is', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+    setFaults(fixture, [{ fault: 'resetBefore' }]);
+
+    const report = await pushNow(fixture);
+
+    expect(report.error?.kind).toBe('originDown');
+    setFaults(fixture, []);
+    expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
+  });
+
+  test('a row that waited long enough is tried again', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+    const body = JSON.stringify([{ status: 429, id: 1, errors: [{ error: 429, code: 0, message: 'busy' }] }]);
+    fixture.sandbox.answerInstead(
+      1,
+      { status: 200, headers: { 'Content-Type': 'application/json' }, body },
+      { method: 'upsert' },
+    );
+    expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
+
+    expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+    expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ updated: 1 });
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * Pushes from a two-way fixture (two-way.ts), and what a test asks of both sides.
+ *
+ *   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+ *   fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+ *   const report = await pushNow(fixture);
+ *   origin(fixture)                                  // rows at the origin, some columns of them
+ */
+import { silentLogger } from '../../src/base/log.ts';
+import type { PushContext, PushSettings, PushTableOptions } from '../../src/push/context.ts';
+import { push, type PushOptions } from '../../src/push/push.ts';
+import type { PushReport } from '../../src/push/report.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { FaultRule } from '../../src/sandbox/faults.ts';
+import type { Fixture } from './replica.ts';
+
+/** Settings of a push for small tables. */
+export function pushSettings(
+  settings: Partial<PushSettings> = {},
+  options: Partial<PushTableOptions> = {},
+): PushSettings {
+  return {
+    maxPushRows: 1000,
+    maxDeletePercent: 50,
+    concurrency: 4,
+    tableOptions: () => ({ conflict: 'origin', workflow: 'run', ...options }),
+    ...settings,
+  };
+}
+
+/** What a test may change of a push. */
+export interface PushChoice extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock'>> {
+  readonly settings?: Partial<PushSettings>;
+  readonly options?: Partial<PushTableOptions>;
+}
+
+/** The surroundings of a push from a fixture. */
+export function pushContext(fixture: Fixture, choice: PushChoice = {}): PushContext {
+  return {
+    origin: fixture.origin,
+    replica: fixture.replica,
+    clock: choice.clock ?? systemClock,
+    log: silentLogger,
+    settings: pushSettings(choice.settings, choice.options),
+    before: choice.before,
+    signal: choice.signal,
+  };
+}
+
+/** Pushes; guards hold unless `confirm`. */
+export function pushNow(fixture: Fixture, choice: PushChoice = {}): Promise<PushReport> {
+  const { tables = [], confirm = false } = choice;
+  return push(pushContext(fixture, choice), { tables, confirm });
+}
+
+/** Codes of everything that went wrong. */
+export function codesOf(report: PushReport): readonly string[] {
+  const errors = [report.error, ...report.tables.flatMap(({ error, held }) => [error, held])];
+  return errors.flatMap((error) => error?.code ?? []);
+}
+
+/** Counts of a push of one table, without those that are 0. */
+export function countsOf(report: PushReport): Readonly<Record<string, number>> {
+  const [table] = report.tables;
+  return Object.fromEntries(
+    Object.entries(table ?? {}).flatMap(([name, value]) => {
+      return name.endsWith('Count') && typeof value === 'number' && value !== 0
+        ? [[name.slice(0, -'Count'.length), value]]
+        : [];
+    }),
+  );
+}
+
+/** Rows of a table at the origin: the id and some columns of each. */
+export function atOrigin(fixture: Fixture, columns: readonly string[], table = 'Note'): readonly unknown[] {
+  return fixture.sandbox.store
+    .rows(table)
+    .map(({ id, values }) => [id, ...columns.map((column) => values[column] ?? null)]);
+}
+
+/** The same rows here. */
+export function here(fixture: Fixture, columns: readonly string[], table = 'Note'): readonly unknown[] {
+  const names = columns.map((column) => `"${column}"`);
+  return fixture
+    .rows(`SELECT _id, ${names.join(', ')} FROM "${table}" ORDER BY _id`)
+    .map((row) => Object.values(row as Record<string, unknown>));
+}
+
+/** Requests that change something, as `method rows`, in order. */
+export function changesSent(fixture: Fixture): readonly string[] {
+  const methods = new Set(['create', 'update', 'upsert', 'delete']);
+  return fixture.sandbox.requests.all.filter(({ method }) => methods.has(method)).map(({ method }) => method);
+}
+
+/** Puts faults in force at the sandbox; none ends them. */
+export function setFaults(fixture: Fixture, faults: readonly FaultRule[]): void {
+  fixture.sandbox.faults.replace({ faults });
+}
