@@ -87,18 +87,27 @@ export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: num
   return ids.length;
 }
 
+/** Why rows of a table wait, by row. */
+export function readReasons(from: Connection, tableId: number): ReadonlyMap<number, string> {
+  const rows = from
+    .prepare(sql`SELECT row_id AS rowId, reason FROM _rowsync_refusals WHERE table_id = ?`)
+    .all(tableId) as { rowId: number; reason: string }[]; // columns and types are ours
+  return new Map(rows.map(({ rowId, reason }) => [rowId, reason]));
+}
+
 /** A row that waits, for people. */
 export interface WaitingRow {
   readonly id: number;
   readonly tableId: number;
   readonly rowId: number;
+  readonly state: 'refused' | 'inDoubt';
 }
 
 /** The lines about rows that wait, by line; empty `ids` for all. */
 export function readWaiting(from: Connection, ids: readonly number[]): readonly WaitingRow[] {
   return from
     .prepare(
-      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId FROM _rowsync_refusals f
+      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId, r.state FROM _rowsync_refusals f
           JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
           WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
     )
@@ -108,4 +117,8 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
 /** Lets rows be tried again at the next push, whatever they waited for. */
 export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
   for (const { tableId, rowId } of rows) moveRows(tx, tableId, [rowId], { event: 'retried', at });
+  // Whoever asks for another try has seen to it that nobody else changes the rows back.
+  for (const tableId of new Set(rows.map((row) => row.tableId))) {
+    tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ?`).run(tableId);
+  }
 }

@@ -6,11 +6,12 @@ import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../base/errors.ts';
 import { createLogger, type Logger } from '../base/log.ts';
 import { findConfig, loadConfig, type Config } from '../config/load.ts';
-import { originSettings, pullSettings } from '../config/settings.ts';
+import { originSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { OriginLimits } from '../origin/limits.ts';
 import type { PullContext } from '../pull/context.ts';
+import type { PushContext } from '../push/context.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { openReader } from '../replica/reader.ts';
 import { noProgress, startProgress } from './progress.ts';
@@ -69,11 +70,17 @@ export async function withOrigin<T>(
   }
 }
 
-/** Opens both sides of a configuration for the time of `work`, with the progress on stderr. */
-export async function withPullContext<T>(
+/** What a pull and a push of one configuration work with; they share both sides, and never run at the same time. */
+export interface Sides {
+  readonly pull: PullContext;
+  readonly push: PushContext;
+}
+
+/** Opens both sides of a configuration for the time of `work`, with the progress of a pull on stderr. */
+export async function withSides<T>(
   invocation: Invocation,
   config: Config,
-  work: (context: PullContext) => Promise<T>,
+  work: (sides: Sides) => Promise<T>,
 ): Promise<T> {
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
@@ -84,12 +91,25 @@ export async function withPullContext<T>(
     try {
       const settings = pullSettings(config);
       const { onProgress, wantsEstimates: estimates } = progress;
-      return await work({ origin, replica, clock, log, signal, settings, onProgress, estimates });
+      const shared = { origin, replica, clock, log, signal };
+      return await work({
+        pull: { ...shared, settings, onProgress, estimates },
+        push: { ...shared, settings: pushSettings(config) },
+      });
     } finally {
       progress.stop();
       replica.close();
     }
   });
+}
+
+/** Opens both sides of a configuration for a pull. */
+export function withPullContext<T>(
+  invocation: Invocation,
+  config: Config,
+  work: (context: PullContext) => Promise<T>,
+): Promise<T> {
+  return withSides(invocation, config, ({ pull }) => work(pull));
 }
 
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */

@@ -12,7 +12,9 @@ import { addCheckCommand } from './commands/check.ts';
 import { addConflictCommands } from './commands/conflicts.ts';
 import { addDaemonCommand } from './commands/daemon.ts';
 import { addDemoCommand } from './commands/demo.ts';
+import { addFailureCommands } from './commands/failures.ts';
 import { addPullCommands } from './commands/pull.ts';
+import { addPushCommands } from './commands/push.ts';
 import { addResyncCommand } from './commands/resync.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
 import { addSchemaCommand } from './commands/schema.ts';
@@ -28,7 +30,7 @@ Exit codes:
   0   done
   1   failed
   2   the command line or the configuration is wrong
-  3   a guard waits for a person: look, then run again with --confirm
+  3   a guard or a conflict waits for a person: look, then run again with --confirm, or resolve
   75  the origin or the replica cannot be used now: try again later`;
 
 /** Runs one command to its end and returns the exit code. */
@@ -89,9 +91,11 @@ function buildProgram(
   addCheckCommand(program, hooks.runner);
   addPullCommands(program, hooks.runner);
   addDaemonCommand(program, hooks.runner);
+  addPushCommands(program, hooks.runner);
   addStatusCommand(program, hooks.runner);
   addSqlCommand(program, hooks.runner);
   addConflictCommands(program, hooks.runner);
+  addFailureCommands(program, hooks.runner);
   addVerifyCommand(program, hooks.runner);
   addResyncCommand(program, hooks.runner);
   addSchemaCommand(program, hooks.runner);

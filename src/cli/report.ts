@@ -14,7 +14,7 @@ export function failuresOf(report: PullReport): readonly RowsyncError[] {
 }
 
 /** A pull for a program to read. */
-export function pullJson(report: PullReport): unknown {
+export function pullJson(report: PullReport): Readonly<Record<string, unknown>> {
   const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
   return {
     exitCode: exitCodeOf(failuresOf(report)),

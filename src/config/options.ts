@@ -270,7 +270,16 @@ const safety = section(
       to: 100,
       default: 50,
       unit: 'percent of the rows of a table',
-      doc: 'A pull that would delete more than this share of a table here holds the deletes until it is run with --confirm.',
+      doc:
+        'A pull that would delete more than this share of a table here, or a push that would delete more than it at the ' +
+        'origin, holds the deletes until it is run with --confirm.',
+    }),
+    maxPushRows: wholeNumber({
+      from: 0,
+      to: 10_000_000,
+      default: 1000,
+      unit: 'rows',
+      doc: 'A push that would change more rows of a table than this is held until it is run with --confirm.',
     }),
   },
   'When to stop and ask a person.',

@@ -1,10 +1,11 @@
 /**
- * What a configuration says of the origin and of pulls, in the forms that these take; the command line and the daemon
+ * What a configuration says of the origin, of pulls and of pushes, in the forms that these take; the command line and the daemon
  * share them. Pure.
  */
 import { must } from '../base/assert.ts';
 import type { OriginSettings } from '../origin/client.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
+import type { PushSettings } from '../push/context.ts';
 import type { Config } from './load.ts';
 import type { TableRule } from './tables.ts';
 
@@ -29,6 +30,19 @@ export function pullSettings({ limits, safety, tables }: Config): PullSettings {
     tableOptions: (table) => {
       const rule = tables.find(table);
       return rule === null ? null : tableOptions(rule.options);
+    },
+  };
+}
+
+/** The settings of every push under a configuration. */
+export function pushSettings({ limits, safety, tables }: Config): PushSettings {
+  return {
+    maxPushRows: safety.maxPushRows,
+    maxDeletePercent: safety.maxDeletePercent,
+    concurrency: limits.concurrency,
+    tableOptions: (table) => {
+      const rule = tables.find(table);
+      return rule === null ? null : (tableOptions(rule.options).editing ?? null);
     },
   };
 }

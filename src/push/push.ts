@@ -55,14 +55,19 @@ export async function push(context: PushContext, options: PushOptions): Promise<
 
 /**
  * Finishes what earlier pushes left behind, and sends nothing new; called before a pull, which would take the rows that they
- * created for somebody else's. Asks the origin only if there is something to finish.
+ * created for somebody else's. Asks the origin only if there is something to finish. Never throws: what cannot be finished
+ * now is left for the next push, and what keeps it from that will meet the pull as well.
  */
-export async function finishPushes(context: PushContext): Promise<readonly TablePushReport[]> {
+export async function finishPushes(context: PushContext): Promise<void> {
   const unsettled = new Set(readUnsettledTables(context.replica));
   const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
-  const tables: TablePushReport[] = [];
-  if (chosen.length > 0) await pushTables(context, chosen, { confirm: false, finishOnly: true }, tables);
-  return tables;
+  if (chosen.length === 0) return;
+  try {
+    await pushTables(context, chosen, { confirm: false, finishOnly: true }, []);
+  } catch (thrown) {
+    const { code, message } = asRowsyncError(thrown);
+    context.log.warn('push.unfinished', { code, message });
+  }
 }
 
 async function pushTables(
@@ -113,8 +118,22 @@ async function identify({ origin, replica, signal }: PushContext): Promise<UserD
   return caller;
 }
 
+/** Names here of the tables that are pushed, narrowed to the given names where there are any; other names are left out. */
+export function pushedAmong(
+  context: Pick<PushContext, 'settings' | 'replica'>,
+  names: readonly string[],
+): readonly string[] {
+  const isNamed = (table: TwoWayTable): boolean =>
+    names.some((name) => [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase()));
+  const pushed = chooseTables(context, []);
+  return (names.length === 0 ? pushed : pushed.filter(isNamed)).map(({ localName }) => localName);
+}
+
 /** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */
-function chooseTables({ settings, replica }: PushContext, names: readonly string[]): readonly TwoWayTable[] {
+export function chooseTables(
+  { settings, replica }: Pick<PushContext, 'settings' | 'replica'>,
+  names: readonly string[],
+): readonly TwoWayTable[] {
   const pushed = readTwoWayTables(replica).filter(({ name }) => settings.tableOptions(name) !== null);
   const isNamed = (table: { readonly name: string; readonly localName: string }, name: string): boolean =>
     [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());

@@ -7,6 +7,7 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { readBatches } from '../capture/batches.ts';
 import { countWaiting, moveRows } from '../capture/marks.ts';
+import { carryOutWishes } from '../capture/resolve.ts';
 import { retryDue, storeRefusal } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
@@ -172,7 +173,10 @@ async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
   return context.replica.write(`Planning the push of ${table.localName}`, (tx) => {
-    if (isFirst) retryDue(tx, table, { nowMs, at });
+    if (isFirst) {
+      carryOutWishes(tx, table, at);
+      retryDue(tx, table, { nowMs, at });
+    }
     const plan = planTable(tx, run.table, {
       at,
       limits: limitsOf(run),

@@ -224,7 +224,8 @@ const RUNS = sql`
 const STATUS_VIEW = sql`
   CREATE VIEW sync_status AS
   SELECT t.local_name AS "table",
-         CASE WHEN t.problem_code IS NOT NULL THEN 'failed' WHEN t.held_code IS NOT NULL THEN 'held' ELSE t.state END AS state,
+         CASE WHEN t.problem_code IS NOT NULL THEN 'failed' WHEN t.held_code IS NOT NULL THEN 'held'
+              WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
          t.row_count AS rows,
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
          t.swept_at AS last_sweep,
@@ -234,6 +235,7 @@ const STATUS_VIEW = sql`
          (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown')) AS pending,
          (SELECT count(*) FROM _rowsync_rows r
            WHERE r.table_id = t.id AND r.state IN ('refused', 'conflicted', 'inDoubt')) AS parked,
+         (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('refused', 'inDoubt')) AS refused,
          (SELECT count(*) FROM _rowsync_conflicts c WHERE c.table_id = t.id AND c.state = 'open') AS conflicts,
          (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min(r.since), 'unixepoch') FROM _rowsync_rows r
            WHERE r.table_id = t.id) AS oldest_change,

@@ -20,6 +20,18 @@ export interface TableStatus {
   /** Every row of the table was proven at this time or later. */
   readonly freshSince: string | null;
   readonly unreadableCount: number;
+  /** mirror · waiting (to be two-way after the next sweep) · two-way. */
+  readonly mode: string;
+  /** Edited rows that are still to be pushed. */
+  readonly pendingCount: number;
+  /** Rows that wait for a person or a timer, those in conflict among them. */
+  readonly parkedCount: number;
+  /** Those of them that the origin refused, or that may have been created. */
+  readonly refusedCount: number;
+  /** Conflicts that wait for a person. */
+  readonly conflictCount: number;
+  /** When the oldest of all these was edited; null where there are none. */
+  readonly oldestChangeAt: string | null;
   readonly problem: string | null;
   readonly hint: string | null;
 }
@@ -53,6 +65,24 @@ export interface ConflictLine {
   readonly at: string;
   readonly state: string;
   readonly problem: string | null;
+}
+
+/** A row of `sync_failures`. */
+export interface FailureLine {
+  /** Null for a row that could not be read. */
+  readonly id: number | null;
+  readonly table: string;
+  readonly rowId: number;
+  /** read · insert, update, delete (refused) · inDoubt. */
+  readonly kind: string;
+  readonly column: string | null;
+  readonly reason: string;
+  readonly since: string;
+  readonly status: number | null;
+  readonly code: number | null;
+  /** JSON of the cells as they were sent. */
+  readonly sent: string | null;
+  readonly retryAt: string | null;
 }
 
 /** Whose data the replica holds; null before the first pull. */
@@ -92,7 +122,8 @@ export class ReplicaReader {
   status(): readonly TableStatus[] {
     return this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
-            unreadable AS unreadableCount, problem, hint FROM sync_status ORDER BY "table" COLLATE NOCASE`,
+            unreadable AS unreadableCount, mode, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
+            conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint FROM sync_status ORDER BY "table" COLLATE NOCASE`,
     ) as TableStatus[]; // columns and types are ours (bookkeeping.ts)
   }
 
@@ -115,6 +146,14 @@ export class ReplicaReader {
           FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id`,
       all ? 1 : 0,
     ) as ConflictLine[]; // columns and types are ours (bookkeeping.ts)
+  }
+
+  /** Rows that could not be read or were refused, in the order in which they came up. */
+  failures(): readonly FailureLine[] {
+    return this.#all(
+      sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
+          FROM sync_failures ORDER BY id, "table", row_id`,
+    ) as FailureLine[]; // columns and types are ours (push-book.ts)
   }
 
   /** Who the last pull was made as. */

@@ -16,6 +16,12 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
   lastSweepAt: '2026-11-21T11:55:00Z',
   freshSince: '2026-11-21T11:54:00Z',
   unreadableCount: 0,
+  mode: 'mirror',
+  pendingCount: 0,
+  parkedCount: 0,
+  refusedCount: 0,
+  conflictCount: 0,
+  oldestChangeAt: null,
   problem: null,
   hint: null,
   ...changes,
@@ -127,4 +133,15 @@ test('keeps hostile names and problems from the terminal, and tables within its 
 
   expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   expect(Math.max(...lines.filter((line) => /^[│┌├└]/.test(line)).map(displayWidth))).toBeLessThanOrEqual(80);
+});
+
+test('tells how many edits wait, how old the oldest is, and what holds them up', () => {
+  const edits = { mode: 'two-way', pendingCount: 3, parkedCount: 2, refusedCount: 1, conflictCount: 2 };
+  const tables = [table('Customer', { ...edits, oldestChangeAt: '2026-11-21T10:00:00Z' }), table('Order')];
+
+  const text = statusText(status(tables), { nowMs: NOW, width: 80 });
+
+  expect(text).toContain('edits: 3 rows to push, 2 waiting; the oldest 2 h ago');
+  expect(text).toContain('1 row refused by the origin');
+  expect(text).toContain('2 conflicts to decide');
 });

@@ -86,7 +86,17 @@ export function statusText(
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
   const box = tables.length === 0 ? '' : `\n${tableBox(shown, nowMs, width)}${more}`;
-  return `${head.join('\n')}\n${box}${sumText(tables)}${troubleText(troubledOf(tables))}`;
+  return `${head.join('\n')}\n${box}${sumText(tables)}${editsText(tables, nowMs)}${troubleText(troubledOf(tables))}`;
+}
+
+/** What was edited here and is not at the origin, with the age of the oldest edit; nothing where there is none. */
+function editsText(tables: readonly TableStatus[], nowMs: number): string {
+  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
+  const [oldest] = tables.flatMap(({ oldestChangeAt }) => oldestChangeAt ?? []).toSorted();
+  if (oldest === undefined) return '';
+  const pending = sum(({ pendingCount }) => pendingCount);
+  const parked = sum(({ parkedCount }) => parkedCount);
+  return `edits: ${plural(pending, 'row')} to push, ${countText(parked)} waiting; the oldest ${ageText(oldest, nowMs)}\n`;
 }
 
 function identityLines({ url, database, userEmail, role, timeZone }: ReplicaIdentity): readonly string[] {
@@ -127,7 +137,7 @@ function sumText(tables: readonly TableStatus[]): string {
 }
 
 function isTroubled(table: TableStatus): boolean {
-  return table.problem !== null || table.unreadableCount > 0;
+  return table.problem !== null || table.unreadableCount > 0 || table.refusedCount > 0 || table.conflictCount > 0;
 }
 
 function troubledOf(tables: readonly TableStatus[]): readonly TableStatus[] {
@@ -145,7 +155,23 @@ function troubleText(troubled: readonly TableStatus[]): string {
             `${plural(table.unreadableCount, 'row')} cannot be read and keep their old values`,
             '  what to do: SELECT * FROM sync_failures says which, and why',
           ];
-    return [table.table, ...[...problem, ...unreadable].map((line) => `  ${line}`)].map(printableLines).join('\n');
+    const refused =
+      table.refusedCount === 0
+        ? []
+        : [
+            `${plural(table.refusedCount, 'row')} refused by the origin`,
+            '  what to do: rowsync failures says which, and why',
+          ];
+    const conflicts =
+      table.conflictCount === 0
+        ? []
+        : [
+            `${plural(table.conflictCount, 'conflict')} to decide`,
+            '  what to do: rowsync conflicts, then rowsync resolve',
+          ];
+    return [table.table, ...[...problem, ...unreadable, ...refused, ...conflicts].map((line) => `  ${line}`)]
+      .map(printableLines)
+      .join('\n');
   });
   return paragraphs.length === 0 ? '' : `\nneeds attention:\n${paragraphs.join('\n')}\n`;
 }

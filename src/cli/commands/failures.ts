@@ -1,0 +1,112 @@
+/**
+ * `rowsync failures` and `rowsync retry`: rows that could not be read or were refused, with the reason, and another try for
+ * those that were refused. They work on the replica alone; the next push carries the rows.
+ */
+import type { Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { readWaiting, retryRows } from '../../capture/refusals.ts';
+import { openReader, type FailureLine } from '../../replica/reader.ts';
+import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { boxTable } from '../output.ts';
+import { plural, printable } from '../text.ts';
+
+const LIST_EXAMPLES = `
+A refused row is tried again when it is edited, when "rowsync retry" says so, and by itself where waiting can help
+(retry_at in sync_failures). "rowsync discard" puts it back to what the origin has.
+
+Examples:
+  rowsync failures
+  rowsync failures --json | jq '.failures[] | select(.kind == "inDoubt")'`;
+
+const RETRY_EXAMPLES = `
+A create that is in doubt may have happened: look at the origin first, because another try makes another row.
+
+Examples:
+  rowsync retry            every refused row, but none that is in doubt
+  rowsync retry 12 14      these, in doubt or not`;
+
+/** Adds both commands. */
+export function addFailureCommands(program: Command, runner: Runner): void {
+  program
+    .command('failures')
+    .description('list rows that the origin refused or that could not be read, with the reason')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action((_options: unknown, command: Command) => runner(command, list));
+  program
+    .command('retry')
+    .argument('[id...]', 'numbers of failures (default: all refused rows)')
+    .description('let refused rows be pushed again')
+    .addHelpText('after', RETRY_EXAMPLES)
+    .action((ids: string[], _options: unknown, command: Command) =>
+      runner(command, (invocation) => retry(invocation, ids)),
+    );
+}
+
+async function list(invocation: Invocation): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const reader = openReader(config.replica.path);
+  try {
+    const failures = reader.failures();
+    const { stdout } = invocation.session;
+    await (invocation.isJson ? printJson(invocation, { failures }) : stdout.write(listText(failures, stdout.width())));
+    return EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+function listText(failures: readonly FailureLine[], width: number | null): string {
+  if (failures.length === 0) return 'No failures\n';
+  const titles = ['id', 'table', 'row', 'what', 'column', 'status', 'reason', 'sent', 'tried again'];
+  const cells = failures.map((line) => [
+    line.id === null ? '' : String(line.id),
+    printable(line.table),
+    String(line.rowId),
+    line.kind,
+    printable(line.column ?? ''),
+    line.status === null ? '' : String(line.status),
+    printable(line.reason),
+    printable(line.sent ?? ''),
+    line.retryAt ?? 'on edit or retry',
+  ]);
+  const box = boxTable(
+    titles.map((title) => ({ title })),
+    cells,
+    width,
+  );
+  return `${box}${plural(failures.length, 'failure')}\n`;
+}
+
+async function retry(invocation: Invocation, texts: readonly string[]): Promise<number> {
+  const ids = texts.map((text) => {
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `"${printable(text)}" is no number of a failure`,
+      hint: '`rowsync failures` lists them.',
+    });
+  });
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const replica = openExistingReplica(invocation, config);
+  try {
+    const at = stampFromMs(invocation.session.clock.nowMs());
+    const rows = await replica.write('Letting rows be tried again', (tx) => {
+      const waiting = readWaiting(tx, ids).filter(({ state }) => ids.length > 0 || state === 'refused');
+      const missing = ids.filter((id) => !waiting.some((row) => row.id === id));
+      if (missing.length > 0) {
+        throw new RowsyncError('usage', 'usage.invalid', {
+          message: `No row waits under the number ${missing.join(', ')}; nothing was changed`,
+          hint: '`rowsync failures` lists the rows that wait.',
+        });
+      }
+      retryRows(tx, waiting, at);
+      return waiting;
+    });
+    const { stdout } = invocation.session;
+    const text = `${plural(rows.length, 'row')} to be tried again by the next push\n`;
+    await (invocation.isJson ? printJson(invocation, { retriedCount: rows.length }) : stdout.write(text));
+    return EXIT.done;
+  } finally {
+    replica.close();
+  }
+}

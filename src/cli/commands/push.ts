@@ -1,0 +1,88 @@
+/**
+ * `rowsync push` and `rowsync plan`: carry edits to the origin, or say what would be carried. The plan looks at the replica only.
+ */
+import type { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { pushSettings } from '../../config/settings.ts';
+import { chooseTables, push, type PushOptions } from '../../push/push.ts';
+import { previewPush } from '../../push/preview.ts';
+import type { PushReport } from '../../push/report.ts';
+import {
+  loadNamedConfig,
+  openExistingReplica,
+  printJson,
+  withSides,
+  type Invocation,
+  type Runner,
+} from '../invocation.ts';
+import { planJson, planText, pushExitCode, pushJson, pushText } from '../push-report.ts';
+
+const PUSH_EXAMPLES = `
+Examples:
+  rowsync plan                       what would be sent, row by row; nothing is
+  rowsync push                       every table with push: true
+  rowsync push Customer --confirm    ... and let a mass edit through that a guard held
+
+Rows that the origin refuses wait in sync_failures and hold nobody else up. The exit code is 3 while a guard or a conflict
+waits for you, with --strict also while a refused row does.`;
+
+const PLAN_EXAMPLES = `
+Examples:
+  rowsync plan
+  rowsync plan Customer --json | jq '.tables[].rows[]'`;
+
+/** Adds both commands. */
+export function addPushCommands(program: Command, runner: Runner): void {
+  program
+    .command('plan')
+    .argument('[table...]', 'tables (default: all that are pushed)')
+    .description('show what a push would send: inserts, updates with old and new values, deletes, conflicts')
+    .addHelpText('after', PLAN_EXAMPLES)
+    .action((tables: string[], _options: unknown, command: Command) =>
+      runner(command, (invocation) => plan(invocation, tables)),
+    );
+  program
+    .command('push')
+    .argument('[table...]', 'tables (default: all that are pushed)')
+    .description('carry edits made here to the origin')
+    .option('--dry-run', 'show what would be sent, as rowsync plan does')
+    .option('--confirm', 'push mass edits and mass deletes that a guard would hold')
+    .option('--strict', 'exit with 3 while a refused row waits')
+    .addHelpText('after', PUSH_EXAMPLES)
+    .action((tables: string[], options: { dryRun?: boolean; confirm?: boolean; strict?: boolean }, command: Command) =>
+      runner(command, (invocation) =>
+        options.dryRun === true
+          ? plan(invocation, tables)
+          : pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
+      ),
+    );
+}
+
+async function plan(invocation: Invocation, names: readonly string[]): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { clock, stdout } = invocation.session;
+  const replica = openExistingReplica(invocation, config);
+  try {
+    const tables = chooseTables({ replica, settings: pushSettings(config) }, names);
+    const previews = await previewPush({ replica, clock }, tables);
+    await (invocation.isJson ? printJson(invocation, planJson(previews)) : stdout.write(planText(previews)));
+    return EXIT.done;
+  } finally {
+    replica.close();
+  }
+}
+
+async function pushAndPrint(invocation: Invocation, options: PushOptions, isStrict: boolean): Promise<number> {
+  const report = await runPush(invocation, options);
+  const { stdout } = invocation.session;
+  await (invocation.isJson
+    ? printJson(invocation, pushJson(report, isStrict))
+    : stdout.write(pushText(report, stdout.width())));
+  return pushExitCode(report, isStrict);
+}
+
+/** One push of the configured database. */
+export async function runPush(invocation: Invocation, options: PushOptions): Promise<PushReport> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  return withSides(invocation, config, ({ push: context }) => push(context, options));
+}

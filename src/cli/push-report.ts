@@ -1,0 +1,162 @@
+/**
+ * What a push did, and what one would do, in words, as JSON and as an exit code. Pure.
+ */
+import { EXIT, type RowsyncError } from '../base/errors.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../push/preview.ts';
+import type { PushReport, TablePushReport } from '../push/report.ts';
+import type { Value } from '../wire/schema.ts';
+import { errorJson, exitCodeOf } from './invocation.ts';
+import { boxTable, type TableColumn } from './output.ts';
+import { problemsText } from './report.ts';
+import { countText, durationText, plural, printable, printableLines, truncate } from './text.ts';
+
+/** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
+export function pushFailures(report: PushReport): readonly RowsyncError[] {
+  const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
+  return all.filter((failure) => failure !== null);
+}
+
+/** The exit code of a push: conflicts that wait for a person count, refused rows only where the caller is strict. */
+export function pushExitCode(report: PushReport, isStrict: boolean): number {
+  const code = exitCodeOf(pushFailures(report));
+  const waits = report.tables.some(
+    ({ openConflictCount, parkedCount }) => openConflictCount > 0 || (isStrict && parkedCount > 0),
+  );
+  return code === EXIT.done && waits ? EXIT.needsPerson : code;
+}
+
+/** A push for a program to read. */
+export function pushJson(report: PushReport, isStrict: boolean): unknown {
+  const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
+  return {
+    exitCode: pushExitCode(report, isStrict),
+    requestCount: report.requestCount,
+    durationMs: Math.round(report.durationMs),
+    error: orNull(report.error),
+    tables: report.tables.map((table) => ({
+      ...table,
+      durationMs: Math.round(table.durationMs),
+      held: orNull(table.held),
+      error: orNull(table.error),
+    })),
+  };
+}
+
+const PUSH_COLUMNS: readonly TableColumn[] = [
+  { title: 'table' },
+  { title: 'inserted', align: 'right' },
+  { title: 'updated', align: 'right' },
+  { title: 'deleted', align: 'right' },
+  { title: 'refused', align: 'right' },
+  { title: 'conflicts', align: 'right' },
+  { title: 'waiting', align: 'right' },
+];
+
+/** A push for people: the tables in which something happened or waits, the sums, then what is wrong and what to do. */
+export function pushText(report: PushReport, width: number | null): string {
+  const busy = report.tables.filter((table) => cellsOf(table).some((count) => count > 0));
+  const rows = busy.map((table) => [printable(table.table), ...cellsOf(table).map(countText)]);
+  const box = busy.length === 0 ? '' : boxTable(PUSH_COLUMNS, rows, width);
+  const failed = report.tables.flatMap(({ table, error }) =>
+    error === null ? [] : [{ what: 'failed', table, error }],
+  );
+  const held = report.tables.flatMap(({ table, held: error }) =>
+    error === null ? [] : [{ what: 'held', table, error }],
+  );
+  const whole = report.error === null ? [] : [{ what: 'failed', error: report.error }];
+  const sum = sumOf(report.tables, ({ insertedCount, updatedCount, deletedCount }) => {
+    return insertedCount + updatedCount + deletedCount;
+  });
+  const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
+  const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
+  return `${box}${tables === '' ? pushed : tables}\n${problemsText([...failed, ...held, ...whole])}${waitingText(report.tables)}`;
+}
+
+function cellsOf(table: TablePushReport): readonly number[] {
+  const { insertedCount, updatedCount, deletedCount, conflictCount, waitingCount, parkedCount } = table;
+  return [insertedCount, updatedCount, deletedCount, parkedCount, conflictCount, waitingCount];
+}
+
+function waitingText(tables: readonly TablePushReport[]): string {
+  const parked = sumOf(tables, ({ parkedCount }) => parkedCount);
+  const open = sumOf(tables, ({ openConflictCount }) => openConflictCount);
+  const lines = [
+    ...(parked === 0
+      ? []
+      : [
+          `\n${plural(parked, 'row')} refused; the others went on\n  what to do: rowsync failures says which, and why\n`,
+        ]),
+    ...(open === 0
+      ? []
+      : [
+          `\n${plural(open, 'row')} in conflict, waiting for you\n  what to do: rowsync conflicts, then rowsync resolve\n`,
+        ]),
+  ];
+  return printableLines(lines.join(''));
+}
+
+function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + pick(item), 0);
+}
+
+/** Rows of one table that are listed for people; all of them are counted, and --json lists all. */
+const ROWS_SHOWN_MAX = 40;
+/** Characters of a value that are shown. */
+const VALUE_CHARS_MAX = 40;
+
+/** A plan for a program to read. Numbers beyond 53 bits are texts. */
+export function planJson(previews: readonly TablePreview[]): unknown {
+  const plain = (value: Value): unknown => (typeof value === 'bigint' ? value.toString() : value);
+  return {
+    tables: previews.map((preview) => ({
+      ...preview,
+      rows: preview.rows.map((row) => ({
+        ...row,
+        cells: row.cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) })),
+      })),
+    })),
+    callCount: sumOf(previews, ({ writeCallCount, readCallCount }) => writeCallCount + readCallCount),
+  };
+}
+
+/** A plan for people: per table what would be sent, row by row, and what waits. */
+export function planText(previews: readonly TablePreview[]): string {
+  if (previews.length === 0) return 'Nothing to push\n';
+  return previews.map(tableText).join('\n');
+}
+
+function tableText({ table, rows, writeCallCount, readCallCount }: TablePreview): string {
+  const sent = rows.filter(({ fate }) => fate === 'sent');
+  const counts = (['insert', 'update', 'delete'] as const).flatMap((kind) => {
+    const count = sent.filter((row) => row.kind === kind).length;
+    return count === 0 ? [] : [plural(count, kind)];
+  });
+  const waiting = rows.length - sent.length;
+  const head = [
+    counts.length === 0 ? 'nothing to send' : counts.join(', '),
+    ...(waiting === 0 ? [] : [`${countText(waiting)} waiting`]),
+    ...(writeCallCount === 0
+      ? []
+      : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),
+  ];
+  const shown = rows.slice(0, ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
+  const hidden = rows.length - shown.length;
+  const more = hidden === 0 ? '' : `  and ${plural(hidden, 'more row')} (--json lists them)\n`;
+  return `${printable(table)}: ${head.join('; ')}\n${shown.join('')}${more}`;
+}
+
+function rowText({ rowId, kind, fate, reason, cells }: PreviewRow): string {
+  const what = fate === 'sent' ? kind : `${fate} (${kind})`;
+  const changes = cells.map((cell) => cellText(kind, cell)).join(', ');
+  return `${what} ${rowId}${changes === '' ? '' : `  ${changes}`}${reason === null ? '' : `: ${printable(reason)}`}`;
+}
+
+function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell): string {
+  const change = kind === 'insert' ? valueText(local) : `${valueText(base)} -> ${valueText(local)}`;
+  return `${printable(column)}: ${change}`;
+}
+
+function valueText(value: Value): string {
+  if (value === null) return 'NULL';
+  return truncate(printable(typeof value === 'string' ? JSON.stringify(value) : String(value)), VALUE_CHARS_MAX);
+}

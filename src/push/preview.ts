@@ -1,0 +1,114 @@
+/**
+ * What a push would do, row by row, without doing it: the plan of every table over what stands here, with what waits for a
+ * person. Captures and plans inside a transaction that is taken back. The origin is not asked, so rows that changed there since
+ * the last pull may become conflicts when they are pushed.
+ */
+import type { Clock } from '../base/clock.ts';
+import { stampFromMs } from '../base/clock.ts';
+import type { RowChange } from '../capture/changes.ts';
+import { carryOutWishes } from '../capture/resolve.ts';
+import { readReasons } from '../capture/refusals.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import { BATCH_LIMITS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
+import type { Replica, Tx } from '../replica/database.ts';
+import type { Value } from '../wire/schema.ts';
+import { matchMaker, planTable } from './plan.ts';
+
+/** One cell of a change, under its name here. */
+export interface PreviewCell {
+  readonly column: string;
+  /** Null for an insert. */
+  readonly base: Value;
+  readonly local: Value;
+}
+
+/** One changed row and what becomes of it. */
+export interface PreviewRow {
+  readonly rowId: number;
+  readonly kind: ChangeKind;
+  /** sent · conflict and refused wait for a person or a timer · unknown was sent, and is looked up first. */
+  readonly fate: 'sent' | 'conflict' | 'refused' | 'unknown';
+  /** How it is sent; null where it is not. */
+  readonly method: WriteMethod | null;
+  /** Why it waits; null where it does not. */
+  readonly reason: string | null;
+  readonly cells: readonly PreviewCell[];
+}
+
+/** What a push of one table would do. */
+export interface TablePreview {
+  readonly table: string;
+  /** In the order in which they would leave, those that wait behind. */
+  readonly rows: readonly PreviewRow[];
+  /** Requests that change something, and those that read before and after; fewer or more if rows changed at the origin. */
+  readonly writeCallCount: number;
+  readonly readCallCount: number;
+}
+
+/** Previews tables; those without any change are left out. */
+export async function previewPush(
+  { replica, clock }: { readonly replica: Replica; readonly clock: Clock },
+  tables: readonly TwoWayTable[],
+): Promise<readonly TablePreview[]> {
+  return replica.rehearse('Planning a push', (tx) =>
+    tables.map((table) => previewTable(tx, table, clock)).filter(({ rows }) => rows.length > 0),
+  );
+}
+
+function previewTable(tx: Tx, table: TwoWayTable, clock: Clock): TablePreview {
+  const at = stampFromMs(clock.nowMs());
+  carryOutWishes(tx, table, at);
+  const plan = planTable(tx, table, { at, limits: BATCH_LIMITS, makeMatch: matchMaker(clock) });
+  const changeById = new Map(plan.changes.map((change) => [change.rowId, change]));
+  const sent = plan.batches.flatMap(({ method, rows }) =>
+    rows.flatMap(({ id }) => {
+      const change = changeById.get(id);
+      return change === undefined ? [] : [previewRow(table, change, { fate: 'sent', method, reason: null })];
+    }),
+  );
+  const unsendable = new Map(plan.unsendable.map(({ id, reason }) => [id, reason]));
+  const reasons = readReasons(tx, table.id);
+  const waiting = plan.changes.flatMap((change) => {
+    const fate = fateOf(change, unsendable);
+    const reason = unsendable.get(change.rowId) ?? reasons.get(change.rowId) ?? null;
+    return fate === 'sent' ? [] : [previewRow(table, change, { fate, method: null, reason })];
+  });
+  const reads = plan.batches.map(({ method, rows }) => {
+    const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;
+    return before + (method === 'delete' ? 0 : 1);
+  });
+  return {
+    table: table.localName,
+    rows: [...sent, ...waiting],
+    writeCallCount: plan.batches.length,
+    // Who is calling, and what the table looks like.
+    readCallCount: reads.reduce((sum, count) => sum + count, 0) + (plan.batches.length === 0 ? 0 : 2),
+  };
+}
+
+function fateOf({ rowId, state }: RowChange, unsendable: ReadonlyMap<number, string>): PreviewRow['fate'] {
+  switch (state) {
+    case 'conflicted':
+      return 'conflict';
+    case 'refused':
+    case 'inDoubt':
+      return 'refused';
+    case 'sending':
+    case 'unknown':
+      return 'unknown';
+    default:
+      return unsendable.has(rowId) ? 'refused' : 'sent';
+  }
+}
+
+function previewRow(
+  { columns }: TwoWayTable,
+  { rowId, kind, base, local, columns: changed }: RowChange,
+  rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>,
+): PreviewRow {
+  const cells = changed.map((column): PreviewCell => {
+    const before = base?.values[column] ?? null;
+    return { column: columns[column]?.localName ?? '', base: before, local: local?.values[column] ?? null };
+  });
+  return { rowId, kind, ...rest, cells };
+}
