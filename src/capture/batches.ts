@@ -6,14 +6,23 @@
  */
 import { must } from '../base/assert.ts';
 import { ALTERNATION_WINDOW_MS, type PastPush } from '../reconcile/guards.ts';
-import type { ChangeKind, SentCell, WriteMethod } from '../reconcile/push-plan.ts';
+import {
+  CHANGE_KINDS,
+  WRITE_METHODS,
+  type ChangeKind,
+  type SentCell,
+  type WriteMethod,
+} from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/database.ts';
+import { readKeptBatches, readKeptPushes, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** What an answer said of a row, as far as the row is not settled by it alone (reconcile/push-outcome.ts). */
-export type AnsweredAs = 'accepted' | 'recreated' | 'met' | 'look';
+export type AnsweredAs = (typeof ANSWERED_AS)[number];
+
+const ANSWERED_AS = ['accepted', 'recreated', 'met', 'look'] as const;
 
 /** One row of a batch. */
 export interface BatchRow {
@@ -58,25 +67,10 @@ export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: r
 
 /** The batches of a table that are not settled, the oldest first. */
 export function readBatches(from: Connection, table: TwoWayTable): readonly Batch[] {
-  const rows = from
-    .prepare(sql`SELECT id, method, rows FROM _rowsync_batches WHERE table_id = ? ORDER BY id`)
-    .all(table.id) as { id: number; method: WriteMethod; rows: string }[]; // columns and types are ours
-  return rows.map(({ id, method, rows: text }) => ({ id, method, rows: rowsFromText(table, text) }));
+  return readKeptBatches(from, table.id).map(({ id, method, rows }) => {
+    return { id, method: oneOf(WRITE_METHODS, method), rows: rows.map((row) => rowFromKept(table, row)) };
+  });
 }
-
-/** Ids of the tables that have batches which are not settled. */
-export function readUnsettledTables(from: Connection): readonly number[] {
-  return from
-    .prepare(sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`)
-    .pluck()
-    .all() as number[]; // table_id is an INTEGER within 53 bits
-}
-
-/** A row as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
-type KeptRow = readonly [number, ChangeKind, readonly (readonly [number, KeptValue])[], BatchRow['answer']];
-
-/** JSON has no long integers. */
-type KeptValue = null | string | boolean | number | { readonly integer: string };
 
 function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {
   const kept = rows.map(({ id, kind, cells, answer }): KeptRow => {
@@ -89,17 +83,22 @@ function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): stri
   return JSON.stringify(kept);
 }
 
-function rowsFromText({ columns }: TwoWayTable, text: string): readonly BatchRow[] {
-  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
-  const rows = JSON.parse(text) as readonly KeptRow[]; // written by textFromRows
-  return rows.map(([id, kind, pairs, answer]) => {
-    // A column that the origin has dropped since says nothing any more.
-    const cells = pairs.flatMap(([seq, value]) => {
-      const column = indexBySeq.get(seq);
-      return column === undefined ? [] : [{ column, value: valueFromKept(value) }];
-    });
-    return { id, kind, cells, answer };
+function rowFromKept({ columns }: TwoWayTable, [id, kind, pairs, answer]: KeptRow): BatchRow {
+  // A column that the origin has dropped since says nothing any more.
+  const cells = pairs.flatMap(([seq, value]) => {
+    const column = columns.findIndex((known) => known.seq === seq);
+    return column < 0 ? [] : [{ column, value: valueFromKept(value) }];
   });
+  const known = answer === null ? null : { ...answer, as: oneOf(ANSWERED_AS, answer.as) };
+  return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known };
+}
+
+/** One of the texts that we wrote ourselves. */
+function oneOf<T extends string>(known: readonly T[], text: string): T {
+  return must(
+    known.find((word) => word === text),
+    'the bookkeeping of pushes has our words only',
+  );
 }
 
 function valueFromKept(value: KeptValue): Value {
@@ -132,17 +131,11 @@ export function readPushes(
   tableId: number,
   ids: ReadonlySet<number>,
 ): ReadonlyMap<number, readonly PastPush[]> {
-  const rows = from
-    .prepare(
-      sql`SELECT at_ms AS atMs, row_ids AS rowIds, digests FROM _rowsync_pushes WHERE table_id = ? ORDER BY at_ms, seq`,
-    )
-    .all(tableId) as { atMs: number; rowIds: string; digests: string }[]; // columns and types are ours
   const pushes = new Map<number, PastPush[]>();
-  for (const { atMs, rowIds, digests } of rows) {
-    const numbers = JSON.parse(digests) as number[]; // written by storePushes
-    for (const [index, rowId] of (JSON.parse(rowIds) as number[]).entries()) {
+  for (const { atMs, rowIds, digests } of readKeptPushes(from, tableId)) {
+    for (const [index, rowId] of rowIds.entries()) {
       if (!ids.has(rowId)) continue;
-      const past = { atMs, digest: numbers[index] ?? 0 };
+      const past = { atMs, digest: digests[index] ?? 0 };
       pushes.set(rowId, [...(pushes.get(rowId) ?? []), past]);
     }
   }

@@ -5,7 +5,7 @@
  *
  *   captureChanges    makes the marks true; in one transaction, before anything is planned
  *   readChanges       the changes cell by cell, a block of rows at a time
- *   settleAccepted    after the origin accepted some (merge.ts)       moveRows    everything else that happens (marks.ts)
+ *   settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
  */
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';

@@ -237,11 +237,3 @@ export function hasOpenConflict(from: Connection, tableId: number, rowId: number
       .get(tableId, rowId) !== undefined
   );
 }
-
-/** How many conflicts of a table are kept, old ones among them. */
-export function countConflicts(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
-}

@@ -68,20 +68,3 @@ export function takeLocalId(tx: Tx, tableId: number): number {
   const text = sql`UPDATE _rowsync_local_ids SET last_id = last_id - 1 WHERE table_id = ? RETURNING last_id`;
   return must(queryNumbers(tx, text, [tableId])[0], 'every two-way table has a row here');
 }
-
-/** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */
-export function countWaiting(
-  from: Connection,
-  tableId: number,
-): { readonly waitingCount: number; readonly parkedCount: number; readonly openConflictCount: number } {
-  const rows = from
-    .prepare(sql`SELECT state, count(*) AS count FROM _rowsync_rows WHERE table_id = ? GROUP BY state`)
-    .all(tableId) as { state: RowState; count: number }[]; // the CHECK of the column
-  const sum = (...states: readonly RowState[]): number =>
-    rows.reduce((total, { state, count }) => total + (states.includes(state) ? count : 0), 0);
-  return {
-    waitingCount: sum('edited', 'sending', 'unknown'),
-    parkedCount: sum('refused', 'inDoubt'),
-    openConflictCount: sum('conflicted'),
-  };
-}

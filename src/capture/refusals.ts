@@ -5,7 +5,8 @@
  */
 import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
 import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/database.ts';
+import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { storedFromValue } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { OriginWords } from './batches.ts';
@@ -74,44 +75,9 @@ export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]):
   );
 }
 
-/** Lets refused rows whose time has come be tried again; returns how many. */
-export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): number {
-  const ids = tx
-    .prepare(
-      sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
-          WHERE f.table_id = ? AND r.state = 'refused' AND f.retry_at_ms <= ?`,
-    )
-    .pluck()
-    .all(table.id, Math.floor(nowMs)) as number[]; // row_id is an INTEGER within 53 bits
-  moveRows(tx, table.id, ids, { event: 'retried', at });
-  return ids.length;
-}
-
-/** Why rows of a table wait, by row. */
-export function readReasons(from: Connection, tableId: number): ReadonlyMap<number, string> {
-  const rows = from
-    .prepare(sql`SELECT row_id AS rowId, reason FROM _rowsync_refusals WHERE table_id = ?`)
-    .all(tableId) as { rowId: number; reason: string }[]; // columns and types are ours
-  return new Map(rows.map(({ rowId, reason }) => [rowId, reason]));
-}
-
-/** A row that waits, for people. */
-export interface WaitingRow {
-  readonly id: number;
-  readonly tableId: number;
-  readonly rowId: number;
-  readonly state: 'refused' | 'inDoubt';
-}
-
-/** The lines about rows that wait, by line; empty `ids` for all. */
-export function readWaiting(from: Connection, ids: readonly number[]): readonly WaitingRow[] {
-  return from
-    .prepare(
-      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId, r.state FROM _rowsync_refusals f
-          JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
-          WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
-    )
-    .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
+/** Lets refused rows whose time has come be tried again. */
+export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): void {
+  moveRows(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
 }
 
 /** Lets rows be tried again at the next push, whatever they waited for. */

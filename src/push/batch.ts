@@ -20,7 +20,6 @@ import {
   type BatchRow,
   type OriginWords,
 } from '../capture/batches.ts';
-import { countConflicts } from '../capture/conflicts.ts';
 import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
@@ -32,6 +31,7 @@ import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/database.ts';
 import { readTable } from '../replica/ledger.ts';
+import { countConflicts } from '../replica/push-rows.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Row, Value } from '../wire/schema.ts';
@@ -296,6 +296,8 @@ function judgeOutcome(row: BatchRow, outcome: SendOutcome): JudgedRow {
     }
     case 'status':
       return judgeAnswer(row, outcome.status);
+    default:
+      return outcome satisfies never;
   }
 }
 

@@ -7,10 +7,10 @@ import type { Clock } from '../base/clock.ts';
 import { stampFromMs } from '../base/clock.ts';
 import type { RowChange } from '../capture/changes.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
-import { readReasons } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Replica, Tx } from '../replica/database.ts';
+import { readReasons } from '../replica/push-rows.ts';
 import type { Value } from '../wire/schema.ts';
 import { matchMaker, planTable } from './plan.ts';
 

@@ -6,12 +6,12 @@
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
-import { readUnsettledTables } from '../capture/batches.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { judgeIdentity } from '../reconcile/identity.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { closeRun, openRun, readIdentity, readTables } from '../replica/ledger.ts';
+import { readBatchTables } from '../replica/push-rows.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext } from './context.ts';
 import { noCounts, type PushReport, type TablePushReport } from './report.ts';
@@ -59,7 +59,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
  * now is left for the next push, and what keeps it from that will meet the pull as well.
  */
 export async function finishPushes(context: PushContext): Promise<void> {
-  const unsettled = new Set(readUnsettledTables(context.replica));
+  const unsettled = new Set(readBatchTables(context.replica));
   const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
   if (chosen.length === 0) return;
   try {

@@ -6,7 +6,7 @@
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { readBatches } from '../capture/batches.ts';
-import { countWaiting, moveRows } from '../capture/marks.ts';
+import { moveRows } from '../capture/marks.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { retryDue, storeRefusal } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
@@ -14,6 +14,7 @@ import { judgePush } from '../reconcile/guards.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTable, readTableDescriptor, storePushProblem } from '../replica/ledger.ts';
+import { countWaiting } from '../replica/push-rows.ts';
 import { columnType, hasOption, isWritable, type TableDescriptor, type UserDescriptor } from '../wire/schema.ts';
 import { pushBatch } from './batch.ts';
 import type { PushContext, PushTableOptions, TablePush } from './context.ts';

@@ -39,10 +39,16 @@ export interface ChangedRow {
 }
 
 /** What a user did to a row. */
-export type ChangeKind = 'insert' | 'update' | 'delete';
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** Every kind of change. */
+export const CHANGE_KINDS = ['insert', 'update', 'delete'] as const;
 
 /** How it is said to the origin. */
-export type WriteMethod = 'create' | 'update' | 'upsert' | 'delete';
+export type WriteMethod = (typeof WRITE_METHODS)[number];
+
+/** Every method that changes rows. */
+export const WRITE_METHODS = ['create', 'update', 'upsert', 'delete'] as const;
 
 /** A cell that is sent; `column` is an index of the table's columns. */
 export interface SentCell {

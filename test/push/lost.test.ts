@@ -59,7 +59,7 @@ const EDITS: readonly (readonly [string, string | null, string, string, (titles:
 
 const FAULTS: readonly FaultName[] = ['resetAfter', 'truncated', 'resetBefore', 'html', 'failure'];
 
-function titles(fixture: Fixture): readonly unknown[] {
+function titlesOf(fixture: Fixture): readonly unknown[] {
   return atOrigin(fixture, ['Title']).map((row) => (row as readonly unknown[])[1]);
 }
 
@@ -73,7 +73,7 @@ describe.each(FAULTS)('with the fault %s', (fault) => {
     const second = await pushNow(fixture);
 
     expect(codesOf(second)).toEqual([]);
-    check(titles(fixture));
+    check(titlesOf(fixture));
     expect(await captured(fixture)).toEqual([]);
     expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
     expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
@@ -106,7 +106,7 @@ describe('a create without anything unique', () => {
 
     expect(countsOf(report)).toEqual({ inserted: 1 });
     expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'x']);
-    expect(titles(fixture).filter((title) => title === 'x')).toHaveLength(1);
+    expect(titlesOf(fixture).filter((title) => title === 'x')).toHaveLength(1);
   });
 
   test('is parked in doubt where it cannot be found, and never sent again on a guess', async () => {
@@ -160,7 +160,7 @@ test('keeps an edit that was made while the answer got lost', async () => {
 
   await pushNow(fixture);
 
-  expect(titles(fixture)[0]).toBe('second');
+  expect(titlesOf(fixture)[0]).toBe('second');
   expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
 });
 
@@ -172,6 +172,6 @@ test('deletes at the origin a row that was deleted here while its create was on 
 
   await pushNow(fixture);
 
-  expect(titles(fixture)).toHaveLength(6);
+  expect(titlesOf(fixture)).toHaveLength(6);
   expect(here(fixture, ['Title'])).toHaveLength(6);
 });

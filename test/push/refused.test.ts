@@ -23,7 +23,8 @@ function refuseWhole(
   status: number,
   title: string | null,
 ): { readonly upsert: Origin['upsert']; length: number } {
-  const { upsert } = fixture.origin;
+  const { origin } = fixture;
+  const upsert: Origin['upsert'] = (request, options) => origin.upsert(request, options);
   const attempts = { upsert, length: 0 };
   const refusing: Origin['upsert'] = async (request, options) => {
     attempts.length += 1;
@@ -111,7 +112,7 @@ describe('a batch that is refused whole', () => {
     expect(countsOf(report)).toEqual({ waiting: 6 });
     expect(attempts.length).toBeLessThan(12);
     expect(fixture.rows('SELECT problem FROM sync_status')).toMatchObject([
-      { problem: expect.stringContaining('refuses') },
+      { problem: expect.stringContaining('refuses') as unknown },
     ]);
     fixture.origin = { ...fixture.origin, upsert: attempts.upsert };
     expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
@@ -273,7 +274,9 @@ describe('a guard', () => {
       report = await pushNow(fixture);
     }
 
-    expect(failures(fixture)).toMatchObject([{ row_id: 1, reason: expect.stringContaining('back and forth') }]);
+    expect(failures(fixture)).toMatchObject([
+      { row_id: 1, reason: expect.stringContaining('back and forth') as unknown },
+    ]);
     expect(countsOf(report)).toMatchObject({ parked: 1 });
   });
 });

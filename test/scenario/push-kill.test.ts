@@ -39,7 +39,15 @@ async function expectFinished(fixture: Fixture): Promise<void> {
   fixture.restart();
   expect(codesOf(await pushNow(fixture, { confirm: true }))).toEqual([]);
   const titles = fixture.sandbox.store.rows('Note').map(({ values }) => values['Title']);
-  expect(titles.toSorted()).toEqual(['edited 1', 'edited 2', 'new 1', 'new 2', 'title 4', 'title 5', 'title 6']);
+  expect(titles.map(String).toSorted()).toEqual([
+    'edited 1',
+    'edited 2',
+    'new 1',
+    'new 2',
+    'title 4',
+    'title 5',
+    'title 6',
+  ]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   expect(await captured(fixture)).toEqual([]);
   for (const table of ['sync_conflicts', 'sync_failures', '_rowsync_batches']) {

@@ -2,7 +2,7 @@
  * Pulling a table that people edit here and colleagues edit there: every edit stands, is what the origin says, or is kept.
  */
 import { describe, expect, test } from 'vitest';
-import { settleAccepted } from '../../src/capture/merge.ts';
+import { settleRows } from '../../src/capture/settle.ts';
 import { moveRows } from '../../src/capture/marks.ts';
 import { readVersions } from '../../src/capture/changes.ts';
 import { resync } from '../../src/pull/resync.ts';
@@ -10,6 +10,9 @@ import { verify } from '../../src/pull/verify.ts';
 import { brokenPages, readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, changesOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
+
+/** Rows that were sent, settled under the policy of the fixtures. */
+const SENT = { policy: 'local', at: AT, isSent: true, reason: 'test' } as const;
 
 function note(fixture: Fixture, id: number): unknown {
   return fixture.rows('SELECT "Title", "Count", "Body" FROM "Note" WHERE _id = ?', id)[0];
@@ -163,7 +166,9 @@ describe('an accepted row', () => {
     fixture.execute(meanwhile);
     const local = sent?.local ?? null;
     const remote = local === null ? null : { ...local, id: newId, allow: 'Edit,Delete' };
-    await fixture.replica.write('Settling', (tx) => settleAccepted(tx, table, [{ rowId, sent: local, remote }], AT));
+    await fixture.replica.write('Settling', (tx) =>
+      settleRows(tx, table, [{ rowId, base: () => local, remote }], SENT),
+    );
   }
 
   test('is settled where it still holds what was sent', async () => {
@@ -223,7 +228,7 @@ describe('an accepted row', () => {
     const [pulled] = readVersions(fixture.replica, table, [newId]);
 
     await fixture.replica.write('Settling', (tx) =>
-      settleAccepted(tx, table, [{ rowId: -2, sent: sent?.local ?? null, remote: pulled?.base ?? null }], AT),
+      settleRows(tx, table, [{ rowId: -2, base: () => sent?.local ?? null, remote: pulled?.base ?? null }], SENT),
     );
 
     expect(fixture.rows(`SELECT _id FROM "Note" WHERE "Title" = 'sent'`)).toEqual([{ _id: newId }]);

@@ -5,7 +5,8 @@
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { readWaiting, retryRows } from '../../capture/refusals.ts';
+import { retryRows } from '../../capture/refusals.ts';
+import { readWaiting } from '../../replica/push-rows.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';

@@ -66,8 +66,8 @@ async function syncAndPrint(invocation: Invocation, options: RunOptions): Promis
   const code = exitCodeOf(failures);
   const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, options.isStrict) : code;
   if (invocation.isJson) {
-    const push = pushed === null ? null : pushJson(pushed, options.isStrict);
-    await printJson(invocation, { ...pullJson(pulled), exitCode, push });
+    const pushPart = pushed === null ? null : pushJson(pushed, options.isStrict);
+    await printJson(invocation, { ...pullJson(pulled), exitCode, push: pushPart });
   } else {
     const width = stdout.width();
     await stdout.write(pullText(pulled, width) + (pushed === null ? '' : `\n${pushText(pushed, width)}`));
@@ -85,7 +85,7 @@ export async function runPull(invocation: Invocation, options: PullOptions): Pro
 }
 
 /** One cycle; `pushed` is null where no table is pushed, or the pull ended as a whole. */
-export async function runSync(
+async function runSync(
   invocation: Invocation,
   options: PullOptions,
 ): Promise<{ readonly pulled: PullReport; readonly pushed: PushReport | null }> {

@@ -82,7 +82,7 @@ async function pushAndPrint(invocation: Invocation, options: PushOptions, isStri
 }
 
 /** One push of the configured database. */
-export async function runPush(invocation: Invocation, options: PushOptions): Promise<PushReport> {
+async function runPush(invocation: Invocation, options: PushOptions): Promise<PushReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, ({ push: context }) => push(context, options));
 }

@@ -1,0 +1,131 @@
+/**
+ * Reading the bookkeeping of pushes (push-book.ts) as plain values; what they mean is said in capture/batches.ts and
+ * capture/refusals.ts, which also write it.
+ */
+import type { Connection } from './database.ts';
+import { sql } from './sql.ts';
+
+/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
+export type KeptRow = readonly [
+  id: number,
+  kind: string,
+  cells: readonly (readonly [seq: number, value: KeptValue])[],
+  answer: KeptAnswer | null,
+];
+
+/** A value in JSON, which has no long integers. */
+export type KeptValue = null | string | boolean | number | { readonly integer: string };
+
+/** What the origin answered about a row. */
+export interface KeptAnswer {
+  readonly as: string;
+  readonly id: number | null;
+  readonly refusal: {
+    readonly status: number;
+    readonly code: number | null;
+    readonly message: string;
+    readonly source: string | null;
+  } | null;
+}
+
+/** The batches of a table, the oldest first. */
+export function readKeptBatches(
+  from: Connection,
+  tableId: number,
+): readonly { readonly id: number; readonly method: string; readonly rows: readonly KeptRow[] }[] {
+  const batches = from
+    .prepare(sql`SELECT id, method, rows FROM _rowsync_batches WHERE table_id = ? ORDER BY id`)
+    .all(tableId) as { id: number; method: string; rows: string }[]; // columns and types are ours
+  return batches.map((batch) => ({ ...batch, rows: JSON.parse(batch.rows) as KeptRow[] })); // written as KeptRow
+}
+
+/** Ids of the tables that have batches. */
+export function readBatchTables(from: Connection): readonly number[] {
+  return from
+    .prepare(sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`)
+    .pluck()
+    .all() as number[]; // table_id is an INTEGER within 53 bits
+}
+
+/** The remembered pushes of a table, the oldest first; ids and digests belong together by their place. */
+export function readKeptPushes(
+  from: Connection,
+  tableId: number,
+): readonly { readonly atMs: number; readonly rowIds: readonly number[]; readonly digests: readonly number[] }[] {
+  const pushes = from
+    .prepare(
+      sql`SELECT at_ms AS atMs, row_ids AS rowIds, digests FROM _rowsync_pushes WHERE table_id = ? ORDER BY at_ms, seq`,
+    )
+    .all(tableId) as { atMs: number; rowIds: string; digests: string }[]; // columns and types are ours
+  return pushes.map(({ atMs, rowIds, digests }) => ({
+    atMs,
+    rowIds: JSON.parse(rowIds) as number[], // both are written as lists of numbers
+    digests: JSON.parse(digests) as number[],
+  }));
+}
+
+/** Rows of a table that were refused and are to be tried again by now. */
+export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
+  return from
+    .prepare(
+      sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
+          WHERE f.table_id = ? AND r.state = 'refused' AND f.retry_at_ms <= ?`,
+    )
+    .pluck()
+    .all(tableId, Math.floor(nowMs)) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** Why rows of a table wait, or waited, by row. */
+export function readReasons(from: Connection, tableId: number): ReadonlyMap<number, string> {
+  const rows = from
+    .prepare(sql`SELECT row_id AS rowId, reason FROM _rowsync_refusals WHERE table_id = ?`)
+    .all(tableId) as { rowId: number; reason: string }[]; // columns and types are ours
+  return new Map(rows.map(({ rowId, reason }) => [rowId, reason]));
+}
+
+/** A row that waits. */
+export interface WaitingRow {
+  /** Of the failure, as `sync_failures` has it. */
+  readonly id: number;
+  readonly tableId: number;
+  readonly rowId: number;
+  readonly state: 'refused' | 'inDoubt';
+}
+
+/** Refused rows and creates in doubt, in the order of their failures; empty `ids` for all. */
+export function readWaiting(from: Connection, ids: readonly number[]): readonly WaitingRow[] {
+  return from
+    .prepare(
+      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId, r.state FROM _rowsync_refusals f
+          JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
+          WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
+    )
+    .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
+}
+
+/** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */
+export interface WaitingCounts {
+  readonly waitingCount: number;
+  readonly parkedCount: number;
+  readonly openConflictCount: number;
+}
+
+/** Counts the rows of a table that wait. */
+export function countWaiting(from: Connection, tableId: number): WaitingCounts {
+  return from
+    .prepare(
+      sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
+            count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
+            count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
+          FROM _rowsync_rows WHERE table_id = ?`,
+    )
+    .get(tableId) as WaitingCounts; // an aggregate always has one row
+}
+
+/** How many conflicts of a table are kept, old ones among them. */
+export function countConflicts(from: Connection, tableId: number): number {
+  return from
+    .prepare(sql`SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ?`)
+    .pluck()
+    .get(tableId) as number; // count(*) is an integer
+}
