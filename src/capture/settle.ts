@@ -20,8 +20,8 @@ import type { TwoWayTable } from './table.ts';
 export interface RowToSettle {
   /** The id that it has here. */
   readonly rowId: number;
-  /** What to merge with: gives the base for the local row as it stands now; null for a row that had none. */
-  readonly base: (local: Row | null) => Row | null;
+  /** What to merge with, for the row as it stands in both tables now; null for a row that had no base. */
+  readonly base: (now: { readonly base: Row | null; readonly local: Row | null }) => Row | null;
   /** As the origin has it; null where it has no such row. */
   readonly remote: Row | null;
   /** Conflicts that the caller knows of besides those of the merge. */
@@ -120,7 +120,7 @@ function mergeAll(
   return rows.map(({ rowId, remote, known = [], ...row }) => {
     const own = versions.get(rowId);
     const twin = remote === null || remote.id === rowId ? undefined : versions.get(remote.id);
-    const base = row.base(own?.local ?? null);
+    const base = row.base({ base: own?.base ?? null, local: own?.local ?? null });
     const local = withTwin(table, { base, local: own?.local ?? null }, twin);
     const decision = mergeRow({ base, local, remote }, table.columns, policy);
     // The origin forgot the row, and here it goes on: as a new one.

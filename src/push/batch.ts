@@ -12,23 +12,17 @@
  */
 import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
-import {
-  readPushes,
-  storeBatch,
-  updateBatch,
-  type Batch,
-  type BatchRow,
-  type OriginWords,
-} from '../capture/batches.ts';
+import { storeBatch, updateBatch, type Batch, type BatchRow, type OriginWords } from '../capture/batches.ts';
 import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { storeRefusal } from '../capture/refusals.ts';
 import { settleRows } from '../capture/settle.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
-import { isAlternating, judgeDeletion } from '../reconcile/guards.ts';
+import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
+import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { readTable } from '../replica/ledger.ts';
 import { countConflicts } from '../replica/push-rows.ts';
@@ -36,43 +30,55 @@ import { readRowsById, writeRows } from '../replica/rows.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
-import type { TablePush } from './context.ts';
+import type { PushStep, TablePush } from './context.ts';
 import { findById, findByValue, type FoundRows } from './lookup.ts';
 import { limitsOf, matchMaker } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { settleBatch } from './settle.ts';
 
+/** What a batch is pushed with beside its rows. */
+export interface BatchOrder {
+  /** What `reread` found. */
+  readonly present: Present;
+  /** When its updates were pushed before, for the guard against two systems that fight. */
+  readonly past: ReadonlyMap<number, readonly PastPush[]>;
+  /** A person has looked: guards let this push through. */
+  readonly confirmed: boolean;
+  /** Called when nothing of this batch is left to ask: requests of the next one may leave while this one is settled. */
+  readonly onAsked: () => void;
+}
+
 /** Pushes one planned batch; returns what stops the table, if anything. @throws RowsyncError of origin and replica. */
 export async function pushBatch(
   run: TablePush,
   planned: PlannedBatch,
-  { confirmed }: { readonly confirmed: boolean },
+  order: BatchOrder,
 ): Promise<RowsyncError | null> {
-  await step(run, 'reread');
-  const present = await reread(run, planned);
   await step(run, 'record');
-  const batch = await record(run, planned, present, confirmed);
+  const batch = await record(run, planned, order);
   if (batch === null) return null;
   await step(run, 'send');
   const sent = await sendRows(run, batch.method, batch.rows);
   await step(run, 'store');
   const left = await storeOutcomes(run, batch, sent);
-  if (left !== null) await settleBatch(run, left);
+  if (left !== null) await settleBatch(run, left, sent.stop === null ? order.onAsked : undefined);
   return sent.stop;
 }
 
-function step({ context, table }: TablePush, name: Parameters<NonNullable<TablePush['context']['before']>>[0]) {
+function step({ context, table }: TablePush, name: PushStep): void | Promise<void> {
   return context.before?.(name, table.localName);
 }
 
 /** What the origin has of the rows of a batch, before they are sent. */
-interface Present {
+export interface Present {
   readonly found: FoundRows;
   /** Rows that have the match value of an insert already, by the insert's id here. */
   readonly takenBy: ReadonlyMap<number, Row>;
 }
 
-async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> {
+/** Asks the origin for the rows of a batch, and for rows that have the match values of its inserts already. */
+export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> {
+  await step(run, 'reread');
   const known = rows.filter(({ id }) => id > 0).map(({ id }) => id);
   const { match } = run.planned;
   const asked = new Map<number, Value>();
@@ -95,12 +101,8 @@ async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> 
 }
 
 /** Merges what came, plans the rows again, and stores those that are sent; null where nothing is left to send. */
-async function record(
-  run: TablePush,
-  planned: PlannedBatch,
-  present: Present,
-  confirmed: boolean,
-): Promise<Batch | null> {
+async function record(run: TablePush, planned: PlannedBatch, order: BatchOrder): Promise<Batch | null> {
+  const { present, confirmed } = order;
   const { context, table } = run;
   const { clock, replica } = context;
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
@@ -116,7 +118,7 @@ async function record(
     });
     // Rows that go by another method since they were merged are left for the next round.
     const cut = plan.batches.find(({ method }) => method === planned.method);
-    const rows = parkAlternating(tx, run, cut?.rows ?? [], at);
+    const rows = parkAlternating(tx, run, cut?.rows ?? [], { past: order.past, at });
     if (rows.length === 0) return null;
     storeMadeValues(tx, run, rows);
     const batch = {
@@ -148,7 +150,7 @@ function mergePresent(
 ): void {
   const { table, options, counts } = run;
   const ids = rows.filter(({ id }) => id > 0 && !found.unreadable.has(id)).map(({ id }) => id);
-  const baseById = new Map(readVersions(tx, table, ids).map(({ rowId, base }) => [rowId, base]));
+  const baseById = new Map(readRowsById(tx, baseTarget(table), ids).map((base) => [base.id, base]));
   const moved = ids.flatMap((id) => {
     const remote = found.byId.get(id);
     const base = baseById.get(id) ?? null;
@@ -164,6 +166,7 @@ function mergePresent(
     confirmed,
   });
   if (verdict.kind === 'hold') throw missingError(run, missing.length, rowCount);
+  if (moved.length === 0 && missing.length === 0 && takenBy.size === 0) return;
   const merge = { policy: options.conflict, at };
   const conflictsBefore = countConflicts(tx, table.id);
   storeRemoteRows(tx, table, moved, merge);
@@ -207,10 +210,14 @@ function missingError({ table }: TablePush, missingCount: number, rowCount: numb
 }
 
 /** Parks rows that go back and forth; the others are returned. */
-function parkAlternating(tx: Tx, run: TablePush, rows: readonly PlannedRow[], at: string): readonly PlannedRow[] {
+function parkAlternating(
+  tx: Tx,
+  run: TablePush,
+  rows: readonly PlannedRow[],
+  { past, at }: { readonly past: BatchOrder['past']; readonly at: string },
+): readonly PlannedRow[] {
   const { table, context, counts } = run;
   const updates = rows.filter(({ kind }) => kind === 'update');
-  const past = readPushes(tx, table.id, new Set(updates.map(({ id }) => id)));
   const nowMs = context.clock.nowMs();
   const parked = updates.filter(({ id, cells }) =>
     isAlternating(past.get(id) ?? [], { atMs: nowMs, digest: digestOf(cells) }),

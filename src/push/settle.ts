@@ -25,11 +25,15 @@ import { findAlike, findById, findByValue, type FoundRows } from './lookup.ts';
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
 
-/** Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
-export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
+/**
+ * Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. `onAsked` is called when the origin has
+ * answered. @throws RowsyncError of the origin.
+ */
+export async function settleBatch(run: TablePush, batch: Batch, onAsked?: () => void): Promise<void> {
   const { context, table } = run;
   await context.before?.('readBack', table.localName);
   const findings = await lookUp(run, batch);
+  onAsked?.();
   await context.before?.('settle', table.localName);
   await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
     new Settling(tx, run, findings).settle(batch);
@@ -110,17 +114,10 @@ class Settling {
 
   settle(batch: Batch): void {
     const { table, options, counts } = this.#run;
-    const versions = readVersions(
-      this.#tx,
-      table,
-      batch.rows.map(({ id }) => id),
-    );
-    const baseById = new Map(versions.map(({ rowId, base }) => [rowId, base]));
     const adopted = this.#adopt(batch);
     for (const row of batch.rows) {
-      const base = baseById.get(row.id) ?? null;
-      if (row.answer === null) this.#settleLost(row, base, adopted.get(row.id) ?? null);
-      else this.#settleAnswered(row, base, row.answer.as);
+      if (row.answer === null) this.#settleLost(row, adopted.get(row.id) ?? null);
+      else this.#settleAnswered(row, row.answer.as);
     }
     const settled = settleRows(this.#tx, table, this.#toSettle, {
       policy: options.conflict,
@@ -133,36 +130,46 @@ class Settling {
     updateBatch(this.#tx, table, batch.id, this.#left);
   }
 
-  #settleAnswered(row: BatchRow, base: Row | null, as: AnsweredAs): void {
+  #settleAnswered(row: BatchRow, as: AnsweredAs): void {
     const { byId, unreadable } = this.#findings.found;
     const own = byId.get(row.id);
     if (as === 'look') {
       // Neither gone nor readable: it is there.
       if (own !== undefined || unreadable.has(row.id)) this.#refuse(row);
-      else this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      else this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
       return;
     }
     if (row.kind === 'delete') {
-      this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
       return;
     }
     if (as === 'recreated' && own !== undefined) {
-      this.#refuseTwice(row, own, base);
+      this.#refuseTwice(row, own);
       return;
     }
-    const sent = { base: as === 'recreated' ? null : base, sent: row.cells };
     const id = must(row.answer?.id, 'an accepted write names its row');
+    const { columns } = this.#run.table;
     // A row that is not returned was taken nevertheless: it may be hidden from the calling user, and a pull finds out.
-    const remote = byId.get(id) ?? baseAsSent(sent, id, this.#run.table.columns.length);
+    const remote = byId.get(id) ?? this.#asSent(row, id);
     this.#toSettle.push({
       rowId: row.id,
-      base: (local) => baseForReadBack(sent, { local, remote }, this.#run.table.columns),
+      base: ({ base, local }) => {
+        const sent = { base: as === 'recreated' ? null : base, sent: row.cells };
+        return baseForReadBack(sent, { local, remote }, columns);
+      },
       remote,
-      known: as === 'recreated' ? this.#recreated(row, base) : as === 'met' ? this.#met(row, id) : [],
+      known: as === 'recreated' ? this.#recreated(row) : as === 'met' ? this.#met(row, id) : [],
     });
   }
 
-  #settleLost(row: BatchRow, base: Row | null, adopted: Row | null): void {
+  /** The row as it would be if the origin did with it just what was asked. */
+  #asSent(row: BatchRow, id: number): Row {
+    const { table } = this.#run;
+    const [version] = readVersions(this.#tx, table, [row.id]);
+    return baseAsSent({ base: version?.base ?? null, sent: row.cells }, id, table.columns.length);
+  }
+
+  #settleLost(row: BatchRow, adopted: Row | null): void {
     const { found, byValue } = this.#findings;
     if (found.unreadable.has(row.id)) {
       this.#left.push(row);
@@ -170,22 +177,24 @@ class Settling {
     }
     const own = found.byId.get(row.id);
     if (row.kind === 'delete') {
-      if (own === undefined) this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
       else this.#move([row.id], 'notApplied');
       return;
     }
     const isNew = own === undefined && row.kind === 'update' && byValue.has(row.id);
     const remote = own ?? byValue.get(row.id) ?? adopted;
     if (remote !== null && remote !== undefined) {
-      const sent = { base: isNew ? null : base, sent: row.cells };
       this.#toSettle.push({
         rowId: row.id,
-        base: (local) => baseAfterLookup(sent, { local, remote }, this.#run.table.columns),
+        base: ({ base, local }) => {
+          const sent = { base: isNew ? null : base, sent: row.cells };
+          return baseAfterLookup(sent, { local, remote }, this.#run.table.columns);
+        },
         remote,
-        known: isNew ? this.#recreated(row, base) : [],
+        known: isNew ? this.#recreated(row) : [],
       });
     } else if (row.kind === 'update') {
-      this.#toSettle.push({ rowId: row.id, base: () => base, remote: null });
+      this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else if (anchorOf(this.#run, row) === null) {
       this.#doubt(row);
     } else {
@@ -210,9 +219,9 @@ class Settling {
   }
 
   /** The update made a new row, because the old one was deleted: both sides changed it. */
-  #recreated(row: BatchRow, base: Row | null): readonly Conflict[] {
+  #recreated(row: BatchRow): readonly Conflict[] {
     const [version] = readVersions(this.#tx, this.#run.table, [row.id]);
-    const local = version?.local ?? null;
+    const { base = null, local = null } = version ?? {};
     return base === null || local === null ? [] : [{ kind: 'deletedThere', base, local, winner: 'local' }];
   }
 
@@ -239,12 +248,12 @@ class Settling {
   }
 
   /** The origin made a second row from an update although the first one stands: nobody but a person can tell which is right. */
-  #refuseTwice(row: BatchRow, own: Row, base: Row | null): void {
+  #refuseTwice(row: BatchRow, own: Row): void {
     const { table, counts } = this.#run;
     const reason = `the origin made row ${row.answer?.id ?? 0} of this update although row ${own.id} exists; look at both`;
     const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
     const options = { policy: this.#run.options.conflict, at: this.#at, isSent: true, reason: REASON };
-    const [settled] = settleRows(this.#tx, table, [{ rowId: row.id, base: () => base, remote: own }], options);
+    const [settled] = settleRows(this.#tx, table, [{ rowId: row.id, base: ({ base }) => base, remote: own }], options);
     if (settled?.state !== 'changed') return;
     storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
     this.#move([row.id], 'refused');

@@ -5,7 +5,7 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { readBatches } from '../capture/batches.ts';
+import { readBatches, readPushes } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { retryDue, storeRefusal } from '../capture/refusals.ts';
@@ -16,7 +16,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import { readTable, readTableDescriptor, storePushProblem } from '../replica/ledger.ts';
 import { countWaiting } from '../replica/push-rows.ts';
 import { columnType, hasOption, isWritable, type TableDescriptor, type UserDescriptor } from '../wire/schema.ts';
-import { pushBatch } from './batch.ts';
+import { pushBatch, reread, type Present } from './batch.ts';
 import type { PushContext, PushTableOptions, TablePush } from './context.ts';
 import { limitsOf, matchMaker, planTable, pushTable as plannedTable, type TablePlan } from './plan.ts';
 import { noCounts, type TablePushReport } from './report.ts';
@@ -161,10 +161,29 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
     if (plan.batches.length === 0) return null;
     const held = judgeSize(run, plan, confirm);
     if (held !== null) return held;
-    for (const batch of plan.batches) {
-      const stop = await pushBatch(run, batch, { confirmed: confirm });
-      if (stop !== null) return stop;
-    }
+    const stop = await pushBatches(run, plan, confirm);
+    if (stop !== null) return stop;
+  }
+  return null;
+}
+
+/** The batches of a plan, one after another. The rows of the next one are asked for while one is settled. */
+async function pushBatches(run: TablePush, { batches }: TablePlan, confirmed: boolean): Promise<RowsyncError | null> {
+  const { replica } = run.context;
+  const updates = batches.flatMap(({ rows }) => rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : [])));
+  const past = readPushes(replica, run.table.id, new Set(updates));
+  let ahead: Promise<Present> | null = null;
+  for (const [index, batch] of batches.entries()) {
+    const present = await (ahead ?? reread(run, batch));
+    ahead = null;
+    const next = batches[index + 1];
+    const onAsked = (): void => {
+      if (next === undefined) return;
+      ahead = reread(run, next);
+      ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
+    };
+    const stop = await pushBatch(run, batch, { present, past, confirmed, onAsked });
+    if (stop !== null) return stop;
   }
   return null;
 }

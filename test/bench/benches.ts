@@ -24,6 +24,7 @@ import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
 import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
+import { pushBench } from './push.ts';
 
 /** What a benchmark is given. */
 export interface BenchContext {
@@ -315,6 +316,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   resync: resyncBench,
   latency: latencyBench,
   change: changeBench,
+  push: pushBench,
   sandbox: sandboxBench,
   wire: wireBench,
   memory: memoryBench,

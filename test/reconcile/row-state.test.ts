@@ -31,7 +31,7 @@ const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>>
   refused: [X, R, R, X, R, X, X],
   replyLost: [X, X, U, U, X, X, X],
   restarted: [C, E, U, U, R, K, D],
-  notApplied: [X, X, X, E, X, X, X],
+  notApplied: [X, X, E, E, X, X, X],
   doubted: [X, X, X, D, X, X, X],
   retried: [C, E, S, U, E, K, E],
   resolved: [E, E, X, X, E, E, E],
