@@ -6,7 +6,8 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 
-import type { User } from './store/catalog.ts';
+import { namesFromSegment } from '../wire/query.ts';
+import { findByName, type User } from './store/catalog.ts';
 import { CODES, forbidden, unauthorized, type Refusal } from './refusal.ts';
 import type { ApiPath } from './route.ts';
 import type { ServerRules } from './rules.ts';
@@ -30,8 +31,13 @@ export function authorize(path: ApiPath, headers: CredentialHeaders, access: Acc
   if (access.rules.login === 'disabled') {
     return forbidden(CODES.apiDisabled, 'The REST API is disabled for this database');
   }
+  if (hasPassword(path, access.store)) {
+    return forbidden(CODES.badCredentials, 'Credentials in the path are not supported');
+  }
   if (path.credentials.kind === 'token') return userOfToken(path.credentials.token, path, access);
-  if (header === undefined || header.trim() === '') return withoutHeader(path, headers, access);
+  if (header === undefined || header.trim() === '') {
+    return path.credentials.kind === 'session' ? userOfSession(headers.cookie, path, access) : unauthorized;
+  }
   const [, scheme = '', value = ''] = /^\s*(\S+)\s*(.*?)\s*$/.exec(header) ?? [];
   switch (scheme.toLowerCase()) {
     case 'bearer':
@@ -43,11 +49,13 @@ export function authorize(path: ApiPath, headers: CredentialHeaders, access: Acc
   }
 }
 
-function withoutHeader(path: ApiPath, { cookie }: CredentialHeaders, access: Access): User | Refusal {
-  if (path.credentials.kind === 'session') return userOfSession(cookie, path, access);
-  // Some clients put `user:password` where a token may stand; that is undocumented and refused.
-  const hasPassword = path.segments.length > 1 && path.segments[0]?.includes(':') === true;
-  return hasPassword ? forbidden(CODES.badCredentials, 'Credentials in the path are not supported') : unauthorized;
+/**
+ * Whether the path begins with `user:password`, which some clients put where a token may stand; that is undocumented and
+ * refused. What names a table is none.
+ */
+export function hasPassword({ segments: [first = ''] }: ApiPath, { catalog }: Store): boolean {
+  const names = namesFromSegment(first) ?? [first];
+  return names.some((name) => name.includes(':')) && !names.some((name) => findByName(catalog.tables, name));
 }
 
 function userOfSession(cookie: string | undefined, path: ApiPath, { rules, store }: Access): User | Refusal {

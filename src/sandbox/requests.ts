@@ -1,6 +1,6 @@
 /**
  * What the sandbox was asked and how it answered: counters for tests and the demo, and the last requests. Input: the
- * server. A token in a URL is cut out before a path gets here.
+ * server, which takes tokens and passwords out of addresses before they get here.
  */
 
 /** One request that was answered. */
@@ -13,7 +13,7 @@ export interface SeenRequest {
   readonly method: string;
   /** The name or alias in the table segment, decoded; null where there is none. */
   readonly table: string | null;
-  /** Path and query as sent, without a token. */
+  /** Path and query as sent, without a token that stands in its place; other secrets read `***`. */
   readonly path: string;
 }
 

@@ -67,8 +67,6 @@ export interface ApiRequest {
   readonly query: string;
   /** Undefined for paths outside of the API. */
   readonly apiPath: ApiPath | undefined;
-  /** Path and query without a token. */
-  readonly safePath: string;
 }
 
 /** Answers a request. May throw, which is a failure of the sandbox's own. */
@@ -91,7 +89,7 @@ async function outcome(request: IncomingMessage, api: ApiRequest, parts: Respond
   if (api.apiPath === undefined) return unknownMethod('The path is not part of the API');
   const user = authorize(api.apiPath, request.headers, { store, rules: parts.rules });
   if (user instanceof Refusal) return user;
-  const key = `${user.id} ${api.verb} ${api.safePath}`;
+  const key = `${user.id} ${api.verb} ${api.apiPath.safePath}?${api.query}`;
   const known = findKnown(request, key, parts.cache);
   if (known !== undefined) return sendPage(request, known, parts);
 

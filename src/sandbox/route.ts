@@ -45,7 +45,7 @@ export interface ApiPath {
   readonly credentials: PathCredentials;
   /** The segments behind the credentials, as sent. */
   readonly segments: readonly string[];
-  /** The path as sent, with the token cut out; safe to keep. */
+  /** The path as sent, with the token cut out that stands in its place. */
   readonly safePath: string;
 }
 

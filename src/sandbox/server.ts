@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock } from '../base/clock.ts';
 import { namesFromSegment, QUERY_BYTES_MAX } from '../wire/query.ts';
+import { hasPassword } from './authorize.ts';
 import { drainBody, isStillSending } from './body.ts';
 import { answerBadly, sendBadly, type Delivered } from './fault-delivery.ts';
 import type { Faults } from './faults.ts';
@@ -40,6 +41,8 @@ export interface ServerParts {
 const HEADER_BYTES_MAX = 2 * QUERY_BYTES_MAX + 32 * 1024;
 /** Longer than clients keep idle connections, so that it is never us who close one while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000;
+/** Stands in the request log for a secret. */
+const HIDDEN = '***';
 
 /** Creates the server; it does not listen yet. */
 export function createApiServer(parts: ServerParts): Server | TlsServer {
@@ -77,7 +80,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
   const apiPath = readApiPath(path);
-  const seen = describeRequest(context.requests.next(), verb, { path, query, apiPath });
+  const seen = describeRequest(context.requests.next(), verb, { path, query, apiPath }, context.store);
   const { delayMs, fault } = context.faults.next(seen, request.headers['if-none-match'] !== undefined);
   const waitMs = context.latencyMs + delayMs;
   if (waitMs > 0) await context.clock.sleep(waitMs, context.signal);
@@ -97,7 +100,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     }
     const early = fault === null ? undefined : await answerBadly(fault, delivery);
     if (early !== undefined) return log(early);
-    outgoing = await respond(request, { verb, query, apiPath, safePath: seen.path }, context);
+    outgoing = await respond(request, { verb, query, apiPath }, context);
   } catch (thrown) {
     if (context.signal.aborted) {
       response.destroy();
@@ -130,19 +133,35 @@ async function send(
   response.end(body);
 }
 
+/** What is remembered of a request: nothing that looks like a token or a password, wherever in the address it stands. */
 function describeRequest(
   number: number,
   verb: string,
   url: { readonly path: string; readonly query: string; readonly apiPath: ApiPath | undefined },
+  store: Store,
 ): SeenRequest {
-  const { path, query, apiPath } = url;
-  const segments = apiPath?.segments ?? [];
+  const { query, apiPath } = url;
+  const asSent = apiPath?.segments ?? [];
+  const segments = apiPath !== undefined && hasPassword(apiPath, store) ? [HIDDEN, ...asSent.slice(1)] : asSent;
+  // A path outside of the API may still be one with credentials that somebody mistyped.
+  const path =
+    apiPath === undefined
+      ? url.path.split('/').map(withoutPassword).join('/')
+      : apiPath.safePath.slice(0, apiPath.safePath.length - asSent.join('/').length) + segments.join('/');
+  const table = segments.length > 1 ? namesFromSegment(segments[0] ?? '')?.at(-1) : undefined;
   return {
     number,
     verb,
     method: methodName(segments),
-    table: segments.length > 1 ? (namesFromSegment(segments[0] ?? '')?.at(-1) ?? null) : null,
-    // A path outside of the API may still be one with a token that somebody mistyped.
-    path: (apiPath?.safePath ?? path.replaceAll(/[0-9a-f]{32}/gi, '-')) + (query === '' ? '' : `?${query}`),
+    table: table === undefined ? null : withoutTokens(table),
+    path: withoutTokens(query === '' ? path : `${path}?${query}`),
   };
+}
+
+function withoutPassword(segment: string): string {
+  return /:|%3A/i.test(segment) ? HIDDEN : segment;
+}
+
+function withoutTokens(text: string): string {
+  return text.replaceAll(/[0-9a-f]{32,}/gi, HIDDEN);
 }

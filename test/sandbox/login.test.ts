@@ -6,7 +6,8 @@ import { call, callPath } from './client.ts';
 
 const TOKEN = '0123456789abcdef0123456789abcdef';
 const OTHER = 'f'.repeat(32);
-const tables: readonly TableSpec[] = [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }] }];
+const note: TableSpec = { name: 'Note', columns: [{ name: 'Title', type: 'Text' }] };
+const tables: readonly TableSpec[] = [note];
 
 function basic({ email, password }: { readonly email: string; readonly password: string }): string {
   return `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`;
@@ -90,6 +91,9 @@ test.each([
   ['an escaped token', `/secure/api/v2/21995/%30${TOKEN.slice(1)}/Note/select.json`],
   ['an older version of the API', `/secure/api/v1/21995/${TOKEN}/Note/select.json`],
   ['a token in the place of the database', `/secure/api/v2/${TOKEN}/Note/select.json`],
+  ['a token as a parameter', `/secure/api/v2/21995/Note/select.json?token=${TOKEN}&top=1`],
+  ['something in front of the token', `/secure/api/v2/21995/%20${TOKEN}/Note/select.json`],
+  ['a token behind the method', `/secure/api/v2/21995/Note/select.json/${TOKEN}`],
 ])('keeps a token in the address out of the log and of the answer: %s', async (_what, path) => {
   await using sandbox = await startTestSandbox({ tables, token: TOKEN });
 
@@ -99,4 +103,40 @@ test.each([
   expect(kept).not.toContain(TOKEN.slice(1));
   expect(kept).not.toContain(OTHER);
   expect(answer.text).not.toContain('<');
+});
+
+test.each([
+  ['as it is', 'zo%C3%AB@example.org:hunter2/Note/select.json'],
+  ['percent-encoded', 'zo%C3%AB%40example.org%3Ahunter2/Note/select.json'],
+  ['without a method', 'zo%C3%AB@example.org:hunter2'],
+])('refuses a user and password in the address, %s, and keeps neither', async (_what, path) => {
+  await using sandbox = await startTestSandbox({ tables });
+
+  const answer = await call(sandbox, path, { authorization: null });
+
+  expect(answer.status).toBe(403);
+  expect(JSON.parse(answer.text)).toMatchObject({ code: 1000 });
+  const kept = JSON.stringify(sandbox.requests.all) + answer.text + JSON.stringify(answer.headers);
+  expect(kept).not.toMatch(/hunter2|zo/);
+  expect(sandbox.requests.all[0]?.path).toBe(`/secure/api/v2/21995/***${path.replace(/^[^/]*/, '')}`);
+});
+
+test('keeps a password out of the log where the rest of the address is wrong too', async () => {
+  await using sandbox = await startTestSandbox({ tables });
+
+  await callPath(sandbox, '/secure/api/v1/21995/zo%C3%AB:hunter2/Note/select.json', { authorization: null });
+
+  expect(sandbox.requests.all[0]?.path).toBe('/secure/api/v1/21995/***/Note/select.json');
+});
+
+test('takes the name of a table with a colon for no password', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ ...note, name: 'Phase 2: Build' }] });
+
+  const path = 'Phase%202:%20Build/select.json';
+
+  expect(await call(sandbox, path, { authorization: null })).toMatchObject({ status: 401, text: '' });
+  expect(await call(sandbox, path)).toMatchObject({ status: 200, text: '[]' });
+  expect(sandbox.requests.find({ table: 'Phase 2: Build' }).map((seen) => seen.path)).toEqual(
+    Array.from({ length: 2 }, () => `/secure/api/v2/21995/${path}`),
+  );
 });
