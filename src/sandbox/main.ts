@@ -291,7 +291,7 @@ function openStore(options: SandboxOptions, settings: Settings, path: string): S
 function fillStore(store: Store, tables: Iterable<TableSpec>): void {
   for (const user of SAMPLE_USERS) store.addUser({ ...user, password: randomBytes(9).toString('base64url') });
   for (const table of tables) store.addTable(table);
-  for (const role of sampleRoles(store.catalog.tables.map(({ name }) => name))) store.setRole(role);
+  for (const role of sampleRoles(store.catalog.tables)) store.setRole(role);
 }
 
 /** A store that exists is continued; options that contradict what stands in it would otherwise be ignored in silence. */

@@ -9,6 +9,9 @@ import * as words from './sample-words.ts';
 import type { Cells, FileSpec, RoleSpec, TableSpec, UserSpec } from './store/spec.ts';
 import { userText } from './store/catalog.ts';
 
+/** What a Trainee does not see of a customer. */
+const CREDIT = 'Crédit accordé';
+
 const common = { culture: 'en-US', timezone: 'Europe/Paris', admin: [] } as const;
 
 /** Those whose names stand in the sample data; the first one owns the sandbox's token, the others are the colleagues. */
@@ -26,27 +29,44 @@ const STAFF: readonly UserSpec[] = [
   { ...common, email: 'lukasz.kowalski@example.com', firstName: 'Łukasz', lastName: 'Kowalski', role: 'Staff' },
 ];
 
-/** The users of every sandbox: one of each kind of rights at least. */
+/** The users of every sandbox: one of each kind of rights at least, and one in another time zone. */
 export const SAMPLE_USERS: readonly UserSpec[] = [
   ...STAFF,
-  { ...common, email: 'nadia.haddad@example.com', firstName: 'Nadia', lastName: 'Haddad', role: 'Reader' },
+  {
+    ...common,
+    email: 'nadia.haddad@example.com',
+    firstName: 'Nadia',
+    lastName: 'Haddad',
+    role: 'Reader',
+    timezone: 'Asia/Kolkata',
+  },
   { ...common, email: 'tom.fischer@example.com', firstName: 'Tom', lastName: 'Fischer', role: 'Trainee' },
 ];
 
 /**
  * What the roles of every sandbox may do with its tables. An Administrator and Staff may do everything (but only the
  * former has ManageData, a permission of users); a Reader may read; a Trainee may change rows of their own, and does not
- * see the table of employees, or the last one where there is none.
+ * see the table of employees, or the last one where there is none, nor the credit of customers.
  */
-export function sampleRoles(tableNames: readonly string[]): readonly RoleSpec[] {
-  const hidden =
-    tableNames.find((name) => name === 'Employee') ?? (tableNames.length > 1 ? tableNames.at(-1) : undefined);
+export function sampleRoles(
+  tables: readonly { readonly name: string; readonly columns: readonly { readonly name: string }[] }[],
+): readonly RoleSpec[] {
+  const hidden = tables.find(({ name }) => name === 'Employee') ?? (tables.length > 1 ? tables.at(-1) : undefined);
+  const hasCredit = tables.some(
+    ({ name, columns }) => name === 'Customer' && columns.some((column) => column.name === CREDIT),
+  );
   const all = { canWrite: true, hiddenTables: [], hiddenColumns: [] } as const;
   return [
     { ...all, name: 'Administrator' },
     { ...all, name: 'Staff' },
     { ...all, name: 'Reader', canWrite: false },
-    { ...all, name: 'Trainee', editOwnOnly: true, hiddenTables: hidden === undefined ? [] : [hidden] },
+    {
+      ...all,
+      name: 'Trainee',
+      editOwnOnly: true,
+      hiddenTables: hidden === undefined ? [] : [hidden.name],
+      hiddenColumns: hasCredit ? [['Customer', CREDIT]] : [],
+    },
   ];
 }
 
@@ -167,7 +187,7 @@ function customers(random: Random): TableSpec {
       { name: 'Phone', type: 'Phone' },
       { name: 'Website', type: 'URL' },
       { name: 'Adresse de facturation', type: 'Multiline' },
-      { name: 'Crédit accordé', type: 'Numeric' },
+      { name: CREDIT, type: 'Numeric' },
       { name: 'Preferred?', type: 'Checkbox' },
       { name: 'Account Manager', type: 'User' },
       { name: 'First Contact', type: 'Date' },
@@ -191,7 +211,7 @@ function customers(random: Random): TableSpec {
         Phone: sometimes(random, 0.8, () => phone(random)),
         Website: sometimes(random, 0.6, () => `https://www.${mailName(name)}.example.com/`),
         'Adresse de facturation': `${random.integer(1, 180)} ${random.pick(words.STREETS)}\n${random.integer(10_000, 95_999)} ${random.pick(words.CITIES)}`,
-        'Crédit accordé': sometimes(random, 0.7, () => random.integer(1, 200) * 250),
+        [CREDIT]: sometimes(random, 0.7, () => random.integer(1, 200) * 250),
         'Preferred?': random.chance(0.15),
         'Account Manager': sometimes(random, 0.8, () => userText(random.pick(STAFF))),
         'First Contact': dayOf(random, 1000),

@@ -157,6 +157,28 @@ describe('the users of the sample', () => {
 
     expect(seen).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '403']);
   });
+
+  test('see every column, but for one of them', async () => {
+    const seen = await asEach((sandbox, authorization) =>
+      call(sandbox, 'Customer/select.json?top=1&column=Cr%C3%A9dit%20accord%C3%A9', { authorization }),
+    );
+
+    expect(seen).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '403']);
+  });
+
+  test('see times in their own time zone', async () => {
+    await using sandbox = await startTestSandbox();
+    const times: string[] = [];
+    for (const role of roles) {
+      const { token = '' } = sandbox.users.find((user) => user.role === role) ?? {};
+      const path = 'Order/select.json?top=1&column=Ordered%20At';
+      const { text } = await call(sandbox, path, { authorization: `Bearer ${token}` });
+      times.push(/"Ordered At":"([^"]+)"/.exec(text)?.[1] ?? text);
+    }
+
+    expect(new Set(times.map((time) => Date.parse(time))).size).toBe(1);
+    expect(times.map((time) => time.slice(-6))).toEqual(['+01:00', '+01:00', '+05:30', '+01:00']);
+  });
 });
 
 test('has workflow rules that change what was written', async () => {
