@@ -62,7 +62,7 @@ export interface Route {
   readonly guid: string | null;
 }
 
-const PREFIX = /^\/secure\/api\/v2\/([^/?]+)(?:\/(.*))?$/i;
+const PREFIX = /^\/secure\/api\/v2\/([^/?]+)(?:\/(.*))?$/is;
 const TOKEN = /^[0-9a-f]{32}$/i;
 
 /** Splits a path; undefined when it is outside of the API. */
