@@ -10,6 +10,7 @@ import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { addToRowCount, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
+import { suspectNewRows } from '../replica/pages.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
@@ -68,6 +69,8 @@ export function settleRows(
     base,
     merged.flatMap(({ remote }) => remote ?? []),
   );
+  const created = merged.flatMap(({ remote, isNewThere }) => (remote !== null && isNewThere ? [remote.id] : []));
+  if (created.length > 0) suspectNewRows(tx, table.id, created);
   const unbased = merged.filter(({ rowId, remote, hadBase }) => hadBase && remote?.id !== rowId);
   const unbasedIds = unbased.map(({ rowId }) => rowId);
   if (unbasedIds.length > 0) addToRowCount(tx, table.id, -removeRows(tx, base, unbasedIds));
@@ -103,6 +106,8 @@ interface MergedRow {
   readonly newId: number;
   readonly remote: Row | null;
   readonly hadBase: boolean;
+  /** No pull has seen the row yet. */
+  readonly isNewThere: boolean;
   /** The row as it stood here, while there was one. */
   readonly last: Row | null;
   readonly decision: MergeDecision;
@@ -130,6 +135,7 @@ function mergeAll(
       newId: isLost ? takeLocalId(tx, table.id) : (remote?.id ?? rowId),
       remote,
       hadBase: (own?.base ?? null) !== null,
+      isNewThere: (twin ?? own)?.base === null,
       last: own?.local ?? null,
       decision,
       conflicts: [...known, ...decision.conflicts],

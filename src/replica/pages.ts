@@ -216,3 +216,14 @@ export function countUnreadable(from: Connection, tableId: number): number {
     .pluck()
     .get(tableId) as number; // count(*) is an integer
 }
+
+/**
+ * Puts rows under suspicion that were created by a push: no page has had them yet, so none could miss them if they were deleted before
+ * the next sweep. The first page that shows them clears them.
+ */
+export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied) SELECT ?, value, 0 FROM json_each(?) WHERE true
+        ON CONFLICT (table_id, row_id) DO NOTHING`,
+  ).run(tableId, JSON.stringify(ids));
+}
