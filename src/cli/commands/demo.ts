@@ -15,7 +15,9 @@ import { exitCodeOf, printJson, type Invocation, type Runner } from '../invocati
 import { answerAsTable } from '../output.ts';
 import { failuresOf, pullJson, pullText } from '../report.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
+import { pushFailures, pushJson } from '../push-report.ts';
 import { durationText, plural } from '../text.ts';
+import { EDITED_TABLES, indented, tellEdits } from './demo-edits.ts';
 import { runPull } from './pull.ts';
 import { verifyFailures } from '../../pull/verify.ts';
 import { runVerify, verifyText } from './verify.ts';
@@ -93,13 +95,29 @@ async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<numb
   const verified = await runVerify(inDemo, []);
   await say(verifyText(verified, stdout.width()));
 
-  const failures = [...failuresOf(first), ...failuresOf(second), ...verifyFailures(verified)];
+  const pushed = await tellEdits({
+    invocation: inDemo,
+    sandbox,
+    path: join(folder, 'replica.db'),
+    rowsync: ROWSYNC,
+    number: 7,
+    say,
+  });
+
+  const failures = [...failuresOf(first), ...failuresOf(second), ...verifyFailures(verified), ...pushFailures(pushed)];
   const durationMs = clock.monotonicMs() - startedMs;
   await say(closingText(folder, durationMs));
   if (invocation.isJson) {
     const exitCode = exitCodeOf(failures);
     const activity = { updatedCount, insertedCount, deletedCount };
-    await printJson(invocation, { exitCode, folder, first: pullJson(first), activity, second: pullJson(second) });
+    await printJson(invocation, {
+      exitCode,
+      folder,
+      first: pullJson(first),
+      activity,
+      second: pullJson(second),
+      push: pushJson(pushed, true),
+    });
   }
   return exitCodeOf(failures);
 }
@@ -117,6 +135,7 @@ function makeFolder({ url, database, token }: Sandbox): string {
       '  tokenFile: token',
       'replica:',
       '  path: replica.db',
+      ...EDITED_TABLES,
     ];
     writeFileSync(join(folder, 'rowsync.yaml'), `${lines.join('\n')}\n`);
     return folder;
@@ -178,11 +197,4 @@ Then type:
    ${ROWSYNC} pull
    ${ROWSYNC} sql 'SELECT * FROM sync_status'
 `;
-}
-
-function indented(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `   ${line}\n`)
-    .join('');
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { pushSettings } from '../../config/settings.ts';
 import { chooseTables, push, type PushOptions } from '../../push/push.ts';
-import { previewPush } from '../../push/preview.ts';
+import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import {
   loadNamedConfig,
@@ -59,14 +59,20 @@ export function addPushCommands(program: Command, runner: Runner): void {
 }
 
 async function plan(invocation: Invocation, names: readonly string[]): Promise<number> {
+  const previews = await runPlan(invocation, names);
+  const { stdout } = invocation.session;
+  await (invocation.isJson ? printJson(invocation, planJson(previews)) : stdout.write(planText(previews)));
+  return EXIT.done;
+}
+
+/** What a push of the configured database would do. */
+export async function runPlan(invocation: Invocation, names: readonly string[]): Promise<readonly TablePreview[]> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { clock, stdout } = invocation.session;
+  const { clock } = invocation.session;
   const replica = openExistingReplica(invocation, config);
   try {
     const tables = chooseTables({ replica, settings: pushSettings(config) }, names);
-    const previews = await previewPush({ replica, clock }, tables);
-    await (invocation.isJson ? printJson(invocation, planJson(previews)) : stdout.write(planText(previews)));
-    return EXIT.done;
+    return await previewPush({ replica, clock }, tables);
   } finally {
     replica.close();
   }
@@ -82,7 +88,7 @@ async function pushAndPrint(invocation: Invocation, options: PushOptions, isStri
 }
 
 /** One push of the configured database. */
-async function runPush(invocation: Invocation, options: PushOptions): Promise<PushReport> {
+export async function runPush(invocation: Invocation, options: PushOptions): Promise<PushReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, ({ push: context }) => push(context, options));
 }

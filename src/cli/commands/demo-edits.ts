@@ -1,0 +1,86 @@
+/**
+ * The two-way part of `rowsync demo`: edits in plain SQL, the plan, a colleague who edits the same cell, a row that the origin
+ * refuses, and how both are settled. Input: the demo's replica and sandbox. Output: text, and what the last push did.
+ */
+import { executeAsClient } from '../../replica/client.ts';
+import { openReader } from '../../replica/reader.ts';
+import type { PushReport } from '../../push/report.ts';
+import type { Invocation } from '../invocation.ts';
+import { answerAsTable } from '../output.ts';
+import { planText, pushText } from '../push-report.ts';
+import type { Sandbox } from '../sandbox.ts';
+import { runPlan, runPush } from './push.ts';
+
+/** What the demo's tables need to be edited; lines of its configuration. */
+export const EDITED_TABLES: readonly string[] = [
+  'tables:',
+  '  "*": {}',
+  '  Customer: { push: true, conflict: ask }',
+  '  Employee: { push: true, match: E-Mail }',
+];
+
+/** What somebody types into their SQL tool. Employees 2 and 3 then have one address, which the origin does not allow. */
+const EDITS = `UPDATE "Customer" SET "Phone" = '+33 1 23 45 67 89' WHERE _id IN (1, 2);
+INSERT INTO "Customer" ("Name", "Segment") VALUES ('Café Demo', 'Retail');
+DELETE FROM "Customer" WHERE _id = 3;
+UPDATE "Employee" SET "E-Mail" = (SELECT "E-Mail" FROM "Employee" WHERE _id = 3) WHERE _id = 2;`;
+
+const CONFLICTS = `SELECT "table", row_id, "column", base, local, remote FROM sync_conflicts WHERE state = 'open'`;
+const RESOLUTION = `UPDATE sync_conflicts SET resolution = 'local' WHERE state = 'open'`;
+const FAILURES = `SELECT "table", row_id, kind, status, reason FROM sync_failures`;
+
+/** Where the story is told. */
+export interface Stage {
+  readonly invocation: Invocation;
+  readonly sandbox: Sandbox;
+  /** Of the replica. */
+  readonly path: string;
+  /** What the reader types in front of a command. */
+  readonly rowsync: string;
+  /** The number of the next part of the story. */
+  readonly number: number;
+  say(text: string): Promise<void>;
+}
+
+/** Tells the part about edits; returns what the last push did. */
+export async function tellEdits({ invocation, sandbox, path, rowsync, number, say }: Stage): Promise<PushReport> {
+  const width = invocation.session.stdout.width();
+  const ask = (query: string): string => {
+    const reader = openReader(path);
+    try {
+      return [...answerAsTable(reader.query(query), width)].join('');
+    } finally {
+      reader.close();
+    }
+  };
+  const push = { tables: [], confirm: false };
+
+  await say(`\n${number}. Edit it, in SQL: two tables of this demo say push: true\n\n${indented(EDITS)}`);
+  executeAsClient(path, EDITS);
+  await say(`\n   $ ${rowsync} plan\n\n${planText(await runPlan(invocation, []))}`);
+
+  sandbox.store.update('Customer', 2, { Phone: '+44 20 7946 0018' });
+  await say(
+    `\n${number + 1}. Push it. A colleague has just changed one of the same phone numbers\n   $ ${rowsync} push\n\n`,
+  );
+  await say(pushText(await runPush(invocation, push), width));
+
+  await say(`\n   The conflict waits for a person, and holds nobody else up:\n\n${ask(CONFLICTS)}`);
+  await say(`\n   ... who decides in SQL as well, or with ${rowsync} resolve:\n\n${indented(RESOLUTION)}`);
+  executeAsClient(path, RESOLUTION);
+  await say(`   What the origin refused waits too, with its words, until the row is edited:\n\n${ask(FAILURES)}`);
+  const mended = `UPDATE "Employee" SET "E-Mail" = 'new.address@example.com' WHERE _id = 2`;
+  await say(`\n${indented(mended)}   $ ${rowsync} push\n\n`);
+  executeAsClient(path, mended);
+  const report = await runPush(invocation, push);
+  await say(pushText(report, width));
+  return report;
+}
+
+/** Text set in from the left. */
+export function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `   ${line}\n`)
+    .join('');
+}
