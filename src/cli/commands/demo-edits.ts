@@ -39,7 +39,7 @@ export interface Stage {
   readonly rowsync: string;
   /** The number of the next part of the story. */
   readonly number: number;
-  say(text: string): Promise<void>;
+  readonly say: (text: string) => Promise<void>;
 }
 
 /** Tells the part about edits; returns what the last push did. */
