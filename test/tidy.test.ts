@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../src/base/errors.ts';
+import { LOG_EVENTS } from '../src/base/log-events.ts';
 import {
   bannedProblems,
   changelogProblems,
@@ -227,7 +228,7 @@ describe('documents', () => {
     );
   });
 
-  test('for users name every error code and every command', () => {
+  test('for users name every error code, every command and every event of the log', () => {
     const commands = sources.filter(({ path }) => path.startsWith('src/cli/')).flatMap(commandsOf);
 
     const users = readmes.filter(({ path }) => path === 'README.md');
@@ -235,6 +236,7 @@ describe('documents', () => {
     expect(commands).toContain('pull');
     expect(users.flatMap((readme) => documentedProblems(Object.keys(ERROR_CODES), readme))).toEqual([]);
     expect(users.flatMap((readme) => documentedProblems(commands, readme))).toEqual([]);
+    expect(users.flatMap((readme) => documentedProblems(Object.keys(LOG_EVENTS), readme))).toEqual([]);
   });
 
   test('that leave out an error code or a command are found', () => {

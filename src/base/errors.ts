@@ -78,6 +78,7 @@ export const ERROR_CODES = {
   'push.shape': 'Columns of a table changed at the origin since the last pull; nothing is pushed before the next one.',
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
+  'daemon.listen': 'The daemon cannot listen on the address of `http.listen`.',
   'sandbox.option': 'An option of the sandbox has a value that it cannot work with.',
   'sandbox.data': 'The file to serve is missing, unreadable, or not a SQLite database.',
   'sandbox.store': "The sandbox's own database cannot be created or opened, or belongs to something else.",

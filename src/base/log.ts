@@ -7,6 +7,8 @@
  * redaction by path misses secrets inside messages, URLs and encodings. The only user of pino.
  */
 import { pino } from 'pino';
+import type { LogEvent } from './log-events.ts';
+import { formLine, type LogForm } from './log-form.ts';
 
 /** Names that a fact may have; a new one is added here first. Under any other name a value is not written, only the name is. */
 export const LOG_FIELDS = [
@@ -30,6 +32,7 @@ export const LOG_FIELDS = [
   'role',
   'round',
   'rowCount',
+  'runId',
   'schedule',
   'status',
   'table',
@@ -50,12 +53,12 @@ export type LogFacts = { readonly [Field in (typeof LOG_FIELDS)[number]]?: LogFa
 /** How much is logged; each level includes the ones behind it. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Writes events. `event` is a fixed text such as `origin.retry`; everything that varies is a fact. */
+/** Writes events; everything that varies in one is a fact. */
 export interface Logger {
-  debug(event: string, facts?: LogFacts): void;
-  info(event: string, facts?: LogFacts): void;
-  warn(event: string, facts?: LogFacts): void;
-  error(event: string, facts?: LogFacts): void;
+  debug(event: LogEvent, facts?: LogFacts): void;
+  info(event: LogEvent, facts?: LogFacts): void;
+  warn(event: LogEvent, facts?: LogFacts): void;
+  error(event: LogEvent, facts?: LogFacts): void;
 }
 
 /** A logger that writes nothing. */
@@ -77,7 +80,10 @@ export function createLogger(options: {
   level: LogLevel;
   destination: { write(line: string): unknown };
   secrets: readonly string[];
+  /** JSON unless given. */
+  form?: LogForm;
 }): Logger {
+  const form = options.form ?? 'json';
   const scrub = secretScrubber(options.secrets);
   const logger = pino(
     {
@@ -87,7 +93,7 @@ export function createLogger(options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => void options.destination.write(scrub(line)) },
+    { write: (line: string) => void options.destination.write(formLine(scrub(line), form)) },
   );
   const writer =
     (level: Exclude<LogLevel, 'silent'>): Logger['info'] =>
@@ -95,6 +101,16 @@ export function createLogger(options: {
       if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
     };
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}
+
+/** A logger that adds the same facts to every event. */
+export function withFacts(log: Logger, common: LogFacts): Logger {
+  return {
+    debug: (event, facts) => log.debug(event, { ...common, ...facts }),
+    info: (event, facts) => log.info(event, { ...common, ...facts }),
+    warn: (event, facts) => log.warn(event, { ...common, ...facts }),
+    error: (event, facts) => log.error(event, { ...common, ...facts }),
+  };
 }
 
 /**

@@ -40,7 +40,13 @@ export interface Config {
   readonly schedule: Options['schedule'];
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
+  readonly http: { readonly listen: ListenAddress | null };
 }
+
+/** Where the daemon answers. */
+export type ListenAddress =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'socket'; readonly path: string };
 
 /** A configuration, and what is allowed in it but unwise. */
 export interface LoadedConfig {
@@ -158,7 +164,15 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
     schedule: options.schedule,
     limits: options.limits,
     safety: options.safety,
+    http: { listen: listenAddress(options.http.listen) },
   };
+}
+
+function listenAddress(listen: string | false): ListenAddress | null {
+  if (listen === false) return null;
+  if (listen.startsWith('/')) return { kind: 'socket', path: listen };
+  const colon = listen.lastIndexOf(':');
+  return { kind: 'tcp', host: listen.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(listen.slice(colon + 1)) };
 }
 
 /** Hosts whose traffic does not leave the machine. */

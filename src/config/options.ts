@@ -285,6 +285,37 @@ const safety = section(
   'When to stop and ask a person.',
 );
 
+const LISTEN_MUST_BE =
+  'must be a loopback address with a port, such as 127.0.0.1:8787, the absolute path of a unix socket, or false';
+
+const http = section(
+  {
+    listen: z
+      .union(
+        [
+          z
+            .string()
+            .regex(/^(?:(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5}|\/[^\p{Cc}]+)$/u, { error: LISTEN_MUST_BE }),
+          z.literal(false),
+        ],
+        { error: LISTEN_MUST_BE },
+      )
+      .refine(
+        (address) => address === false || address.startsWith('/') || Number(/\d+$/.exec(address)?.[0]) <= 65_535,
+        {
+          error: LISTEN_MUST_BE,
+        },
+      )
+      .default(false)
+      .meta({
+        description:
+          'Where the daemon answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
+          'unix socket (safer: its mode says who may ask); false for nowhere.',
+      }),
+  },
+  'The HTTP server of `rowsync daemon`.',
+);
+
 /** The whole configuration file. */
 export const optionsSchema = section(
   {
@@ -294,6 +325,7 @@ export const optionsSchema = section(
     schedule: schedule.prefault({}),
     limits: limits.prefault({}),
     safety: safety.prefault({}),
+    http: http.prefault({}),
   },
   'Configuration of rowsync.',
 );

@@ -5,6 +5,7 @@
  * Input: a configuration, three signals (stop, reload, a cycle now), the clock. Output: a replica and events in the log. One
  * piece of work at a time. What fails is tried again, later and later, and never given up; only a stop ends the loop.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
@@ -13,8 +14,13 @@ import { pullSettings } from '../config/settings.ts';
 import type { PullContext } from '../pull/context.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
-import { jobsOf, type Jobs } from './jobs.ts';
+import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import { metricsOf, statusJson } from './measure.ts';
+import type { Notifier } from './notify.ts';
+import { Pulse } from './pulse.ts';
+import { startServer, type StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
+import { statusLine, unreadyReason, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { WORK, type WorkOutcome } from './work.ts';
 
@@ -31,6 +37,7 @@ export interface DaemonParts {
   readonly signals: DaemonSignals;
   /** Reads the configuration anew. @throws RowsyncError with every problem there is. */
   readonly load: () => Config;
+  readonly notifier: Notifier;
   /** The log; asked for again with every configuration, because it hides the secrets of that one. */
   readonly logFor: (config: Config) => Logger;
 }
@@ -40,11 +47,34 @@ const STOP_MS_MAX = 20_000;
 
 /**
  * Runs until the stop signal; returns when the work under way has ended, or cannot be waited for any longer.
- * @throws RowsyncError when the replica cannot be opened at the start; later failures are waited out.
+ * @throws RowsyncError when the replica or the HTTP address cannot be opened at the start; later failures are waited out.
  */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
-  const sides = openSides(config, { clock: parts.clock, log: parts.logFor(config) });
-  await new Daemon(sides, parts).run();
+  const pulse = new Pulse();
+  const { notifier } = parts;
+  const clock = pulse.watch(parts.clock);
+  notifier.starting();
+  const sides = openSides(config, { clock, log: parts.logFor(config) });
+  const daemon = new Daemon(sides, { ...parts, clock }, pulse);
+  const ended = new AbortController();
+  const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
+  try {
+    await daemon.run();
+  } finally {
+    ended.abort();
+    await watching;
+    await notifier.flush();
+  }
+}
+
+/** Tells the manager again and again that work advances; says nothing as soon as it does not. */
+async function watch({ clock, notifier }: DaemonParts, signal: AbortSignal, hasAdvanced: () => boolean): Promise<void> {
+  const { watchdogMs } = notifier;
+  if (watchdogMs === null) return;
+  while (!signal.aborted) {
+    if (hasAdvanced()) notifier.alive();
+    await clock.sleep(watchdogMs, signal);
+  }
 }
 
 class Daemon {
@@ -54,12 +84,22 @@ class Daemon {
   #entryById = new Map<string, Entry>();
   #circuit: Circuit = CLOSED;
   #troubleByTable = new Map<string, TableTrouble>();
+  readonly #pulse: Pulse;
+  readonly #startedAtMs: number;
+  #server: StatusServer | null = null;
+  #working: WorkKind | null = null;
+  #failure: RowsyncError | null = null;
+  #heldTables: readonly string[] = [];
+  readonly #lastByWork = new Map<WorkKind, LastWork>();
+  readonly #workCounts = new Map<string, number>();
   #isReloadAsked = false;
   #isCycleAsked = false;
   #wake = new AbortController();
 
-  constructor(sides: Sides, parts: DaemonParts) {
+  constructor(sides: Sides, parts: DaemonParts, pulse: Pulse) {
     this.#parts = parts;
+    this.#pulse = pulse;
+    this.#startedAtMs = parts.clock.nowMs();
     this.#sides = sides;
     this.#jobs = jobsOf(sides.config);
   }
@@ -69,8 +109,11 @@ class Daemon {
   }
 
   async run(): Promise<void> {
-    const { signals, clock } = this.#parts;
-    signals.stop.addEventListener('abort', () => this.#wake.abort());
+    const { signals, clock, notifier } = this.#parts;
+    signals.stop.addEventListener('abort', () => {
+      notifier.stopping();
+      this.#wake.abort();
+    });
     signals.onReload(() => {
       this.#isReloadAsked = true;
       this.#wake.abort();
@@ -80,9 +123,17 @@ class Daemon {
       this.#wake.abort();
     });
     this.#log.info('daemon.started', { path: this.#sides.config.replica.path });
+    try {
+      this.#server = await this.#serve(this.#sides.config);
+    } catch (thrown) {
+      await this.#sides.close();
+      throw thrown;
+    }
     this.#arm();
+    notifier.ready();
     while (!signals.stop.aborted) {
       if (this.#isReloadAsked) await this.#reload();
+      this.#pulse.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
         // The work of the moment is done; whoever wakes us from here on ends this wait.
@@ -96,6 +147,7 @@ class Daemon {
         return; // SQLite takes back what was not committed
       }
     }
+    await this.#server?.close();
     await this.#sides.close();
     this.#log.info('daemon.stopped');
   }
@@ -168,6 +220,7 @@ class Daemon {
       ...this.#sides,
       clock,
       signal: signals.stop,
+      onProgress: () => this.#pulse.beat(),
       settings: {
         ...settings,
         tableOptions: (name) => {
@@ -181,14 +234,21 @@ class Daemon {
     };
     if (step.probeFirst) {
       const refusal = await this.#probe();
-      if (refusal !== null) return this.#fail(refusal);
+      if (refusal !== null) {
+        this.#fail(refusal);
+        return this.#tellStatus();
+      }
     }
     this.#log.info('work.started', { work: step.work });
+    this.#working = step.work;
+    this.#tellStatus();
     const outcome = await this.#outcomeOf(step, context);
+    this.#working = null;
     this.#report(step, outcome, clock.monotonicMs() - startedMs);
     if (signals.stop.aborted) return;
-    if (outcome.error !== null) return this.#fail(outcome.error);
-    this.#succeed(run, outcome, included);
+    if (outcome.error === null) this.#succeed(run, outcome, included);
+    else this.#fail(outcome.error);
+    this.#tellStatus();
   }
 
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: PullContext): Promise<WorkOutcome> {
@@ -212,11 +272,19 @@ class Daemon {
     }
   }
 
-  #report({ work }: { readonly work: string }, { error, held, tables, facts }: WorkOutcome, durationMs: number): void {
+  #report(
+    { work }: { readonly work: WorkKind },
+    { error, held, tables, facts }: WorkOutcome,
+    durationMs: number,
+  ): void {
     const isWhole = error === null && tables.every((table) => table.error === null);
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const result = this.#parts.signals.stop.aborted ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     this.#log.info('work.finished', { work, outcome: result, durationMs: Math.round(durationMs), ...facts });
+    const { clock } = this.#parts;
+    this.#lastByWork.set(work, { outcome: result, durationMs, finishedAtMs: clock.nowMs() });
+    const counted = `${work} ${result}`;
+    this.#workCounts.set(counted, (this.#workCounts.get(counted) ?? 0) + 1);
     for (const hold of [held, ...tables.map((table) => table.held)]) {
       if (hold !== null) this.#log.warn('guard.waits', errorFacts(hold));
     }
@@ -228,6 +296,7 @@ class Daemon {
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
+    this.#failure = error;
     const { failureCount, retryAtMs, cause } = this.#circuit;
     this.#log.error('circuit.opened', {
       ...errorFacts(error),
@@ -242,6 +311,10 @@ class Daemon {
     const { clock } = this.#parts;
     if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
     this.#circuit = CLOSED;
+    this.#failure = null;
+    const answered = new Set(tables.map(({ name }) => name));
+    const held = tables.flatMap((table) => (table.held === null ? [] : [table.name]));
+    this.#heldTables = [...this.#heldTables.filter((name) => !answered.has(name)), ...held];
     const nowMs = clock.nowMs();
     for (const { id, schedule } of this.#jobs.all) {
       if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
@@ -270,10 +343,9 @@ class Daemon {
   /** Takes over a changed configuration, or keeps the present one where anything is wrong with the new one. */
   async #reload(): Promise<void> {
     this.#isReloadAsked = false;
-    const { load, logFor, clock } = this.#parts;
+    const { load } = this.#parts;
     try {
-      const config = load();
-      this.#sides = await this.#sides.changeTo(config, { clock, log: logFor(config) });
+      await this.#changeTo(load());
     } catch (thrown) {
       const error = asRowsyncError(thrown);
       const { code, hint } = error;
@@ -282,9 +354,68 @@ class Daemon {
     }
     this.#jobs = jobsOf(this.#sides.config);
     this.#circuit = CLOSED; // the credentials may be what was changed
+    this.#failure = null;
     this.#troubleByTable.clear();
     this.#log.info('config.reloaded', { path: this.#sides.config.file });
     this.#arm();
+    this.#tellStatus();
+  }
+
+  /** Opens all that a new configuration names before anything old is closed. @throws with everything left as it was. */
+  async #changeTo(config: Config): Promise<void> {
+    const { logFor, clock } = this.#parts;
+    const before = this.#server;
+    const isSameAddress = isDeepStrictEqual(config.http.listen, this.#sides.config.http.listen);
+    const server = isSameAddress ? before : await this.#serve(config);
+    try {
+      this.#sides = await this.#sides.changeTo(config, { clock, log: logFor(config) });
+    } catch (thrown) {
+      if (server !== before) await server?.close();
+      throw thrown;
+    }
+    this.#server = server;
+    if (server !== before) await before?.close();
+  }
+
+  /** Starts the HTTP server that a configuration asks for; null where it asks for none. */
+  async #serve(config: Config): Promise<StatusServer | null> {
+    if (config.http.listen === null) return null;
+    const server = await startServer(config.http.listen, {
+      isAlive: () => this.#pulse.isAlive,
+      unreadyReason: () => unreadyReason(this.#state()),
+      status: () => statusJson(this.#state(), this.#sides),
+      metrics: () => metricsOf(this.#state(), this.#sides),
+    });
+    this.#log.info('http.listening', { path: server.address });
+    return server;
+  }
+
+  /** Whether work has advanced since the last time this was asked. */
+  hasAdvanced(): boolean {
+    return this.#pulse.hasAdvanced(this.#sides.origin.counters().requestCount);
+  }
+
+  #tellStatus(): void {
+    const state = this.#state();
+    this.#parts.notifier.status(state.working === null ? statusLine(state) : `${state.working} under way`);
+  }
+
+  #state(): DaemonState {
+    return {
+      startedAtMs: this.#startedAtMs,
+      working: this.#working,
+      circuit: this.#circuit,
+      failure: this.#failure,
+      circuitWaitMs: Math.max(0, this.#circuit.retryAtMs - this.#parts.clock.monotonicMs()),
+      troubleByTable: this.#troubleByTable,
+      heldTables: this.#heldTables,
+      jobs: this.#jobs.all.flatMap(({ id }) => {
+        const entry = this.#entryById.get(id);
+        return entry === undefined ? [] : [{ id, ...entry }];
+      }),
+      lastByWork: this.#lastByWork,
+      workCounts: this.#workCounts,
+    };
   }
 }
 

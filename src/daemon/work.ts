@@ -44,6 +44,7 @@ async function runPull(context: PullContext): Promise<WorkOutcome> {
   const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
   return outcome(context, report.error, report.tables, {
+    runId: report.runId,
     requestCount: report.requestCount,
     notModifiedCount: report.notModifiedCount,
     receivedBytes: report.receivedBytes,

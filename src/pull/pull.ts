@@ -6,6 +6,7 @@
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { withFacts } from '../base/log.ts';
 import type { Answer } from '../origin/answers.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { judgeIdentity } from '../reconcile/identity.ts';
@@ -48,10 +49,11 @@ export interface PullOptions {
  * Brings the replica up to date with the origin. Never throws for what happens to one table.
  * @throws RowsyncError `usage.invalid` for a table name that nothing matches, and replica errors.
  */
-export async function pull(context: PullContext, options: PullOptions): Promise<PullReport> {
-  const { clock, replica, origin } = context;
+export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
+  const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();
   const runId = await replica.write('Recording a run', (tx) => openRun(tx, 'pull', stampFromMs(clock.nowMs())));
+  const context = { ...around, log: withFacts(around.log, { runId }) };
   const before = origin.counters();
   const tables: TablePullReport[] = [];
   let error: RowsyncError | null = null;
@@ -62,6 +64,7 @@ export async function pull(context: PullContext, options: PullOptions): Promise<
   }
   const after = origin.counters();
   const report: PullReport = {
+    runId,
     tables,
     requestCount: after.requestCount - before.requestCount,
     notModifiedCount: after.notModifiedCount - before.notModifiedCount,

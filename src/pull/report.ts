@@ -35,6 +35,8 @@ export interface TablePullReport {
 
 /** What one pull did. Tables are in the order they were pulled; a failing table does not stop the others. */
 export interface PullReport {
+  /** Its `id` in `sync_runs`. */
+  readonly runId: number;
   readonly tables: readonly TablePullReport[];
   readonly requestCount: number;
   readonly notModifiedCount: number;

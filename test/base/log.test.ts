@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import type { LogEvent } from '../../src/base/log-events.ts';
 import { createLogger, LOG_FIELDS, SCRUBBED, secretScrubber, silentLogger, type LogFacts } from '../../src/base/log.ts';
 
 /** A logger and the lines it wrote. */
@@ -37,10 +38,10 @@ describe('createLogger', () => {
   test('writes each level under its name, and nothing below the level asked for', () => {
     const { logger, lines } = recorded([], 'info');
 
-    logger.debug('a');
-    logger.info('b');
-    logger.warn('c');
-    logger.error('d');
+    logger.debug('origin.retry');
+    logger.info('origin.retry');
+    logger.warn('origin.retry');
+    logger.error('origin.retry');
 
     expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['info', 'warn', 'error']);
   });
@@ -48,7 +49,7 @@ describe('createLogger', () => {
   test('leaves out a fact with a name that is not on the list, and says so', () => {
     const { logger, lines } = recorded();
 
-    logger.info('x', untyped({ table: 'T', customerName: 'Anna Bell' }));
+    logger.info('origin.retry', untyped({ table: 'T', customerName: 'Anna Bell' }));
 
     expect(lines[0]).not.toContain('Anna');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ table: 'T', leftOut: 'customerName' });
@@ -62,7 +63,7 @@ describe('createLogger', () => {
   ])('leaves out %s under an allowed name', (_what, value) => {
     const { logger, lines } = recorded();
 
-    logger.info('x', untyped({ message: value }));
+    logger.info('origin.retry', untyped({ message: value }));
 
     expect(lines[0]).not.toContain('hunter2');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ leftOut: 'message' });
@@ -71,7 +72,7 @@ describe('createLogger', () => {
   test('cuts a text of more than 1,000 characters', () => {
     const { logger, lines } = recorded();
 
-    logger.info('x', { message: 'm'.repeat(5_000) });
+    logger.info('origin.retry', { message: 'm'.repeat(5_000) });
 
     expect((JSON.parse(lines[0] ?? '') as { message: string }).message).toHaveLength(1_000);
   });
@@ -85,10 +86,10 @@ describe('createLogger', () => {
 
   test('the silent logger takes every call', () => {
     expect(() => {
-      silentLogger.debug('a');
-      silentLogger.info('a', { table: 'T' });
-      silentLogger.warn('a');
-      silentLogger.error('a');
+      silentLogger.debug('origin.retry');
+      silentLogger.info('origin.retry', { table: 'T' });
+      silentLogger.warn('origin.retry');
+      silentLogger.error('origin.retry');
     }).not.toThrow();
   });
 });
@@ -128,7 +129,7 @@ describe('secrets', () => {
   )('are scrubbed from a line: %s of %s', (_form, secret, text) => {
     const { logger, lines } = recorded([secret]);
 
-    logger.error(`before ${text} after`, { message: `before ${text} after` });
+    logger.error(`before ${text} after` as LogEvent, { message: `before ${text} after` });
 
     const line = lines[0] ?? '';
     expect(line).toContain(SCRUBBED);

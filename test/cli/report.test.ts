@@ -30,6 +30,7 @@ const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullR
 });
 
 const report = (tables: readonly TablePullReport[], failure: RowsyncError | null = null): PullReport => ({
+  runId: 1,
   tables,
   requestCount: 12,
   notModifiedCount: 9,

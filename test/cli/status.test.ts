@@ -37,6 +37,7 @@ const status = (tables: readonly TableStatus[]): Status => ({
     timeZone: 'Europe/Paris',
   },
   tables,
+  daemon: null,
   runs: [
     {
       id: 7,
@@ -144,4 +145,19 @@ test('tells how many edits wait, how old the oldest is, and what holds them up',
   expect(text).toContain('edits: 3 rows to push, 2 waiting; the oldest 2 h ago');
   expect(text).toContain('1 row refused by the origin');
   expect(text).toContain('2 conflicts to decide');
+});
+
+test('shows what a running daemon says of itself, and what to do', () => {
+  const jobs = [
+    { job: 'verify', nextAt: new Date(NOW + 9e6).toISOString() },
+    { job: 'pull', nextAt: new Date(NOW + 120_000).toISOString() },
+  ];
+  const daemon = { status: 'ok', working: null, failure: null, jobs };
+  const failing = { ...daemon, working: 'pull', failure: { message: 'no', hint: 'Ask \u001b[2J.' } };
+
+  expect(statusText({ ...status([]), daemon }, { nowMs: NOW, width: null })).toContain(
+    'daemon    ok; next pull in 2 min\n',
+  );
+  const text = statusText({ ...status([]), daemon: failing }, { nowMs: NOW, width: null });
+  expect(text).toContain('daemon    ok; pull under way\n          what to do: Ask \\u001b[2J.\n');
 });

@@ -22,8 +22,15 @@ export interface Child {
 }
 
 /** Starts `rowsync` with these arguments, without a terminal. */
-export function startRowsync(args: readonly string[], options: { folder: string; input?: string }): Child {
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd: options.folder, stdio: ['pipe', 'pipe', 'pipe'] });
+export function startRowsync(
+  args: readonly string[],
+  options: { folder: string; input?: string; env?: Readonly<Record<string, string>> },
+): Child {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: options.folder,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
   const text = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text.stdout += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text.stderr += chunk));

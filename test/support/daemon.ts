@@ -12,6 +12,7 @@ import Database from 'better-sqlite3';
 import { createLogger } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
+import { silentNotifier } from '../../src/daemon/notify.ts';
 import { makeWorkspace } from './child.ts';
 import { testClock, type TestClock } from './clock.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -57,6 +58,7 @@ export function startDaemon(sandbox: TestSandbox, yaml = ''): TestDaemon {
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LoggedEvent) };
   const ended = runDaemon(load(), {
     clock,
+    notifier: silentNotifier,
     load,
     logFor: () => createLogger({ level: 'debug', destination, secrets: [] }),
     signals: {

@@ -1,12 +1,15 @@
 /**
- * `rowsync daemon`: runs on schedule until it is told to stop. Its log goes to stdout, one JSON object per line.
+ * `rowsync daemon`: runs on schedule until it is told to stop. Its log goes to stdout: JSON lines, with priorities where journald
+ * reads them, or short lines on a terminal.
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { createLogger, type Logger } from '../../base/log.ts';
 import { findConfig, loadConfig, type Config } from '../../config/load.ts';
 import { originSettings } from '../../config/settings.ts';
+import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
+import { openNotifier } from '../../daemon/notify.ts';
 import { secretsOf } from '../../origin/credentials.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 
@@ -39,11 +42,13 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   // Found once: a daemon must not change over to a file that turns up in its folder later.
   const path = findConfig(invocation.configPath, session.folder);
+  const isJournal = (processEnvironment()['JOURNAL_STREAM'] ?? '') !== '';
   const logFor = (of: Config): Logger =>
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
       destination: { write: (line) => void session.stdout.write(line) },
       secrets: secretsOf(originSettings(of).credentials),
+      form: session.stdout.isTerminal ? 'terminal' : isJournal ? 'journal' : 'json',
     });
   await runDaemon(config, {
     clock: session.clock,
@@ -52,6 +57,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
       onReload: (listener) => session.onSignal('SIGHUP', listener),
       onCycle: (listener) => session.onSignal('SIGUSR1', listener),
     },
+    notifier: openNotifier(processEnvironment(), logFor(config)),
     load: () => loadConfig(path).config,
     logFor,
   });

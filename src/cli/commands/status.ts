@@ -8,7 +8,8 @@ import type { Config } from '../../config/load.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
-import { ageText, bytesText, countText, plural, printable, printableLines } from '../text.ts';
+import { askDaemon, type DaemonAnswer } from '../daemon-answer.ts';
+import { ageText, bytesText, countText, durationText, plural, printable, printableLines } from '../text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
 const TABLES_SHOWN_MAX = 25;
@@ -31,6 +32,8 @@ export interface Status {
   readonly tables: readonly TableStatus[];
   /** The newest first. */
   readonly runs: readonly RunRecord[];
+  /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
+  readonly daemon: DaemonAnswer | null;
 }
 
 /** Adds the command. */
@@ -44,7 +47,8 @@ export function addStatusCommand(program: Command, runner: Runner): void {
 
 async function showStatus(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const status = readStatus(config);
+  const daemon = config.http.listen === null ? null : await askDaemon(config.http.listen);
+  const status = { ...readStatus(config), daemon };
   const { clock, stdout } = invocation.session;
   await (invocation.isJson
     ? printJson(invocation, status)
@@ -52,7 +56,7 @@ async function showStatus(invocation: Invocation): Promise<number> {
   return EXIT.done;
 }
 
-function readStatus(config: Config): Status {
+function readStatus(config: Config): Omit<Status, 'daemon'> {
   const reader = openReader(config.replica.path);
   try {
     return {
@@ -71,12 +75,13 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, runs } = status;
+  const { replica, identity, tables, runs, daemon } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
+    ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
   ];
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(
@@ -110,6 +115,15 @@ function runLines(run: RunRecord, nowMs: number): readonly string[] {
     `${countText(run.insertedCount)} new, ${countText(run.updatedCount)} changed, ${countText(run.deletedCount)} deleted`;
   const lines = [`last run  ${run.kind}, ${when}: ${run.outcome}`, `          ${counts}`];
   return [...lines, ...(run.errorMessage === null ? [] : [`          ${run.errorMessage}`])].map(printable);
+}
+
+function daemonLines({ status, working, failure, jobs }: DaemonAnswer, nowMs: number): readonly string[] {
+  const [next] = jobs.toSorted((a, b) => a.nextAt.localeCompare(b.nextAt));
+  const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
+  const then = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
+  const now = working === null ? then : `${working} under way`;
+  const lines = [`daemon    ${status}; ${now}`, ...(failure === null ? [] : [`          what to do: ${failure.hint}`])];
+  return lines.map(printable);
 }
 
 function tableBox(tables: readonly TableStatus[], nowMs: number, width: number | null): string {

@@ -1,0 +1,34 @@
+/**
+ * Every event that is logged, with the sentence that documents it. The names are stable: people match on them. The table
+ * in the README is checked against this record, and the compiler lets nothing else be logged. Pure.
+ */
+
+/** Events and their meanings. */
+export const LOG_EVENTS = {
+  'daemon.started': 'The daemon has opened the replica.',
+  'daemon.stopped': 'It has ended on request, with everything closed.',
+  'daemon.abandoned': 'It ends although work is still under way, because that did not stop in time.',
+  'schedule.armed': 'A job is scheduled; `nextAt` is its first tick.',
+  'config.reloaded': 'A changed configuration is in force.',
+  'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',
+  'http.listening': 'The HTTP server answers at `path`.',
+  'notify.failed': 'systemd cannot be told how the daemon is.',
+  'work.started': 'A piece of scheduled work begins.',
+  'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
+  'table.failed': 'A table could not be finished in this run.',
+  'table.waits': 'A table that failed is left out for `waitMs`.',
+  'table.recovered': 'A table that failed before is well again.',
+  'circuit.opened': 'A failure concerns everything; no work is done for `waitMs`.',
+  'circuit.closed': 'The failure that concerned everything is over.',
+  'guard.held': 'Deletes of a table wait for a person.',
+  'guard.waits': 'Something waits for a person; `hint` says what to do.',
+  'identity.changed':
+    'The credentials stand for another user or role than before; no ETag is trusted, and deletes wait.',
+  'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
+  'problem.notStored': 'Why a table failed could not be written to the replica.',
+  'origin.retry': 'A request failed in a way that may pass, and is sent again.',
+  'origin.request': 'A request was answered (level debug).',
+} as const;
+
+/** The name of an event. */
+export type LogEvent = keyof typeof LOG_EVENTS;

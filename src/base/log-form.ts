@@ -1,0 +1,31 @@
+/**
+ * The forms of a line of the log: JSON for programs, JSON behind a priority for journald (sd-daemon(3)), one short line
+ * for people at a terminal. Input: a JSON line of the logger, ending in a line break. Output: the same event. Pure.
+ */
+
+/** How a line is written. */
+export type LogForm = 'json' | 'journal' | 'terminal';
+
+/** The priorities of syslog that journald reads from the start of a line. */
+const PRIORITY_BY_LEVEL: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+
+/** Characters that a terminal acts on. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** The line in another form. */
+export function formLine(line: string, form: LogForm): string {
+  if (form === 'json') return line;
+  const parsed: unknown = JSON.parse(line);
+  const fields = new Map(Object.entries(typeof parsed === 'object' && parsed !== null ? parsed : {}));
+  const level = String(fields.get('level'));
+  if (form === 'journal') return `<${PRIORITY_BY_LEVEL[level] ?? 6}>${line}`;
+  const time = String(fields.get('time')).slice(11, 19);
+  const facts = [...fields].filter(([name]) => !['level', 'time', 'event'].includes(name));
+  const text = facts.map(([name, value]) => ` ${name}=${factText(value)}`).join('');
+  return `${time} ${level.padEnd(5)} ${String(fields.get('event'))}${text.replaceAll(UNSAFE, ' ')}\n`;
+}
+
+function factText(value: unknown): string {
+  const text = String(value);
+  return typeof value === 'string' && (text === '' || text.includes(' ')) ? JSON.stringify(text) : text;
+}

@@ -1,0 +1,95 @@
+/**
+ * Messages to the service manager (sd_notify(3)): started, one line of status, alive, stopping.
+ *
+ * Node cannot write to a unix datagram socket, and its foreign function interface is experimental; so each message is sent by the
+ * program `systemd-notify`, which waits until the manager has taken it. The unit therefore needs `NotifyAccess=all`. Input:
+ * the environment that systemd gives. Output: nothing at all where it gave none. Messages are sent one after the other,
+ * and never keep the daemon waiting.
+ */
+import { spawn } from 'node:child_process';
+import type { Logger } from '../base/log.ts';
+import type { Environment } from '../config/secrets.ts';
+
+/** The daemon's side of the conversation. */
+export interface Notifier {
+  /** How often the manager wants to hear that work advances; null where it does not watch. */
+  readonly watchdogMs: number | null;
+  /** Before the replica is opened, which may take long where it has to be brought to a new version. */
+  starting(): void;
+  /** The replica is open, what a crash left is settled, the schedules are armed. */
+  ready(): void;
+  /** One line for `systemctl status`. */
+  status(line: string): void;
+  alive(): void;
+  stopping(): void;
+  /** Resolves when all that was said is sent. */
+  flush(): Promise<void>;
+}
+
+/** Where nobody listens. */
+export const silentNotifier: Notifier = {
+  watchdogMs: null,
+  starting: ignore,
+  ready: ignore,
+  status: ignore,
+  alive: ignore,
+  stopping: ignore,
+  flush: () => Promise.resolve(),
+};
+
+/** How much longer than configured a start may take: a replica of many gigabytes that is brought to a new version. */
+const START_EXTENSION_MS = 600_000;
+/** A message that was not taken by then is given up. */
+const SEND_MS_MAX = 5_000;
+/** Messages waiting to be sent; more means that nobody takes them. */
+const QUEUE_MAX = 16;
+
+/** A notifier for the manager that the environment names. */
+export function openNotifier(environment: Environment, log: Logger): Notifier {
+  if ((environment['NOTIFY_SOCKET'] ?? '') === '') return silentNotifier;
+  let queue: Promise<void> = Promise.resolve();
+  let waitingCount = 0;
+  let hasFailed = false;
+  const say = (...assignments: readonly string[]): void => {
+    if (waitingCount >= QUEUE_MAX) return;
+    waitingCount += 1;
+    queue = sendAfter(queue, assignments);
+  };
+  const sendAfter = async (before: Promise<void>, assignments: readonly string[]): Promise<void> => {
+    await before;
+    const reason = await send(assignments);
+    waitingCount -= 1;
+    if (reason === null || hasFailed) return;
+    hasFailed = true; // once says it all
+    log.error('notify.failed', { reason });
+  };
+  return {
+    watchdogMs: watchdogMsOf(environment),
+    starting: () => say(`EXTEND_TIMEOUT_USEC=${START_EXTENSION_MS * 1000}`, 'STATUS=opening the replica'),
+    ready: () => say('READY=1'),
+    status: (line) => say(`STATUS=${line.replaceAll(/\p{Cc}/gu, ' ')}`),
+    alive: () => say('WATCHDOG=1'),
+    stopping: () => say('STOPPING=1', 'STATUS=stopping'),
+    flush: () => queue,
+  };
+}
+
+/** Half of the time after which the manager takes the process for dead; it is meant for this process or for any. */
+function watchdogMsOf(environment: Environment): number | null {
+  const [pid, microseconds] = [environment['WATCHDOG_PID'], Number(environment['WATCHDOG_USEC'])];
+  if (pid !== undefined && pid !== String(process.pid)) return null;
+  return Number.isInteger(microseconds) && microseconds > 0 ? microseconds / 2000 : null;
+}
+
+/** Sends one message; why it could not be sent, or null. */
+function send(assignments: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const child = spawn('systemd-notify', assignments, { stdio: 'ignore', timeout: SEND_MS_MAX });
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code) => resolve(code === 0 ? null : `systemd-notify ended with ${String(code)}`));
+  });
+}
+
+function ignore(): void {
+  // The whole work of the silent notifier.
+}

@@ -1,0 +1,53 @@
+/**
+ * Whether work advances, for the watchdog: a program that hangs in a request that never ends, or in a loop of promises, still
+ * answers timers, and must be restarted all the same (L4).
+ *
+ * Alive is who has done something since the last look (a request, a page, a step of the daemon), or who waits on purpose: every
+ * deliberate wait goes through the clock. A request that hangs is ended by its own deadline, which is shorter than the time
+ * between two looks has to be.
+ */
+import type { Clock } from '../base/clock.ts';
+
+/** Notes signs of life. */
+export class Pulse {
+  #beatCount = 0;
+  #sleeperCount = 0;
+  #seen = '';
+  #isAlive = true;
+
+  /** What the last look found; true before the first one. */
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** Something was done. */
+  beat(): void {
+    this.#beatCount += 1;
+  }
+
+  /** Whether anything was done since the last call, or is being waited for; `work` is a count that grows with work. */
+  hasAdvanced(work: number): boolean {
+    const now = `${this.#beatCount} ${work}`;
+    this.#isAlive = this.#sleeperCount > 0 || now !== this.#seen;
+    this.#seen = now;
+    return this.#isAlive;
+  }
+
+  /** The clock, whose waits count as life. */
+  watch(clock: Clock): Clock {
+    return {
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      random: () => clock.random(),
+      sleep: async (ms, signal) => {
+        this.#sleeperCount += 1;
+        try {
+          await clock.sleep(ms, signal);
+        } finally {
+          this.#sleeperCount -= 1;
+          this.beat();
+        }
+      },
+    };
+  }
+}

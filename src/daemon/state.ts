@@ -1,0 +1,81 @@
+/**
+ * What the daemon knows of itself, as plain values, for whoever asks: systemd's status line, the HTTP endpoints, the
+ * command line. No row values and no secrets stand in here (I16). Pure.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import type { Circuit, TableTrouble } from './circuit.ts';
+import type { WorkKind } from './jobs.ts';
+
+/** The end of the last piece of work of a kind. */
+export interface LastWork {
+  readonly finishedAtMs: number;
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+/** A snapshot of the daemon. */
+export interface DaemonState {
+  readonly startedAtMs: number;
+  /** What is under way; null while it waits. */
+  readonly working: WorkKind | null;
+  readonly circuit: Circuit;
+  /** The code and words of the failure that opened the circuit; null while it is closed. */
+  readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
+  /** Until the circuit lets work through, from now; 0 where it does. */
+  readonly circuitWaitMs: number;
+  readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
+  readonly heldTables: readonly string[];
+  readonly jobs: readonly { readonly id: string; readonly nextAtMs: number; readonly isDue: boolean }[];
+  readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
+  /** Pieces of work that ended, by kind and outcome, as `pull done`. */
+  readonly workCounts: ReadonlyMap<string, number>;
+}
+
+/** Why the daemon cannot do its work; null where it can, or waits for an origin that is down. */
+export function unreadyReason({ circuit, failure }: DaemonState): string | null {
+  const isOurs = circuit.cause === 'auth' || circuit.cause === 'replica';
+  return circuit.failureCount > 0 && isOurs ? (failure?.message ?? circuit.cause) : null;
+}
+
+/** One line, such as `ok, last pull done 2026-06-01T12:00:00Z; 1 table fails; 2 tables wait for a person`. */
+export function statusLine(state: DaemonState): string {
+  const { circuit, failure, troubleByTable, heldTables, lastByWork } = state;
+  const last = [...lastByWork].map(
+    ([work, { outcome, finishedAtMs }]) => `last ${work} ${outcome} ${stampFromMs(finishedAtMs)}`,
+  );
+  const parts = [
+    circuit.failureCount > 0 ? `failing ${circuit.failureCount} times in a row: ${failure?.message ?? ''}` : null,
+    troubleByTable.size > 0 ? `${tablesText(troubleByTable.size)} failing` : null,
+    heldTables.length > 0 ? `${tablesText(heldTables.length)} waiting for a person` : null,
+    ...last,
+  ].filter((part) => part !== null);
+  const isWell = circuit.failureCount === 0 && troubleByTable.size === 0 && heldTables.length === 0;
+  return [isWell ? 'ok' : null, ...parts].filter((part) => part !== null).join('; ');
+}
+
+function tablesText(count: number): string {
+  return count === 1 ? '1 table' : `${count} tables`;
+}
+
+/** The snapshot as JSON. */
+export function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
+  const { circuit, failure } = state;
+  return {
+    startedAt: stampFromMs(state.startedAtMs),
+    status: statusLine(state),
+    working: state.working,
+    failure:
+      circuit.failureCount === 0
+        ? null
+        : { ...failure, cause: circuit.cause, count: circuit.failureCount, retryInMs: Math.round(state.circuitWaitMs) },
+    failingTables: [...state.troubleByTable.keys()],
+    heldTables: state.heldTables,
+    jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),
+    last: Object.fromEntries(
+      [...state.lastByWork].map(([work, { finishedAtMs, outcome, durationMs }]) => [
+        work,
+        { finishedAt: stampFromMs(finishedAtMs), outcome, durationMs: Math.round(durationMs) },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * The HTTP server of a running daemon: who may ask, what is answered, and that no secret and no row value is.
+ */
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { metricsText, type Measures } from '../../src/daemon/metrics.ts';
+import { CLOSED } from '../../src/daemon/circuit.ts';
+import { temporaryFolder } from '../support/replica.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+const CANARY = 'canary-value-in-a-row';
+
+function notes(token?: string): Promise<TestSandbox> {
+  const spec = { name: 'Note "x"', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: CANARY }] };
+  return startTestSandbox({ tables: [spec], ...(token === undefined ? {} : { token }) });
+}
+
+interface Asked {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+function ask(
+  where: { readonly socketPath: string } | { readonly port: number },
+  path: string,
+  options: { readonly method?: string; readonly headers?: Record<string, string> } = {},
+): Promise<Asked> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ ...where, host: '127.0.0.1', path, ...options, agent: false }, (response) => {
+      void text(response).then((body) =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      );
+    });
+    request.on('error', reject).end();
+  });
+}
+
+/** The port that a daemon says it listens on. */
+function portOf(daemon: ReturnType<typeof startDaemon>): number {
+  return Number(String(daemon.events('http.listening')[0]?.['path']).split(':').at(-1));
+}
+
+test('answers on a loopback port how it stands', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const where = { port: portOf(daemon) };
+
+  expect(await ask(where, '/livez')).toMatchObject({ status: 200, body: 'ok\n' });
+  expect(await ask(where, '/readyz')).toMatchObject({ status: 200, body: 'ok\n' });
+  expect((await ask(where, '/nowhere')).status).toBe(404);
+  const status = JSON.parse((await ask(where, '/status')).body) as Record<string, unknown>;
+  expect(status).toMatchObject({
+    status: 'ok; last pull done 2026-06-01T12:01:00Z',
+    working: null,
+    failure: null,
+    jobs: [{ job: 'pull', nextAt: '2026-06-01T12:05:00Z', isDue: false }],
+    tables: [{ table: 'Note "x"', state: 'steady', rowCount: 1 }],
+  });
+});
+
+test('gives metrics that Prometheus can read', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+
+  const { body, headers } = await ask({ port: portOf(daemon) }, '/metrics');
+
+  expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect(
+    body
+      .split('\n')
+      .filter((line) => !/^(?:# (?:HELP|TYPE) rowsync_\w+ .+|rowsync_\w+(?:\{[^}]+\})? [-\d.e+]+|)$/.test(line)),
+  ).toEqual([]);
+  expect(body).toContain('rowsync_rows{table="Note \\"x\\""} 1\n');
+  expect(body).toContain('rowsync_work_total{kind="pull",outcome="done"} 1\n');
+  expect(body).toContain('rowsync_lockout{reason="none"} 0\n');
+});
+
+test('escapes what would break a line of metrics', () => {
+  const table = {
+    table: 'a\n"\\',
+    state: 'steady',
+    rowCount: 1,
+    pageCount: 1,
+    lastSweepAt: null,
+    freshSince: null,
+    unreadableCount: 0,
+    problem: null,
+    hint: null,
+  };
+  const state = {
+    startedAtMs: 0,
+    working: null,
+    circuit: CLOSED,
+    failure: null,
+    circuitWaitMs: 0,
+    troubleByTable: new Map(),
+    heldTables: [],
+    jobs: [],
+    lastByWork: new Map(),
+    workCounts: new Map(),
+  };
+  const sums = { requestCount: 0, notModifiedCount: 0, receivedBytes: 0, replicaBytes: 0, walBytes: 0, freeBytes: 0 };
+  const measures: Measures = { state, tables: [table], ...sums };
+
+  expect(metricsText(measures)).toContain('rowsync_rows{table="a\\n\\"\\\\"} 1\n');
+});
+
+test.each<[string, { method?: string; headers?: Record<string, string> }, number]>([
+  ['its own name', {}, 200],
+  ['localhost', { headers: { Host: 'localhost:PORT' } }, 200],
+  ['another host', { headers: { Host: 'evil.example' } }, 421],
+  ['another host on its port', { headers: { Host: 'evil.example:PORT' } }, 421],
+  ['its name on another port', { headers: { Host: '127.0.0.1:1' } }, 421],
+  ['its own origin', { headers: { Host: 'localhost:PORT', Origin: 'http://localhost:PORT' } }, 200],
+  ['another origin', { headers: { Origin: 'https://evil.example' } }, 403],
+  ['an opaque origin', { headers: { Origin: 'null' } }, 403],
+  ['a HEAD', { method: 'HEAD' }, 200],
+  ['a POST', { method: 'POST' }, 405],
+  ['a DELETE', { method: 'DELETE' }, 405],
+])('answers %s as it should', async (_what, options, expected) => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const port = portOf(daemon);
+  const headers = Object.fromEntries(
+    Object.entries(options.headers ?? {}).map(([name, value]) => [name, value.replace('PORT', String(port))]),
+  );
+
+  const answer = await ask({ port }, '/livez', { ...options, headers });
+
+  expect(answer.status).toBe(expected);
+  expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+});
+
+test('answers on a unix socket that its group may use, also after a crash left one behind', async () => {
+  using folder = temporaryFolder();
+  const socketPath = join(folder.path, 'rowsync.sock');
+  const abandoned = createServer().listen(socketPath);
+  await new Promise((resolve) => abandoned.once('listening', resolve));
+  await using sandbox = await notes();
+  {
+    await using daemon = startDaemon(sandbox, `http: { listen: "${socketPath}" }\n`);
+    await daemon.idle();
+
+    expect((await ask({ socketPath }, '/livez')).status).toBe(200);
+    expect(statSync(socketPath).mode & 0o777).toBe(0o660);
+  }
+  expect(existsSync(socketPath)).toBe(false);
+  abandoned.close();
+});
+
+test('is not ready while the credentials are refused, and says why', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+
+  const { status, body } = await ask({ port: portOf(daemon) }, '/readyz');
+
+  expect(status).toBe(503);
+  expect(body).toContain('403');
+});
+
+test('no answer has the token or the value of a row', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const where = { port: portOf(daemon) };
+  const answers = async (): Promise<string> => {
+    const all = await Promise.all(['/livez', '/readyz', '/status', '/metrics', '/'].map((path) => ask(where, path)));
+    return JSON.stringify(all) + JSON.stringify(daemon.events());
+  };
+
+  const well = await answers();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+  const refused = await answers();
+
+  expect(well).toContain('steady');
+  expect(refused).toContain('origin.forbidden');
+  for (const secret of [sandbox.token, CANARY]) expect(`${well}${refused}`).not.toContain(secret);
+});
+
+test('moves to another address on reload, and stays where it is when that is taken', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const bound = taken.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const first = portOf(daemon);
+
+  daemon.reload(`http: { listen: "127.0.0.1:${port}" }\n`);
+  await daemon.elapse(1);
+  expect(daemon.events('config.refused')).toMatchObject([{ code: 'daemon.listen' }]);
+  expect((await ask({ port: first }, '/livez')).status).toBe(200);
+
+  daemon.reload('http: { listen: false }\n');
+  await daemon.elapse(1);
+  expect(daemon.events('config.reloaded')).toHaveLength(1);
+  await expect(ask({ port: first }, '/livez')).rejects.toThrow('ECONNREFUSED');
+  taken.close();
+});
+
+test('an address that is taken ends the start with a sentence', async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'no socket');
+  writeFileSync(path, 'somebody else’s');
+  await using sandbox = await notes();
+
+  const daemon = startDaemon(sandbox, `http: { listen: "${path}" }\n`);
+
+  await expect(daemon.idle()).rejects.toMatchObject({ code: 'daemon.listen' });
+});
