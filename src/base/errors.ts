@@ -19,7 +19,7 @@ export type ErrorKind =
   | 'bug'; // a broken assumption of ours
 
 /** Process exit codes, documented in the README. */
-export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75 } as const;
+export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75, newer: 78 } as const;
 
 const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
   usage: EXIT.usage,
@@ -79,6 +79,7 @@ export const ERROR_CODES = {
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
   'daemon.listen': 'The daemon cannot listen on the address of `http.listen`.',
+  'service.failed': 'The systemd service cannot be set up or asked: a file or a program of the system failed.',
   'sandbox.option': 'An option of the sandbox has a value that it cannot work with.',
   'sandbox.data': 'The file to serve is missing, unreadable, or not a SQLite database.',
   'sandbox.store': "The sandbox's own database cannot be created or opened, or belongs to something else.",
@@ -127,6 +128,7 @@ export class RowsyncError extends Error {
 
   /** The process exit code for this error (0 is never returned). */
   get exitCode(): number {
+    if (this.code === 'replica.newer') return EXIT.newer;
     return this.code === 'replica.inUse' || this.code === 'replica.busy' ? EXIT.tryLater : EXIT_BY_KIND[this.kind];
   }
 }

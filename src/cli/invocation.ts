@@ -85,7 +85,7 @@ export async function withSides<T>(
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
   return withOrigin(invocation, config, async ({ origin, log }) => {
-    const replica = openReplica(config.replica.path, { clock });
+    const replica = openReplica(config.replica.path, { clock, shared: config.replica.shared });
     // The log of --verbose goes to the same stream.
     const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
@@ -113,9 +113,9 @@ export function withPullContext<T>(
 }
 
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
-export function openExistingReplica({ session }: Invocation, { replica: { path } }: Config): Replica {
+export function openExistingReplica({ session }: Invocation, { replica: { path, shared } }: Config): Replica {
   openReader(path).close();
-  return openReplica(path, { clock: session.clock });
+  return openReplica(path, { clock: session.clock, shared });
 }
 
 /** Prints a result as one JSON document. */

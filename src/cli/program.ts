@@ -18,6 +18,7 @@ import { addPushCommands } from './commands/push.ts';
 import { addResyncCommand } from './commands/resync.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
 import { addSchemaCommand } from './commands/schema.ts';
+import { addServiceCommand } from './commands/service.ts';
 import { addSqlCommand } from './commands/sql.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addVerifyCommand } from './commands/verify.ts';
@@ -31,7 +32,8 @@ Exit codes:
   1   failed
   2   the command line or the configuration is wrong
   3   a guard or a conflict waits for a person: look, then run again with --confirm, or resolve
-  75  the origin or the replica cannot be used now: try again later`;
+  75  the origin or the replica cannot be used now: try again later
+  78  a newer version of rowsync wrote the replica`;
 
 /** Runs one command to its end and returns the exit code. */
 export async function run(args: readonly string[], session: Session): Promise<number> {
@@ -99,6 +101,7 @@ function buildProgram(
   addVerifyCommand(program, hooks.runner);
   addResyncCommand(program, hooks.runner);
   addSchemaCommand(program, hooks.runner);
+  addServiceCommand(program, hooks.runner);
   addSandboxCommand(program, hooks.runner);
   return program;
 }

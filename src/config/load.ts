@@ -35,7 +35,7 @@ export interface Config {
     readonly credentials: Credentials | null;
     readonly format: Options['origin']['format'];
   };
-  readonly replica: { readonly path: string };
+  readonly replica: { readonly path: string; readonly shared: boolean };
   readonly tables: TableRules;
   readonly schedule: Options['schedule'];
   readonly limits: Options['limits'];
@@ -159,7 +159,7 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       credentials,
       format: options.origin.format,
     },
-    replica: { path: resolve(dirname(file), options.replica.path) },
+    replica: { path: resolve(dirname(file), options.replica.path), shared: options.replica.shared },
     tables: tableRules(options.tables),
     schedule: options.schedule,
     limits: options.limits,

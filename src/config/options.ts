@@ -119,6 +119,14 @@ const replica = section(
       mustBe: 'must be the path of the SQLite file',
       doc: 'The SQLite file to keep. Its folder must exist; the file is made by the first pull.',
     }),
+    shared: z
+      .boolean({ error: 'must be true or false' })
+      .default(false)
+      .meta({
+        description:
+          'Whether the group of the file may read and write it, as other SQL clients on this machine have to; they also need ' +
+          'to write to its folder. Takes effect when the file is opened.',
+      }),
   },
   'The local copy.',
 );

@@ -30,7 +30,7 @@ export interface Sides {
 /** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
 export function openSides(config: Config, parts: SideParts): Sides {
   const origin = openOrigin(originSettings(config), parts);
-  return sidesOf(config, { origin, replica: openReplica(config.replica.path, parts), log: parts.log });
+  return sidesOf(config, { origin, replica: openReplicaOf(config, parts), log: parts.log });
 }
 
 function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: Logger }): Sides {
@@ -40,7 +40,7 @@ function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: 
     changeTo: async (next, parts) => {
       const origin = openOrigin(originSettings(next), parts);
       const isSameFile = next.replica.path === config.replica.path;
-      const replica = isSameFile ? open.replica : openReplica(next.replica.path, parts);
+      const replica = isSameFile ? open.replica : openReplicaOf(next, parts);
       await open.origin.close();
       if (!isSameFile) open.replica.close();
       return sidesOf(next, { origin, replica, log: parts.log });
@@ -50,4 +50,8 @@ function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: 
       open.replica.close();
     },
   };
+}
+
+function openReplicaOf({ replica: { path, shared } }: Config, { clock }: SideParts): Replica {
+  return openReplica(path, { clock, shared });
 }

@@ -4,7 +4,7 @@
  * Every write is one `BEGIN IMMEDIATE` transaction around synchronous code; the network is never awaited inside it.
  * SQLite waits for another client's lock at most 50 ms inside the event loop, then we wait outside of it and try again.
  */
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
@@ -151,11 +151,12 @@ export class Replica implements Connection {
  * Opens the replica for writing, making the file if it is missing.
  * @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, `replica.damaged`.
  */
-export function openReplica(path: string, deps: { clock: Clock }): Replica {
+export function openReplica(path: string, deps: { clock: Clock; shared?: boolean | undefined }): Replica {
   const absolute = resolve(path);
-  const lock = takeLock(absolute);
+  const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
+  const lock = takeLock(absolute, mode);
   try {
-    createPrivately(absolute);
+    createWithMode(absolute, mode);
     const isNew = isNewFile(absolute);
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
@@ -172,22 +173,29 @@ export function openReplica(path: string, deps: { clock: Clock }): Replica {
   }
 }
 
-/** Only its owner may read the replica, so the mode is set before SQLite writes the first byte; -wal and -shm inherit it. */
-function createPrivately(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, 'wx', 0o600));
-  if (statSync(path).isDirectory()) {
+/** Nobody but its owner may read the replica; or its group may use it as well. */
+const PRIVATE_MODE = 0o600;
+const SHARED_MODE = 0o660;
+
+/** The mode is set before SQLite writes the first byte; -wal and -shm inherit it. One that was opened up later stays so. */
+function createWithMode(path: string, mode: number): void {
+  if (!existsSync(path)) closeSync(openSync(path, 'wx', mode));
+  const found = statSync(path);
+  if (found.isDirectory()) {
     throw new RowsyncError('replica', 'replica.path', {
       message: `${path} is a folder, not a replica`,
       hint: 'Let replica.path name a file.',
     });
   }
+  // The process may mask bits of new files, and the option may be younger than the file.
+  if ((found.mode & mode) !== mode) chmodSync(path, mode);
 }
 
 /**
  * Holds an open transaction on a file beside the replica. The kernel frees the lock when the process ends in any way.
  * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
  */
-function takeLock(path: string): Database.Database {
+function takeLock(path: string, mode: number): Database.Database {
   const lockPath = `${path}.lock`;
   const folder = dirname(path);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
@@ -198,7 +206,7 @@ function takeLock(path: string): Database.Database {
   }
   let lock: Database.Database | undefined;
   try {
-    createPrivately(lockPath);
+    createWithMode(lockPath, mode);
     lock = new Database(lockPath, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
     return lock;

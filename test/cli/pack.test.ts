@@ -62,6 +62,7 @@ test('holds the program, the configuration examples and the papers, and no sourc
       'dist/origin/library.js',
       'dist/origin/library.d.ts',
       'config/rowsync.schema.json',
+      'systemd/rowsync@.service',
     ]),
   );
   expect(files.filter((path) => /^(?:src|test|\.ci)\/|(?<!\.d)\.ts$|\.tgz$/.test(path))).toEqual([]);

@@ -308,7 +308,7 @@ describe('a replica of a newer version', () => {
 
     const error = openingError();
 
-    expect(error).toMatchObject({ code: 'replica.newer', exitCode: 1 });
+    expect(error).toMatchObject({ code: 'replica.newer', exitCode: 78 });
     expect(error.message).toContain('version 3');
     expect(error.hint).toContain('Nothing was changed');
     expect(bytesIn(folder.path)).toEqual(before);
