@@ -68,6 +68,8 @@ export const ERROR_CODES = {
   'replica.failed': 'SQLite or the file system failed for another reason.',
   'replica.schema': 'The tables in the replica cannot be brought to the shape the origin describes.',
   'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
+  'backup.exists': 'The file that a backup would be written to exists already.',
+  'backup.damaged': 'A copy of the replica did not pass its check, and was not kept.',
   'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
   'guard.schema': 'Most tables or most columns of a table vanished at once.',
   'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',

@@ -15,6 +15,7 @@ export const LOG_EVENTS = {
   'notify.failed': 'systemd cannot be told how the daemon is.',
   'work.started': 'A piece of scheduled work begins.',
   'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
+  'work.failed': 'A piece of work failed by itself, such as a backup; it is tried again on its next tick.',
   'table.failed': 'A table could not be finished in this run.',
   'table.waits': 'A table that failed is left out for `waitMs`.',
   'table.recovered': 'A table that failed before is well again.',

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS } from '../config/load.ts';
+import { addBackupCommands } from './commands/backup.ts';
 import { addCheckCommand } from './commands/check.ts';
 import { addConflictCommands } from './commands/conflicts.ts';
 import { addDaemonCommand } from './commands/daemon.ts';
@@ -101,6 +102,7 @@ function buildProgram(
   addVerifyCommand(program, hooks.runner);
   addResyncCommand(program, hooks.runner);
   addSchemaCommand(program, hooks.runner);
+  addBackupCommands(program, hooks.runner);
   addServiceCommand(program, hooks.runner);
   addSandboxCommand(program, hooks.runner);
   return program;

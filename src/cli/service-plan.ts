@@ -40,7 +40,7 @@ const UNIT_FOLDER = '/etc/systemd/system';
 const SYSUSERS = '/etc/sysusers.d/rowsync.conf';
 const TMPFILES = '/etc/tmpfiles.d/rowsync.conf';
 /** The units that are installed, from systemd/. */
-export const SERVICE_UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-sync@.timer'] as const;
+const SERVICE_UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-sync@.timer'] as const;
 
 /** The program as the units of the package name it. */
 const PACKAGED_PROGRAM = '/usr/bin/rowsync';

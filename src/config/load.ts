@@ -40,6 +40,8 @@ export interface Config {
   readonly schedule: Options['schedule'];
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
+  /** Where backups go; null for none. */
+  readonly backup: { readonly folder: string | null; readonly keep: number };
   readonly http: { readonly listen: ListenAddress | null };
 }
 
@@ -164,6 +166,10 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
     schedule: options.schedule,
     limits: options.limits,
     safety: options.safety,
+    backup: {
+      folder: options.backup.folder === undefined ? null : resolve(dirname(file), options.backup.folder),
+      keep: options.backup.keep,
+    },
     http: { listen: listenAddress(options.http.listen) },
   };
 }

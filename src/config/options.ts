@@ -161,6 +161,7 @@ const schedule = section(
       .default('UTC'),
     pull: cron(PULL_DOC).default('*/5 * * * *'),
     verify: cron(VERIFY_DOC).default(false),
+    backup: cron('When the daemon makes a backup in backup.folder.').default(false),
   },
   'When `rowsync daemon` does what.',
 );
@@ -324,6 +325,24 @@ const http = section(
   'The HTTP server of `rowsync daemon`.',
 );
 
+const backup = section(
+  {
+    folder: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a folder',
+      doc: 'Where the daemon puts its backups; the folder must exist. Best on another disk.',
+    }).optional(),
+    keep: wholeNumber({
+      from: 1,
+      to: 1000,
+      default: 7,
+      unit: 'backups',
+      doc: 'How many backups of the daemon are kept in the folder; older ones are deleted. Files of other names never are.',
+    }),
+  },
+  'Backups on schedule.',
+);
+
 /** The whole configuration file. */
 export const optionsSchema = section(
   {
@@ -334,9 +353,13 @@ export const optionsSchema = section(
     limits: limits.prefault({}),
     safety: safety.prefault({}),
     http: http.prefault({}),
+    backup: backup.prefault({}),
   },
   'Configuration of rowsync.',
-);
+).refine((options) => options.schedule.backup === false || options.backup.folder !== undefined, {
+  path: ['backup', 'folder'],
+  error: 'has to be there where schedule.backup is',
+});
 
 /** The options as they stand in the file, with the defaults filled in and before paths and secrets are resolved. */
 export type Options = z.output<typeof optionsSchema>;

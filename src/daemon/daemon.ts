@@ -253,12 +253,12 @@ class Daemon {
 
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: PullContext): Promise<WorkOutcome> {
     try {
-      const outcome = await WORK[step.work](context);
+      const outcome = await WORK[step.work](context, this.#sides.config);
       if (outcome.error !== null || !outcome.tables.some(({ error }) => error?.kind === 'auth')) return outcome;
       // A right to one table may be missing, or the credentials may be refused altogether.
       return { ...outcome, error: await this.#probe() };
     } catch (thrown) {
-      return { error: asRowsyncError(thrown), held: null, tables: [], facts: {} };
+      return { error: asRowsyncError(thrown), own: null, held: null, tables: [], facts: {} };
     }
   }
 
@@ -274,10 +274,10 @@ class Daemon {
 
   #report(
     { work }: { readonly work: WorkKind },
-    { error, held, tables, facts }: WorkOutcome,
+    { error, own, held, tables, facts }: WorkOutcome,
     durationMs: number,
   ): void {
-    const isWhole = error === null && tables.every((table) => table.error === null);
+    const isWhole = error === null && own === null && tables.every((table) => table.error === null);
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const result = this.#parts.signals.stop.aborted ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     this.#log.info('work.finished', { work, outcome: result, durationMs: Math.round(durationMs), ...facts });
@@ -285,6 +285,7 @@ class Daemon {
     this.#lastByWork.set(work, { outcome: result, durationMs, finishedAtMs: clock.nowMs() });
     const counted = `${work} ${result}`;
     this.#workCounts.set(counted, (this.#workCounts.get(counted) ?? 0) + 1);
+    if (own !== null) this.#log.error('work.failed', { work, ...errorFacts(own) });
     for (const hold of [held, ...tables.map((table) => table.held)]) {
       if (hold !== null) this.#log.warn('guard.waits', errorFacts(hold));
     }

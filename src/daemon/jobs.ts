@@ -3,10 +3,11 @@
  * its own. Every table belongs to exactly one job of each kind. Pure.
  */
 import type { Config } from '../config/load.ts';
+import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
 
 /** Kinds of work that have a schedule, in the order in which they are done when several are due. */
-export const WORK_KINDS = ['pull', 'verify'] as const;
+export const WORK_KINDS = ['pull', 'verify', 'backup'] as const;
 
 /** One of WORK_KINDS. */
 export type WorkKind = (typeof WORK_KINDS)[number];
@@ -35,15 +36,20 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   };
   const all = WORK_KINDS.flatMap((kind) => [
     ...jobOf(kind, null, config.schedule[kind]),
-    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, options.schedule?.[kind] ?? false)),
+    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind) ?? false)),
   ]);
   return {
     all,
     find: (kind, tableName) => {
       const rule = config.tables.find(tableName);
       if (rule === null) return null;
-      const id = rule.options.schedule?.[kind] === undefined ? kind : `${kind} ${rule.pattern}`;
+      const id = ownSchedule(rule.options, kind) === undefined ? kind : `${kind} ${rule.pattern}`;
       return all.find((job) => job.id === id) ?? null;
     },
   };
+}
+
+/** The schedule that the options of a pattern give to a kind of work; a backup is always of everything. */
+function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string | false | undefined {
+  return kind === 'backup' ? undefined : schedule?.[kind];
 }

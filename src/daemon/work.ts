@@ -5,11 +5,14 @@
  * Input: the surroundings of a pull, narrowed to the tables whose turn it is. Output: an outcome per table, and what
  * concerns all of them. Work never throws for what happens to one table.
  */
-import type { RowsyncError } from '../base/errors.ts';
+import { must } from '../base/assert.ts';
+import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
+import type { Config } from '../config/load.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
+import { backUpDated } from '../replica/backup.ts';
 import { readTables } from '../replica/ledger.ts';
 import type { WorkKind } from './jobs.ts';
 
@@ -26,6 +29,8 @@ export interface TableOutcome {
 export interface WorkOutcome {
   /** What kept all tables from being worked on, or would have. */
   readonly error: RowsyncError | null;
+  /** Why this work alone failed, of which nothing else is to suffer; it is tried again on its next tick. */
+  readonly own: RowsyncError | null;
   /** A guard over all tables that waits for a person; the work itself went on. */
   readonly held: RowsyncError | null;
   readonly tables: readonly TableOutcome[];
@@ -34,10 +39,14 @@ export interface WorkOutcome {
 }
 
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
-export type Work = (context: PullContext) => Promise<WorkOutcome>;
+export type Work = (context: PullContext, config: Config) => Promise<WorkOutcome>;
 
 /** What to run for each kind. */
-export const WORK: Readonly<Record<WorkKind, Work>> = { pull: runPull, verify: runVerify };
+export const WORK: Readonly<Record<WorkKind, Work>> = {
+  pull: runPull,
+  verify: runVerify,
+  backup: runBackup,
+};
 
 async function runPull(context: PullContext): Promise<WorkOutcome> {
   const report = await pull(context, { tables: [], confirm: false });
@@ -70,6 +79,17 @@ async function runVerify(context: PullContext): Promise<WorkOutcome> {
   });
 }
 
+async function runBackup({ replica, clock }: PullContext, { backup }: Config): Promise<WorkOutcome> {
+  const folder = must(backup.folder, 'a schedule for backups has a folder for them');
+  const none = { error: null, held: null, tables: [] };
+  try {
+    const { path, rowCount, tableCount } = await backUpDated(replica.path, { ...backup, folder, nowMs: clock.nowMs() });
+    return { ...none, own: null, facts: { path, rowCount, tableCount } };
+  } catch (thrown) {
+    return { ...none, own: asRowsyncError(thrown), facts: {} };
+  }
+}
+
 function outcome(
   { replica }: PullContext,
   error: RowsyncError | null,
@@ -88,5 +108,5 @@ function outcome(
   }));
   const isGuard = error?.kind === 'needsPerson';
   const ofAll = tables.find((table) => table.error !== null && concernsAllTables(table.error))?.error ?? null;
-  return { error: isGuard ? ofAll : (error ?? ofAll), held: isGuard ? error : null, tables, facts };
+  return { own: null, error: isGuard ? ofAll : (error ?? ofAll), held: isGuard ? error : null, tables, facts };
 }

@@ -195,7 +195,7 @@ function createWithMode(path: string, mode: number): void {
  * Holds an open transaction on a file beside the replica. The kernel frees the lock when the process ends in any way.
  * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
  */
-function takeLock(path: string, mode: number): Database.Database {
+export function takeLock(path: string, mode: number): Database.Database {
   const lockPath = `${path}.lock`;
   const folder = dirname(path);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {

@@ -77,7 +77,11 @@ function yamlBlocks(text: string): readonly unknown[] {
 test('every configuration that is shown is valid', () => {
   const [configurations = ''] = readme.split('### Faults on request');
 
-  expect(yamlBlocks(configurations).map((values) => optionsSchema.safeParse(values).success)).toEqual([true, true]);
+  expect(yamlBlocks(configurations).map((values) => optionsSchema.safeParse(values).success)).toEqual([
+    true,
+    true,
+    true,
+  ]);
 });
 
 test('the faults that are shown are valid, and all of them are listed', () => {

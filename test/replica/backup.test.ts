@@ -1,0 +1,201 @@
+/**
+ * Backups of a replica that is in use, and restores: what is copied, what is checked, what is no longer trusted.
+ */
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { openReplica } from '../../src/replica/database.ts';
+import { backUp, backUpDated, restore } from '../../src/replica/backup.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+
+const notes = (count: number): TableSpec => ({
+  name: 'Note',
+  columns: [{ name: 'Title', type: 'Text' }],
+  rows: Array.from({ length: count }, (_, index) => ({ Title: `note ${index}` })),
+});
+
+function titlesIn(path: string): readonly unknown[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare('SELECT "Title" FROM "Note" ORDER BY _id').pluck().all();
+  } finally {
+    db.close();
+  }
+}
+
+function originTitles({ sandbox }: Fixture): readonly unknown[] {
+  return sandbox.store.rows('Note').map(({ values }) => values['Title']);
+}
+
+const STAMP = '20260601T120000Z';
+
+test('copies everything into one private file while the replica is open', async () => {
+  await using fixture = await startFixture({ tables: [notes(50)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+
+  const report = await backUp(fixture.path, target);
+
+  expect(report).toMatchObject({ path: target, tableCount: 1, rowCount: 50 });
+  expect(titlesIn(target)).toEqual(originTitles(fixture));
+  expect(statSync(target).mode & 0o777).toBe(0o600);
+  expect(readdirSync(fixture.folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
+});
+
+test('is of one moment, whatever another client writes meanwhile', async () => {
+  await using fixture = await startFixture({ tables: [notes(3000)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+
+  const copying = backUp(fixture.path, target);
+  sneakIn(fixture, 'DELETE FROM "Note"');
+  const report = await copying;
+
+  expect(report.rowCount).toBe(3000);
+  expect(titlesIn(target)).toHaveLength(3000);
+});
+
+/** Changes the mirror as our own transactions do. */
+function sneakIn(fixture: Fixture, statement: string): void {
+  fixture.execute(
+    `BEGIN; INSERT INTO _rowsync_writer (flag) VALUES (1); ${statement}; DELETE FROM _rowsync_writer; COMMIT`,
+  );
+}
+
+test('never replaces a file', async () => {
+  await using fixture = await startFixture({ tables: [notes(1)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'precious');
+  writeFileSync(target, 'mine');
+
+  await expect(backUp(fixture.path, target)).rejects.toMatchObject({ code: 'backup.exists', exitCode: 2 });
+});
+
+test('leaves nothing behind where it cannot be written', async () => {
+  await using fixture = await startFixture({ tables: [notes(1)] });
+  await fixture.pull();
+  const before = readdirSync(fixture.folder);
+
+  await expect(backUp(fixture.path, join(fixture.folder, 'no', 'folder'))).rejects.toMatchObject({
+    code: 'replica.path',
+  });
+
+  expect(readdirSync(fixture.folder)).toEqual(before);
+});
+
+test('a replica that is damaged has no backup', async () => {
+  await using fixture = await startFixture({ tables: [notes(2000)] });
+  await fixture.pull();
+  fixture.replica.close();
+  const db = new Database(fixture.path);
+  db.unsafeMode();
+  db.pragma('writable_schema = ON');
+  db.exec(
+    `UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = '_rowsync_pages') WHERE name = '_rowsync_deleted'`,
+  );
+  db.close();
+  const target = join(fixture.folder, 'copy.db');
+
+  const failing = backUp(fixture.path, target);
+
+  await expect(failing).rejects.toMatchObject({ kind: 'replica' });
+  expect(existsSync(target)).toBe(false);
+  expect(existsSync(`${target}.partial`)).toBe(false);
+  fixture.replica = openReplica(join(fixture.folder, 'other.db'), { clock: fixture.context().clock });
+});
+
+test('a restore moves the replica aside, trusts no ETag, and the next pull makes it equal again', async () => {
+  await using fixture = await startFixture({ tables: [notes(12)] }, { settings: { pageRows: 5 } });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+  fixture.sandbox.store.update('Note', 1, { Title: 'changed since' });
+  fixture.sandbox.store.delete('Note', 2);
+  await fixture.pull();
+  fixture.replica.close();
+
+  const report = await restore(target, fixture.path, STAMP);
+  const restored = titlesIn(fixture.path);
+  fixture.restart();
+  fixture.sandbox.requests.clear();
+  await fixture.pull();
+
+  expect(report).toMatchObject({ rowCount: 12, pendingCreateCount: 0, asidePath: `${fixture.path}.replaced-${STAMP}` });
+  expect(titlesIn(`${fixture.path}.replaced-${STAMP}`)).toHaveLength(11);
+  expect(restored).toHaveLength(12);
+  expect(fixture.sandbox.requests.count({ method: 'select', status: 304 })).toBe(0);
+  expect(titlesIn(fixture.path)).toEqual(originTitles(fixture));
+});
+
+test('a restore waits for nobody: a replica in use is left alone', async () => {
+  await using fixture = await startFixture({ tables: [notes(1)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+
+  await expect(restore(target, fixture.path, STAMP)).rejects.toMatchObject({ code: 'replica.inUse' });
+});
+
+test.each([
+  ['no backup of rowsync', 'text'],
+  ['a file that is not there', null],
+])('a restore from %s changes nothing', async (_what, text) => {
+  await using fixture = await startFixture({ tables: [notes(4)] });
+  await fixture.pull();
+  fixture.replica.close();
+  const file = join(fixture.folder, 'file');
+  if (text !== null) writeFileSync(file, text);
+
+  await expect(restore(file, fixture.path, STAMP)).rejects.toMatchObject({ name: 'RowsyncError' });
+
+  expect(titlesIn(fixture.path)).toHaveLength(4);
+  fixture.restart();
+});
+
+test('the newest backups of a folder are kept, and everything of another name', async () => {
+  await using fixture = await startFixture({ tables: [notes(1)] });
+  await fixture.pull();
+  const other = join(fixture.folder, 'replica-of-somebody.db');
+  writeFileSync(other, 'mine');
+
+  for (const day of [1, 2, 3, 4]) {
+    await backUpDated(fixture.path, { folder: fixture.folder, keep: 2, nowMs: Date.UTC(2026, 5, day, 3) });
+  }
+
+  const names = readdirSync(fixture.folder).filter((name) => name.startsWith('replica-'));
+  expect(names.toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    'replica-20260603T030000Z.db',
+    'replica-20260604T030000Z.db',
+    'replica-of-somebody.db',
+  ]);
+});
+
+test('the daemon makes backups on schedule', async () => {
+  await using sandbox = await startTestSandbox({ tables: [notes(3)] });
+  await using daemon = startDaemon(sandbox, 'schedule: { backup: "30 12 * * *" }\nbackup: { folder: "." }\n');
+
+  await daemon.elapse(40);
+
+  expect(daemon.events('work.finished').filter(({ work }) => work === 'backup')).toMatchObject([
+    { outcome: 'done', rowCount: 3, path: join(daemon.folder, 'replica-20260601T123000Z.db') },
+  ]);
+});
+
+test('a backup that fails keeps no pull waiting, and says so', async () => {
+  await using sandbox = await startTestSandbox({ tables: [notes(3)] });
+  await using daemon = startDaemon(sandbox, 'schedule: { backup: "3 12 * * *" }\nbackup: { folder: no/where }\n');
+
+  await daemon.elapse(4);
+
+  expect(daemon.events('work.failed')).toMatchObject([{ work: 'backup', code: 'replica.path' }]);
+  expect(daemon.events('circuit.opened')).toEqual([]);
+  expect(daemon.events('work.finished').map(({ work, outcome }) => [work, outcome])).toEqual([
+    ['pull', 'done'],
+    ['backup', 'failed'],
+    ['pull', 'done'],
+  ]);
+});
