@@ -11,6 +11,7 @@ import { CONFIG_PATHS } from '../config/load.ts';
 import { addBackupCommands } from './commands/backup.ts';
 import { addCheckCommand } from './commands/check.ts';
 import { addConflictCommands } from './commands/conflicts.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addDaemonCommand } from './commands/daemon.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addFailureCommands } from './commands/failures.ts';
@@ -105,6 +106,7 @@ function buildProgram(
   addBackupCommands(program, hooks.runner);
   addServiceCommand(program, hooks.runner);
   addSandboxCommand(program, hooks.runner);
+  addCompletionCommand(program, hooks.runner);
   return program;
 }
 
