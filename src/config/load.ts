@@ -42,6 +42,8 @@ export interface Config {
   readonly safety: Options['safety'];
   /** Where backups go; null for none. */
   readonly backup: { readonly folder: string | null; readonly keep: number };
+  /** The command that tells a person; null for none. */
+  readonly notify: { readonly command: readonly string[] | null; readonly repeatMinutes: number };
   readonly http: { readonly listen: ListenAddress | null };
 }
 
@@ -170,6 +172,7 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       folder: options.backup.folder === undefined ? null : resolve(dirname(file), options.backup.folder),
       keep: options.backup.keep,
     },
+    notify: { command: options.notify.command ?? null, repeatMinutes: options.notify.repeatMinutes },
     http: { listen: listenAddress(options.http.listen) },
   };
 }

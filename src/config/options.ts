@@ -343,6 +343,31 @@ const backup = section(
   'Backups on schedule.',
 );
 
+const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';
+
+const notify = section(
+  {
+    command: z
+      .array(z.string({ error: COMMAND_MUST_BE }).min(1, { error: COMMAND_MUST_BE }), { error: COMMAND_MUST_BE })
+      .min(1, { error: COMMAND_MUST_BE })
+      .max(50, { error: COMMAND_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'A program and its arguments, run by the daemon when something needs a person, keeps failing, or is well again. It ' +
+          'gets a JSON object with kind, subject, code, message and hint on its standard input. No shell is involved.',
+      }),
+    repeatMinutes: wholeNumber({
+      from: 1,
+      to: 10_080,
+      default: 360,
+      unit: 'minutes',
+      doc: 'How soon the same thing may be told again; of all together at most 12 are told in an hour.',
+    }),
+  },
+  'Whom the daemon tells.',
+);
+
 /** The whole configuration file. */
 export const optionsSchema = section(
   {
@@ -354,6 +379,7 @@ export const optionsSchema = section(
     safety: safety.prefault({}),
     http: http.prefault({}),
     backup: backup.prefault({}),
+    notify: notify.prefault({}),
   },
   'Configuration of rowsync.',
 ).refine((options) => options.schedule.backup === false || options.backup.folder !== undefined, {

@@ -15,6 +15,7 @@ import type { PullContext } from '../pull/context.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import { Messenger } from './messenger.ts';
 import { metricsOf, statusJson } from './measure.ts';
 import type { Notifier } from './notify.ts';
 import { Pulse } from './pulse.ts';
@@ -44,6 +45,8 @@ export interface DaemonParts {
 
 /** How long work that is under way may take to end once it was asked to; systemd kills after 30 seconds. */
 const STOP_MS_MAX = 20_000;
+/** How long a notice may still take at the end. */
+const FLUSH_MS_MAX = 5_000;
 
 /**
  * Runs until the stop signal; returns when the work under way has ended, or cannot be waited for any longer.
@@ -53,9 +56,11 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const pulse = new Pulse();
   const { notifier } = parts;
   const clock = pulse.watch(parts.clock);
+  const messenger = new Messenger(parts.clock);
+  const logFor = (of: Config): Logger => messenger.listen(parts.logFor(of), of);
   notifier.starting();
-  const sides = openSides(config, { clock, log: parts.logFor(config) });
-  const daemon = new Daemon(sides, { ...parts, clock }, pulse);
+  const sides = openSides(config, { clock, log: logFor(config) });
+  const daemon = new Daemon(sides, { ...parts, clock, logFor }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
   try {
@@ -64,6 +69,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
     ended.abort();
     await watching;
     await notifier.flush();
+    await Promise.race([messenger.flush(), parts.clock.sleep(FLUSH_MS_MAX)]);
   }
 }
 
@@ -286,8 +292,9 @@ class Daemon {
     const counted = `${work} ${result}`;
     this.#workCounts.set(counted, (this.#workCounts.get(counted) ?? 0) + 1);
     if (own !== null) this.#log.error('work.failed', { work, ...errorFacts(own) });
-    for (const hold of [held, ...tables.map((table) => table.held)]) {
-      if (hold !== null) this.#log.warn('guard.waits', errorFacts(hold));
+    if (held !== null) this.#log.warn('guard.waits', errorFacts(held));
+    for (const table of tables) {
+      if (table.held !== null) this.#log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
     }
   }
 

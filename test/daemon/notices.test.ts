@@ -1,0 +1,126 @@
+/**
+ * Notices: what is worth telling, how often, and that the command gets it.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LogEvent } from '../../src/base/log-events.ts';
+import type { LogFacts } from '../../src/base/log.ts';
+import { judgeNotice, NOTHING_TOLD } from '../../src/daemon/notices.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+
+const HOUR = 3_600_000;
+
+type Logged = readonly [number, LogEvent, LogFacts];
+
+/** What is told of events in a row, as `kind subject`; each comes at its time in hours. */
+function told(...events: readonly Logged[]): readonly string[] {
+  let memory = NOTHING_TOLD;
+  return events.flatMap(([hours, event, facts]) => {
+    const judged = judgeNotice(event, facts, memory, { nowMs: hours * HOUR, repeatMs: 6 * HOUR });
+    if (judged === null) return [];
+    memory = judged.told;
+    return [`${judged.notice.kind} ${judged.notice.subject}`];
+  });
+}
+
+const down = (attempt: number): LogFacts => ({ reason: 'originDown', attempt });
+const auth: LogFacts = { reason: 'auth', attempt: 1 };
+
+test.each<[string, readonly Logged[], readonly string[]]>([
+  ['refused credentials at once', [[0, 'circuit.opened', auth]], ['needsPerson everything']],
+  [
+    'an origin that restarts not at all',
+    [
+      [0, 'circuit.opened', down(1)],
+      [0, 'circuit.opened', down(2)],
+      [0, 'circuit.closed', {}],
+    ],
+    [],
+  ],
+  [
+    'an origin that stays away, and comes back',
+    [
+      [0, 'circuit.opened', down(3)],
+      [0, 'circuit.opened', down(4)],
+      [1, 'circuit.closed', {}],
+    ],
+    ['failing everything', 'recovered everything'],
+  ],
+  [
+    'the first failure of a table, and its recovery',
+    [
+      [0, 'table.waits', { table: 'A' }],
+      [1, 'table.waits', { table: 'A' }],
+      [2, 'table.recovered', { table: 'A' }],
+    ],
+    ['failing A', 'recovered A'],
+  ],
+  [
+    'each table by itself',
+    [
+      [0, 'table.waits', { table: 'A' }],
+      [0, 'table.waits', { table: 'B' }],
+    ],
+    ['failing A', 'failing B'],
+  ],
+  [
+    'a guard once in six hours',
+    [0, 1, 5.9, 6, 7].map((at) => [at, 'guard.waits', { table: 'A' }] as const satisfies Logged),
+    ['needsPerson A', 'needsPerson A'],
+  ],
+  ['work that failed', [[0, 'work.failed', { work: 'backup' }]], ['failing backup']],
+  [
+    'nothing of what goes well',
+    [
+      [0, 'work.finished', { work: 'pull' }],
+      [0, 'table.recovered', { table: 'A' }],
+    ],
+    [],
+  ],
+])('tells %s', (_what, events, expected) => {
+  expect(told(...events)).toEqual(expected);
+});
+
+test('tells at most twelve things in an hour, and goes on in the next', () => {
+  const storm = (at: number) =>
+    Array.from({ length: 40 }, (_, index) => [at, 'table.waits', { table: `T${at}.${index}` }] as const);
+
+  expect(told(...storm(0), ...storm(0.5), ...storm(1.1))).toHaveLength(24);
+});
+
+test('the command gets the notice on its standard input, without the token', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+  const write = "fs.writeFileSync('OUT', fs.readFileSync(0))";
+  const yaml = (out: string): string =>
+    `notify: { command: ${JSON.stringify([process.execPath, '-e', write.replace('OUT', out)])} }\n`;
+  const daemon = startDaemon(sandbox);
+  const out = join(daemon.folder, 'told.json');
+  await daemon.idle();
+  daemon.reload(yaml(out));
+  await daemon.idle();
+  expect(existsSync(out)).toBe(false);
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+
+  await daemon.stop();
+
+  const text = readFileSync(out, 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ kind: 'needsPerson', subject: 'everything', code: 'origin.forbidden' });
+  expect(text).not.toContain(sandbox.token);
+  expect(daemon.events('notice.sent')).toMatchObject([{ reason: 'needsPerson' }]);
+  await daemon[Symbol.asyncDispose]();
+});
+
+test('a command that cannot be run is logged, and changes nothing else', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+  await using daemon = startDaemon(sandbox, 'notify: { command: [/no/such/program] }\n');
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+
+  await daemon.stop();
+
+  expect(daemon.events('notice.failed')).toHaveLength(1);
+});
