@@ -28,6 +28,7 @@ export const LOG_FIELDS = [
   'path',
   'reason',
   'receivedBytes',
+  'refusedCount',
   'requestCount',
   'role',
   'round',
@@ -41,6 +42,7 @@ export const LOG_FIELDS = [
   'updatedCount',
   'userId',
   'waitMs',
+  'waitingCount',
   'work',
 ] as const;
 

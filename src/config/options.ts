@@ -148,6 +148,8 @@ function cron(doc: string) {
 }
 
 const PULL_DOC = 'When the daemon brings the replica up to date; it also does when it starts.';
+const PUSH_DOC =
+  'When the daemon pushes what was edited in tables with push: true, after the pull that is due at the same time.';
 const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
 
 const schedule = section(
@@ -160,6 +162,7 @@ const schedule = section(
       .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
       .default('UTC'),
     pull: cron(PULL_DOC).default('*/5 * * * *'),
+    push: cron(PUSH_DOC).default('*/5 * * * *'),
     verify: cron(VERIFY_DOC).default(false),
     backup: cron('When the daemon makes a backup in backup.folder.').default(false),
   },
@@ -217,7 +220,7 @@ const tableOptions = section(
           'them. Set it where another order is cheaper to follow: best is one in which new rows come last.',
       }),
     schedule: section(
-      { pull: cron(PULL_DOC).optional(), verify: cron(VERIFY_DOC).optional() },
+      { pull: cron(PULL_DOC).optional(), push: cron(PUSH_DOC).optional(), verify: cron(VERIFY_DOC).optional() },
       'Where these tables have a schedule of their own.',
     ).optional(),
   },

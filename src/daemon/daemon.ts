@@ -10,8 +10,7 @@ import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { pullSettings } from '../config/settings.ts';
-import type { PullContext } from '../pull/context.ts';
+import { pullSettings, pushSettings } from '../config/settings.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
@@ -23,7 +22,7 @@ import { startServer, type StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, unreadyReason, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
-import { WORK, type WorkOutcome } from './work.ts';
+import { WORK, type WorkContext, type WorkOutcome } from './work.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
 export interface DaemonSignals {
@@ -69,7 +68,9 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
     ended.abort();
     await watching;
     await notifier.flush();
-    await Promise.race([messenger.flush(), parts.clock.sleep(FLUSH_MS_MAX)]);
+    const told = new AbortController();
+    await Promise.race([messenger.flush(), parts.clock.sleep(FLUSH_MS_MAX, told.signal)]);
+    told.abort();
   }
 }
 
@@ -184,11 +185,11 @@ class Daemon {
     return inTime;
   }
 
-  /** Sets up every job of the configuration; pulls are due at once, because nobody knows what was missed. */
+  /** Sets up every job of the configuration; pulls and pushes are due at once, because nobody knows what was missed. */
   #arm(): void {
     const nowMs = this.#parts.clock.nowMs();
     this.#entryById = new Map(
-      this.#jobs.all.map((job) => [job.id, armEntry(job.schedule, nowMs, job.kind === 'pull')]),
+      this.#jobs.all.map((job) => [job.id, armEntry(job.schedule, nowMs, job.kind === 'pull' || job.kind === 'push')]),
     );
     for (const job of this.#jobs.all) {
       const nextAt = stampFromMs(this.#entryById.get(job.id)?.nextAtMs ?? nowMs);
@@ -221,21 +222,35 @@ class Daemon {
     const startedMs = clock.monotonicMs();
     const run = { ...step, isAsked, monotonicMs: startedMs };
     const included = new Set<string>();
-    const settings = pullSettings(this.#sides.config);
-    const context: PullContext = {
-      ...this.#sides,
-      clock,
-      signal: signals.stop,
-      onProgress: () => this.#pulse.beat(),
-      settings: {
-        ...settings,
-        tableOptions: (name) => {
-          const options = settings.tableOptions(name);
-          if (options === null) return null;
-          if (!takesPart(this.#jobs.find(step.work, name), this.#troubleByTable.get(name), run)) return null;
-          included.add(name);
-          return options;
+    const { config } = this.#sides;
+    const takes = (name: string): boolean =>
+      takesPart(this.#jobs.find(step.work, name), this.#troubleByTable.get(name), run);
+    const settings = pullSettings(config);
+    const pushing = pushSettings(config);
+    const shared = { ...this.#sides, clock, signal: signals.stop };
+    const context: WorkContext = {
+      config,
+      pull: {
+        ...shared,
+        onProgress: () => this.#pulse.beat(),
+        settings: {
+          ...settings,
+          tableOptions: (name) => {
+            const options = settings.tableOptions(name);
+            if (options === null || !takes(name)) return null;
+            included.add(name);
+            return options;
+          },
         },
+      },
+      // What an earlier push left behind is finished with the table's own options, whatever is due.
+      push: {
+        ...shared,
+        before: () => this.#pulse.beat(),
+        settings:
+          step.work === 'push'
+            ? { ...pushing, tableOptions: (name) => (takes(name) ? pushing.tableOptions(name) : null) }
+            : pushing,
       },
     };
     if (step.probeFirst) {
@@ -257,9 +272,9 @@ class Daemon {
     this.#tellStatus();
   }
 
-  async #outcomeOf(step: Step & { readonly kind: 'run' }, context: PullContext): Promise<WorkOutcome> {
+  async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
     try {
-      const outcome = await WORK[step.work](context, this.#sides.config);
+      const outcome = await WORK[step.work](context);
       if (outcome.error !== null || !outcome.tables.some(({ error }) => error?.kind === 'auth')) return outcome;
       // A right to one table may be missing, or the credentials may be refused altogether.
       return { ...outcome, error: await this.#probe() };
@@ -324,8 +339,11 @@ class Daemon {
     const held = tables.flatMap((table) => (table.held === null ? [] : [table.name]));
     this.#heldTables = [...this.#heldTables.filter((name) => !answered.has(name)), ...held];
     const nowMs = clock.nowMs();
-    for (const { id, schedule } of this.#jobs.all) {
+    for (const { id, kind, schedule } of this.#jobs.all) {
       if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
+      // Who asks for a cycle wants both directions.
+      else if (run.isAsked && kind === 'push')
+        this.#entryById.set(id, { nextAtMs: schedule.nextMs(nowMs), isDue: true });
     }
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     for (const table of included) {
@@ -392,7 +410,7 @@ class Daemon {
       isAlive: () => this.#pulse.isAlive,
       unreadyReason: () => unreadyReason(this.#state()),
       status: () => statusJson(this.#state(), this.#sides),
-      metrics: () => metricsOf(this.#state(), this.#sides),
+      metrics: () => metricsOf(this.#state(), this.#sides, this.#parts.clock.nowMs()),
     });
     this.#log.info('http.listening', { path: server.address });
     return server;

@@ -7,7 +7,7 @@ import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
 
 /** Kinds of work that have a schedule, in the order in which they are done when several are due. */
-export const WORK_KINDS = ['pull', 'verify', 'backup'] as const;
+export const WORK_KINDS = ['pull', 'push', 'verify', 'backup'] as const;
 
 /** One of WORK_KINDS. */
 export type WorkKind = (typeof WORK_KINDS)[number];
@@ -34,7 +34,9 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
     if (text === false) return [];
     return [{ id: pattern === null ? kind : `${kind} ${pattern}`, kind, schedule: scheduleOf(text, zone) }];
   };
-  const all = WORK_KINDS.flatMap((kind) => [
+  const isPushed = config.tables.rules.some(({ options }) => options.push === true);
+  const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || isPushed);
+  const all = kinds.flatMap((kind) => [
     ...jobOf(kind, null, config.schedule[kind]),
     ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind) ?? false)),
   ]);

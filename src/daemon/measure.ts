@@ -16,7 +16,7 @@ export function statusJson(state: DaemonState, { config }: Sides): unknown {
 }
 
 /** The body of `/metrics`. @throws RowsyncError of the replica. */
-export function metricsOf(state: DaemonState, { config, origin }: Sides): string {
+export function metricsOf(state: DaemonState, { config, origin }: Sides, nowMs: number): string {
   const { path } = config.replica;
   const { bavail, bsize } = statfsSync(dirname(path));
   return metricsText({
@@ -26,6 +26,7 @@ export function metricsOf(state: DaemonState, { config, origin }: Sides): string
     replicaBytes: sizeOf(path),
     walBytes: sizeOf(`${path}-wal`),
     freeBytes: bavail * bsize,
+    nowMs,
   });
 }
 

@@ -15,6 +15,7 @@ export interface Measures {
   readonly replicaBytes: number;
   readonly walBytes: number;
   readonly freeBytes: number;
+  readonly nowMs: number;
 }
 
 interface Sample {

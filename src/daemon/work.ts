@@ -12,6 +12,8 @@ import type { Config } from '../config/load.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
+import type { PushContext } from '../push/context.ts';
+import { finishPushes, push } from '../push/push.ts';
 import { backUpDated } from '../replica/backup.ts';
 import { readTables } from '../replica/ledger.ts';
 import type { WorkKind } from './jobs.ts';
@@ -38,17 +40,26 @@ export interface WorkOutcome {
   readonly facts: LogFacts;
 }
 
+/** What work is handed: both directions, narrowed to the tables whose turn it is. */
+export interface WorkContext {
+  readonly pull: PullContext;
+  readonly push: PushContext;
+  readonly config: Config;
+}
+
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
-export type Work = (context: PullContext, config: Config) => Promise<WorkOutcome>;
+export type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
 /** What to run for each kind. */
 export const WORK: Readonly<Record<WorkKind, Work>> = {
   pull: runPull,
+  push: runPush,
   verify: runVerify,
   backup: runBackup,
 };
 
-async function runPull(context: PullContext): Promise<WorkOutcome> {
+async function runPull({ pull: context, push: pushing }: WorkContext): Promise<WorkOutcome> {
+  await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false });
   const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
@@ -64,7 +75,30 @@ async function runPull(context: PullContext): Promise<WorkOutcome> {
   });
 }
 
-async function runVerify(context: PullContext): Promise<WorkOutcome> {
+async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
+  const report = await push(context, { tables: [], confirm: false });
+  const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
+    report.tables.reduce((total, table) => total + count(table), 0);
+  const failed = report.tables.find(({ error }) => error !== null)?.error ?? null;
+  // Rows that wait have timers of their own, so a table that could not be pushed is simply pushed on its next tick.
+  const tables = report.tables.map((table) => ({ ...table, error: null }));
+  const isWhole = failed !== null && (failed.kind === 'auth' || concernsAllTables(failed));
+  return {
+    ...outcome(context, report.error ?? (isWhole ? failed : null), tables, {
+      requestCount: report.requestCount,
+      tableCount: tables.length,
+      insertedCount: sum(({ insertedCount }) => insertedCount),
+      updatedCount: sum(({ updatedCount }) => updatedCount),
+      deletedCount: sum(({ deletedCount }) => deletedCount),
+      refusedCount: sum(({ refusedCount }) => refusedCount),
+      waitingCount: sum(({ waitingCount }) => waitingCount),
+    }),
+    own: isWhole ? null : failed,
+  };
+}
+
+async function runVerify({ pull: context, push: pushing }: WorkContext): Promise<WorkOutcome> {
+  await finishPushes(pushing);
   const report = await verify(context, { tables: [] });
   const tables = report.tables.map((table) => ({
     table: table.table,
@@ -79,7 +113,7 @@ async function runVerify(context: PullContext): Promise<WorkOutcome> {
   });
 }
 
-async function runBackup({ replica, clock }: PullContext, { backup }: Config): Promise<WorkOutcome> {
+async function runBackup({ pull: { replica, clock }, config: { backup } }: WorkContext): Promise<WorkOutcome> {
   const folder = must(backup.folder, 'a schedule for backups has a folder for them');
   const none = { error: null, held: null, tables: [] };
   try {
@@ -91,7 +125,7 @@ async function runBackup({ replica, clock }: PullContext, { backup }: Config): P
 }
 
 function outcome(
-  { replica }: PullContext,
+  { replica }: { readonly replica: PullContext['replica'] },
   error: RowsyncError | null,
   reports: readonly {
     readonly table: string;

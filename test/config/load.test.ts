@@ -113,7 +113,7 @@ schedule: { sync: "* * * * *" }
     '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',
     '  line 10, limits.requestsPerSecond must be a number from 0 to 1000; it is "fast"',
     '  line 11, safety.maxDeletePercent must be a number from 0 to 100; it is 101',
-    '  line 12, schedule.sync is not an option; here stand: timeZone, pull, verify, backup',
+    '  line 12, schedule.sync is not an option; here stand: timeZone, pull, push, verify, backup',
   ]);
 });
 

@@ -231,3 +231,32 @@ test('ends while a request is under way, with a file that the next one goes on w
   expect(daemon.rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   expect(daemon.rows('SELECT outcome FROM sync_runs')).toEqual([{ outcome: 'stopped' }]);
 });
+
+test('pushes what is edited here on schedule, and at once when a person asks', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'tables: { "*": {}, Note: { push: true } }\n');
+  const titles = (): readonly unknown[] => sandbox.store.rows('Note').map(({ values }) => values['Title']);
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE "Title" = 'a'`);
+
+  await daemon.elapse(4);
+  expect(titles()).toEqual(['edited', 'b', 'c']);
+  expect(finished(daemon)).toEqual(['pull done', 'push done', 'pull done', 'push done']);
+
+  daemon.execute(`DELETE FROM "Note" WHERE "Title" = 'b'`);
+  daemon.cycle();
+  await daemon.idle();
+  expect(titles()).toEqual(['edited', 'c']);
+});
+
+test('holds a mass edit for a person, and says so', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'tables: { Note: { push: true } }\nsafety: { maxPushRows: 1 }\n');
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note" SET "Title" = 'mass edit'`);
+
+  await daemon.elapse(4);
+
+  expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'b', 'c']);
+  expect(daemon.events('guard.waits').map(({ table, code }) => [table, code])).toEqual([['Note', 'guard.pushRows']]);
+});

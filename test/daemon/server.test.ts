@@ -91,6 +91,12 @@ test('escapes what would break a line of metrics', () => {
     lastSweepAt: null,
     freshSince: null,
     unreadableCount: 0,
+    mode: 'mirror',
+    pendingCount: 0,
+    parkedCount: 0,
+    refusedCount: 0,
+    conflictCount: 0,
+    oldestChangeAt: null,
     problem: null,
     hint: null,
   };
@@ -106,7 +112,15 @@ test('escapes what would break a line of metrics', () => {
     lastByWork: new Map(),
     workCounts: new Map(),
   };
-  const sums = { requestCount: 0, notModifiedCount: 0, receivedBytes: 0, replicaBytes: 0, walBytes: 0, freeBytes: 0 };
+  const sums = {
+    requestCount: 0,
+    notModifiedCount: 0,
+    receivedBytes: 0,
+    replicaBytes: 0,
+    walBytes: 0,
+    freeBytes: 0,
+    nowMs: 0,
+  };
   const measures: Measures = { state, tables: [table], ...sums };
 
   expect(metricsText(measures)).toContain('rowsync_rows{table="a\\n\\"\\\\"} 1\n');
@@ -219,5 +233,5 @@ test('an address that is taken ends the start with a sentence', async () => {
 
   const daemon = startDaemon(sandbox, `http: { listen: "${path}" }\n`);
 
-  await expect(daemon.idle()).rejects.toMatchObject({ code: 'daemon.listen' });
+  await expect(daemon.stop()).rejects.toMatchObject({ code: 'daemon.listen' });
 });

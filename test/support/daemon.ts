@@ -39,6 +39,8 @@ export interface TestDaemon {
   /** Resolves when it has ended. */
   stop(): Promise<void>;
   rows(query: string): unknown[];
+  /** Runs SQL as another SQL client would. */
+  execute(statements: string): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -93,6 +95,14 @@ export function startDaemon(sandbox: TestSandbox, yaml = ''): TestDaemon {
       const db = new Database(join(folder, 'replica.db'), { readonly: true });
       try {
         return db.prepare(query).all();
+      } finally {
+        db.close();
+      }
+    },
+    execute: (statements) => {
+      const db = new Database(join(folder, 'replica.db'));
+      try {
+        db.exec(statements);
       } finally {
         db.close();
       }
