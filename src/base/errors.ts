@@ -76,7 +76,8 @@ export const ERROR_CODES = {
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',
   'push.forbidden': 'The origin refuses every change of a table: the calling user may not write it.',
-  'push.identity': 'The calling user or its role changed since the last pull; nothing is pushed before the next one.',
+  'push.identity':
+    'The calling user, its role or its time zone changed since the last pull; nothing is pushed before the next one.',
   'push.shape': 'Columns of a table changed at the origin since the last pull; nothing is pushed before the next one.',
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',

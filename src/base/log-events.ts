@@ -26,7 +26,7 @@ export const LOG_EVENTS = {
   'guard.held': 'Deletes of a table wait for a person.',
   'guard.waits': 'Something waits for a person; `hint` says what to do.',
   'identity.changed':
-    'The credentials stand for another user or role than before; no ETag is trusted, and deletes wait.',
+    'The credentials stand for another user, role or time zone than before; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',

@@ -163,7 +163,13 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
     origin.describeDatabase({ etag: stored?.etag, signal }),
   ]);
   const caller = contentOf(user, null);
-  const present = { url: origin.url, database: origin.database, userId: caller.id, role: caller.role };
+  const present = {
+    url: origin.url,
+    database: origin.database,
+    userId: caller.id,
+    role: caller.role,
+    timeZone: caller.timezone,
+  };
   const identity = readIdentity(replica);
   const verdict = judgeIdentity(identity, present);
   if (verdict === 'otherDatabase') {
@@ -186,8 +192,8 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
 
 type Present = Parameters<typeof judgeIdentity>[1];
 
-function identityOf(present: Present, { email, timezone }: UserDescriptor): Parameters<typeof storeIdentity>[1] {
-  return { ...present, userEmail: email, timeZone: timezone };
+function identityOf(present: Present, { email }: UserDescriptor): Parameters<typeof storeIdentity>[1] {
+  return { ...present, userEmail: email };
 }
 
 /** The content of an answer; 304 means what is stored. */

@@ -102,7 +102,7 @@ function holdError(
   const what = {
     empty: `the origin returns none of the ${facts.rowCount} rows any more`,
     share: `the origin no longer returns ${share}`,
-    identity: `the calling user or role changed, and the origin no longer returns ${share}`,
+    identity: `the calling user, role or time zone changed, and the origin no longer returns ${share}`,
   }[facts.reason];
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${localName}: ${what}; nothing was deleted here`,

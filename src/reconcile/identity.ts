@@ -1,6 +1,7 @@
 /**
  * Whether what the replica knows was told to the same caller by the same database. ETags and absences mean something
- * only for one identity: another role sees other columns and rows under the same URL. Pure.
+ * only for one identity: another role sees other columns and rows under the same URL, and in another time zone the same
+ * text names other instants. Pure.
  */
 
 /** Who asks whom. */
@@ -9,6 +10,7 @@ export interface Identity {
   readonly database: string;
   readonly userId: number;
   readonly role: string;
+  readonly timeZone: string;
 }
 
 /**
@@ -21,6 +23,6 @@ export type IdentityVerdict = 'first' | 'same' | 'changed' | 'otherDatabase';
 export function judgeIdentity(stored: Identity | null, present: Identity): IdentityVerdict {
   if (stored === null) return 'first';
   if (stored.database !== present.database) return 'otherDatabase';
-  const same = stored.url === present.url && stored.userId === present.userId && stored.role === present.role;
-  return same ? 'same' : 'changed';
+  const keys = ['url', 'userId', 'role', 'timeZone'] as const;
+  return keys.every((key) => stored[key] === present[key]) ? 'same' : 'changed';
 }

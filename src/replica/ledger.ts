@@ -16,18 +16,21 @@ export interface StoredIdentity {
   readonly database: string;
   readonly userId: number;
   readonly role: string;
+  readonly timeZone: string;
 }
 
 /** The identity of the last pull, or null before the first. */
 export function readIdentity(from: Connection): StoredIdentity | null {
-  const row = from.prepare(sql`SELECT url, database, user_id AS userId, role FROM _rowsync_identity`).get();
+  const row = from
+    .prepare(sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone FROM _rowsync_identity`)
+    .get();
   return (row as StoredIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
 }
 
 /** Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once. */
 export function storeIdentity(
   tx: Tx,
-  identity: StoredIdentity & { readonly userEmail: string; readonly timeZone: string },
+  identity: StoredIdentity & { readonly userEmail: string },
   change: { readonly changed: boolean; readonly at: string },
 ): void {
   tx.prepare(

@@ -42,13 +42,14 @@ test.each([
   expect(isMassRemoval(liveCount, vanishedCount)).toBe(expected);
 });
 
-const ME = { url: 'https://a.example', database: '1', userId: 7, role: 'Admin' };
+const ME = { url: 'https://a.example', database: '1', userId: 7, role: 'Admin', timeZone: 'UTC' };
 
 test.each([
   ['nobody before', null, 'first'],
   ['the same caller', ME, 'same'],
   ['another user', { ...ME, userId: 8 }, 'changed'],
   ['another role', { ...ME, role: 'Reader' }, 'changed'],
+  ['another time zone', { ...ME, timeZone: 'Asia/Tokyo' }, 'changed'],
   ['another host', { ...ME, url: 'https://b.example' }, 'changed'],
   ['another database', { ...ME, database: '2' }, 'otherDatabase'],
 ])('judges the identity against %s', (_name, stored, expected) => {
