@@ -4,7 +4,7 @@
  * that an edit made while the row was in flight stays a change (I12). A row that the origin knows under another id takes that
  * id, also where a pull has brought that row in meanwhile.
  */
-import { mergeRow, type Conflict, type ConflictPolicy, type MergeDecision } from '../reconcile/merge.ts';
+import { isChanged, mergeRow, type Conflict, type ConflictPolicy, type MergeDecision } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -80,14 +80,12 @@ export function settleRows(
     merged.flatMap(({ remote, last, decision }) => (remote === null && decision.local === null ? (last ?? []) : [])),
     { reason: options.reason, at: options.at },
   );
-  const leaving = merged.filter(({ rowId, newId, decision }) => rowId !== newId || decision.local === null);
-  if (leaving.length > 0) {
-    removeRows(
-      tx,
-      table,
-      leaving.map(({ rowId }) => rowId),
-    );
-  }
+  const leaving = merged.flatMap(({ rowId, newId, decision: { local } }) => [
+    ...(rowId !== newId || local === null ? [rowId] : []),
+    // Deleted under the id that it had here, and brought in under the origin's by a pull.
+    ...(rowId !== newId && local === null ? [newId] : []),
+  ]);
+  if (leaving.length > 0) removeRows(tx, table, leaving);
   writeRows(
     tx,
     table,
@@ -149,10 +147,12 @@ function withTwin(
   own: { readonly base: Row | null; readonly local: Row | null },
   twin: { readonly base: Row | null; readonly local: Row | null } | undefined,
 ): Row | null {
-  if (twin === undefined || own.local === null || (twin.base === null && twin.local === null)) return own.local;
-  // Deleted here under the id that the pull gave it.
-  if (twin.local === null) return null;
+  if (twin === undefined || (twin.base === null && twin.local === null)) return own.local;
   const there = twin.local;
+  // Deleted here under the id that the pull gave it.
+  if (there === null) return null;
+  // Deleted under its first id; an edit under the other one is newer than that, since the pull came in between.
+  if (own.local === null) return isChanged(twin.base, there, columns) ? there : null;
   const values = own.local.values.map((value, column): Value => {
     const type = columns[column]?.type ?? 'Text';
     if (!isSameValue(type, value, own.base?.values[column] ?? null)) return value;

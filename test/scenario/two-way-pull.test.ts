@@ -235,6 +235,31 @@ describe('an accepted row', () => {
     expect(await captured(fixture)).toEqual([`update ${newId} Body`]);
   });
 
+  test('that was deleted meanwhile, and brought in by a pull, is a delete of the new row', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
+    const table = twoWayTable(fixture);
+    const [sent] = readVersions(fixture.replica, table, [-2]);
+    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
+    const newId = fixture.sandbox.store.insert('Note', { Title: 'sent' });
+    await fixture.pull();
+    fixture.execute('DELETE FROM "Note" WHERE _id = -2');
+    const [pulled] = readVersions(fixture.replica, table, [newId]);
+    const remote = pulled?.base ?? null;
+
+    await fixture.replica.write('Settling', (tx) =>
+      settleRows(
+        tx,
+        table,
+        [{ rowId: -2, base: ({ local }) => (local === null ? remote : (sent?.local ?? null)), remote }],
+        SENT,
+      ),
+    );
+
+    expect(fixture.rows(`SELECT _id FROM "Note" WHERE "Title" = 'sent'`)).toEqual([]);
+    expect(await captured(fixture)).toEqual([`delete ${newId}`]);
+  });
+
   test('is left alone by a pull until its answer is known', async () => {
     await using fixture = await startTwoWay();
     fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1`);
