@@ -108,17 +108,10 @@ async function record(run: TablePush, planned: PlannedBatch, order: BatchOrder):
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());
     mergePresent(tx, run, planned, present, { at, confirmed });
-    const ids = planned.rows.map(({ id }) => id).filter((id) => !present.found.unreadable.has(id));
-    const changes = diffRows(tx, table, ids).filter(
-      ({ state, problems }) => state === 'edited' && problems.length === 0,
-    );
-    const plan = planPush(changes.map(changedRow), run.planned, {
-      limits: limitsOf(run),
-      makeMatch: matchMaker(clock),
-    });
-    // Rows that go by another method since they were merged are left for the next round.
-    const cut = plan.batches.find(({ method }) => method === planned.method);
-    const rows = parkAlternating(tx, run, cut?.rows ?? [], { past: order.past, at });
+    const isAsPlanned = !run.plan.isStale && run.plan.version === replica.foreignVersion();
+    const sendable =
+      isAsPlanned && present.found.unreadable.size === 0 ? planned.rows : planAgain(tx, run, planned, present);
+    const rows = parkAlternating(tx, run, sendable, { past: order.past, at });
     if (rows.length === 0) return null;
     storeMadeValues(tx, run, rows);
     const batch = {
@@ -133,6 +126,20 @@ async function record(run: TablePush, planned: PlannedBatch, order: BatchOrder):
     );
     return { ...batch, id: storeBatch(tx, table, batch, at) };
   });
+}
+
+/**
+ * Compares the rows of a batch once more, after they were merged or another client changed the replica. Those that go by
+ * another method now are left for the next round.
+ */
+function planAgain(tx: Tx, run: TablePush, planned: PlannedBatch, { found }: Present): readonly PlannedRow[] {
+  const ids = planned.rows.map(({ id }) => id).filter((id) => !found.unreadable.has(id));
+  const changes = diffRows(tx, run.table, ids).filter(
+    ({ state, problems }) => state === 'edited' && problems.length === 0,
+  );
+  const options = { limits: limitsOf(run), makeMatch: matchMaker(run.context.clock) };
+  const { batches } = planPush(changes.map(changedRow), run.planned, options);
+  return batches.find(({ method }) => method === planned.method)?.rows ?? [];
 }
 
 /** A change as the plan takes it. */
@@ -167,6 +174,7 @@ function mergePresent(
   });
   if (verdict.kind === 'hold') throw missingError(run, missing.length, rowCount);
   if (moved.length === 0 && missing.length === 0 && takenBy.size === 0) return;
+  run.plan.isStale = true;
   const merge = { policy: options.conflict, at };
   const conflictsBefore = countConflicts(tx, table.id);
   storeRemoteRows(tx, table, moved, merge);

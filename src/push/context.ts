@@ -75,6 +75,12 @@ export interface TablePush {
   readonly options: PushTableOptions;
   /** The calling user's time zone. */
   readonly zone: string;
+  /**
+   * Whether the rows of the present plan may have changed since it was made; they are then compared and planned once more before they
+   * leave. `version` is the replica's `foreignVersion` at that time, which tells of other clients; `isStale` is set by whatever
+   * this push itself changes beside the rows of its own batch.
+   */
+  readonly plan: { version: number; isStale: boolean };
   /** Added to as batches are settled. */
   readonly counts: TablePushCounts;
 }

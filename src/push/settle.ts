@@ -125,6 +125,9 @@ class Settling {
       isSent: true,
       reason: REASON,
     });
+    // Only what came out just as it was sent has surely left every other row alone.
+    if (settled.some(({ state, conflictCount }) => state !== 'settled' || conflictCount > 0))
+      this.#run.plan.isStale = true;
     this.#count(batch, settled);
     counts.conflictCount += settled.reduce((sum, { conflictCount }) => sum + conflictCount, 0);
     updateBatch(this.#tx, table, batch.id, this.#left);

@@ -103,6 +103,7 @@ async function openTable(
     ),
     options,
     zone: caller.timezone,
+    plan: { version: 0, isStale: true },
     counts,
   };
 }
@@ -204,6 +205,7 @@ async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
       planned: run.planned,
     });
     parkUnsendable(tx, run, plan, { nowMs, at });
+    Object.assign(run.plan, { version: context.replica.foreignVersion(), isStale: false });
     return plan;
   });
 }

@@ -60,6 +60,11 @@ export class Replica implements Connection {
     return statement;
   }
 
+  /** A number that differs whenever another client has changed the file since it was read last (`PRAGMA data_version`). */
+  foreignVersion(): number {
+    return Number(this.#db.pragma('data_version', { simple: true }));
+  }
+
   /** Forgets prepared statements; called after tables changed, so that the cache stays small. */
   forgetStatements(): void {
     this.#statements.clear();
