@@ -9,7 +9,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
-import { addToRowCount, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
+import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
 import { suspectNewRows } from '../replica/pages.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { readVersions } from './changes.ts';
@@ -86,11 +86,18 @@ export function settleRows(
     ...(rowId !== newId && local === null ? [newId] : []),
   ]);
   if (leaving.length > 0) removeRows(tx, table, leaving);
+  // A settled row is its base; SQLite copies it faster than it takes the same values from here a second time.
+  const isCopy = ({ decision: { state, local } }: MergedRow): boolean => state === 'settled' && local !== null;
+  const copied = merged.filter(isCopy).map(({ newId }) => newId);
+  if (copied.length > 0) copyRows(tx, { from: base, to: table }, copied);
   writeRows(
     tx,
     table,
-    merged.flatMap(({ newId, decision: { local } }) => {
-      return local === null ? [] : { ...local, id: newId, allow: newId < 0 ? null : local.allow };
+    merged.flatMap((row) => {
+      const { local } = row.decision;
+      return local === null || isCopy(row)
+        ? []
+        : { ...local, id: row.newId, allow: row.newId < 0 ? null : local.allow };
     }),
   );
   noteOutcomes(tx, table, merged, options);

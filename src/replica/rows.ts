@@ -117,6 +117,25 @@ function upsertSql(target: RowTarget, chunk: number): Sql {
   return text;
 }
 
+/** Brings rows of one table to what another one of the same columns holds; those that are so already are not written. */
+export function copyRows(
+  tx: Tx,
+  { from, to }: { readonly from: RowTarget; readonly to: RowTarget },
+  ids: readonly number[],
+): void {
+  const table = ident(to.localName);
+  const names = [sql`_allow`, ...to.columns.map(({ localName }) => ident(localName))];
+  tx.prepare(
+    sql`INSERT INTO ${table} (${columnList(to.columns)})
+        SELECT ${columnList(to.columns)} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
+        ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
+        WHERE ${joinSql(
+          names.map((name) => sql`${table}.${name} IS NOT excluded.${name}`),
+          ' OR ',
+        )}`,
+  ).run(JSON.stringify(ids));
+}
+
 /** How many of the rows stand in the table; those above the newest one here need no looking up. */
 function countPresent(from: Connection, target: RowTarget, rows: readonly Row[]): number {
   const table = ident(target.localName);
