@@ -9,9 +9,10 @@ import type { Config } from '../config/load.ts';
 import { systemCode } from '../config/secrets.ts';
 import type { Answer } from '../origin/answers.ts';
 import type { Origin } from '../origin/client.ts';
+import { judgeMatch } from '../reconcile/match.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { openReader } from '../replica/reader.ts';
-import type { DatabaseDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
+import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
 import { probeOrigin } from './probe.ts';
 import type { Session } from './session.ts';
@@ -175,12 +176,37 @@ async function checkTable(
     const descriptor = valueOf(await origin.describeTable({ name, alias: table.alias }, { signal }));
     const rule = config.tables.find(name);
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
-    if (unknownSort.length === 0) return [];
+    const pushed = rule?.options.push === true ? checkMatch(descriptor, rule.options.match ?? null, rule.pattern) : [];
+    if (unknownSort.length === 0) return pushed;
     const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
-    return [fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`)];
+    return [fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`), ...pushed];
   } catch (thrown) {
     return [failed('columns', asRowsyncError(thrown))];
   }
+}
+
+/** What identifies rows when they are pushed, and what is weaker without it. */
+function checkMatch(descriptor: TableDescriptor, wished: string | null, pattern: string): readonly CheckResult[] {
+  const { problem, usable } = judgeMatch(descriptor, wished);
+  const others = usable.length === 0 ? 'none of its columns is unique and writable' : `possible are ${someOf(usable)}`;
+  const name = descriptor.recordName;
+  if (problem !== null) {
+    return [
+      fail(
+        'push',
+        `${name}: the match column "${wished ?? ''}" ${problem}`,
+        `Correct tables.${pattern}.match: ${others}.`,
+      ),
+    ];
+  }
+  if (wished !== null) return [];
+  return [
+    warn(
+      'push',
+      `${name} is pushed without a match column: an insert whose answer gets lost may have to be settled by you`,
+      `Set tables.${pattern}.match to a unique column (${others}).`,
+    ),
+  ];
 }
 
 function checkFolder(path: string): CheckResult {

@@ -5,6 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { judgeMatch } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
@@ -40,7 +41,7 @@ import {
   storeColumnState,
   type LedgerColumn,
 } from '../replica/tables.ts';
-import { hasOption, isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
+import type { ColumnShape, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 
 /**
@@ -91,29 +92,14 @@ function noteOpenness(tx: Tx, target: RowTarget): void {
 
 /** The column that identifies rows, by its name at the origin. @throws RowsyncError `config.invalid` where it cannot. */
 function matchColumn(descriptor: TableDescriptor, wished: string | null): string | null {
-  if (wished === null) return null;
-  const column = descriptor.columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
-  const isUnique = column !== undefined && (hasOption(column.dataOptions, 'Unique') || column.name === descriptor.key);
-  const usable = descriptor.columns.filter(
-    ({ name, dataOptions, ...other }) =>
-      isWritable(other) && (hasOption(dataOptions, 'Unique') || name === descriptor.key),
-  );
-  const problem =
-    column === undefined
-      ? 'does not exist'
-      : !isUnique
-        ? 'is not unique'
-        : isWritable(column)
-          ? null
-          : 'cannot be written';
-  if (column !== undefined && problem === null) return column.name;
-  const others = usable.map(({ name }) => `"${name}"`).join(', ');
+  const { column, problem, usable } = judgeMatch(descriptor, wished);
+  if (problem === null) return column;
   throw new RowsyncError('config', 'config.invalid', {
-    message: `tables.${descriptor.recordName}.match: the column "${wished}" ${problem ?? ''}`,
+    message: `tables.${descriptor.recordName}.match: the column "${wished ?? ''}" ${problem}`,
     hint:
-      others === ''
+      usable.length === 0
         ? 'No column of the table is unique and writable: leave match out.'
-        : `Unique and writable are: ${others}.`,
+        : `Unique and writable are: ${usable.map((name) => `"${name}"`).join(', ')}.`,
   });
 }
 

@@ -183,3 +183,21 @@ test('push of a mirror names the fix', async () => {
   expect(stderr).toContain('push: true');
   expect((await desk.run('push')).stdout).toContain('no table is pushed');
 });
+
+test.each([
+  ['{ push: true, match: Code }', []],
+  ['{ push: true }', ['warn: Note is pushed without a match column']],
+  ['{ push: true, match: Nope }', ['fail: Note: the match column "Nope" does not exist']],
+  ['{ push: true, match: Title }', ['fail: Note: the match column "Title" is not unique']],
+])('check judges what identifies rows: %s', async (options, expected) => {
+  await using desk = await startDesk(`tables: { "*": ${options} }\n`);
+
+  const { value } = await desk.json('check');
+
+  const checks = value['checks'] as readonly { name: string; outcome: string; message: string; hint: string }[];
+  const found = checks.filter(({ name, outcome }) => name === 'push' && outcome !== 'ok');
+  expect(found.map(({ outcome, message }) => `${outcome}: ${message.split(':').slice(0, 2).join(':')}`)).toEqual(
+    expected.map((text) => expect.stringContaining(text) as unknown),
+  );
+  expect(found.filter(({ hint }) => !hint.includes('Code'))).toEqual([]);
+});

@@ -1,0 +1,31 @@
+/**
+ * Whether a column can identify the rows of a table when they are pushed: it must be there, allow each value once, and be writable
+ * by the calling user. Input: a descriptor and the name that the configuration gives. Pure.
+ */
+import { hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
+
+/** The judged column, by its name at the origin, or what is wrong with it. */
+export interface MatchVerdict {
+  /** Null where the column cannot be used. */
+  readonly column: string | null;
+  /** The end of a sentence that begins with the column; null where it can be used. */
+  readonly problem: string | null;
+  /** Columns that could be used. */
+  readonly usable: readonly string[];
+}
+
+/** Judges the column called `wished`, whatever its case; without a name, only what could be used. */
+export function judgeMatch(
+  { columns, key }: Pick<TableDescriptor, 'columns' | 'key'>,
+  wished: string | null,
+): MatchVerdict {
+  const isUnique = ({ name, dataOptions }: TableDescriptor['columns'][number]): boolean =>
+    hasOption(dataOptions, 'Unique') || name === key;
+  const usable = columns.filter((column) => isWritable(column) && isUnique(column)).map(({ name }) => name);
+  if (wished === null) return { column: null, problem: null, usable };
+  const column = columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
+  if (column === undefined) return { column: null, problem: 'does not exist', usable };
+  if (!isUnique(column)) return { column: null, problem: 'is not unique', usable };
+  if (!isWritable(column)) return { column: null, problem: 'cannot be written', usable };
+  return { column: column.name, problem: null, usable };
+}
