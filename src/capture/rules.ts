@@ -85,13 +85,17 @@ function formRule({ type }: TwoWayColumn, value: Sql): CellRule | null {
             : 'takes a number of seconds, such as 90',
       };
     case 'Date':
-      return { isBroken: sql`date(${value}) IS NOT ${value}`, sentence: 'takes a date such as 2026-11-21' };
+      // Without a modifier, older SQLite, as other clients may have, repeats 30 February as it came.
+      return { isBroken: sql`date(${value}, '+0 days') IS NOT ${value}`, sentence: 'takes a date such as 2026-11-21' };
     case 'Time':
-      return { isBroken: sql`time(${value}) IS NOT ${value}`, sentence: 'takes a time of day such as 17:05:00' };
+      return {
+        isBroken: sql`time(${value}, '+0 days') IS NOT ${value}`,
+        sentence: 'takes a time of day such as 17:05:00',
+      };
     case 'Timestamp':
       return {
         isBroken: sql`CASE WHEN ${value} IS NULL THEN 0 ELSE
-            strftime('%Y-%m-%dT%H:%M:%S', substr(${value}, 1, 19)) IS NOT substr(${value}, 1, 19)
+            strftime('%Y-%m-%dT%H:%M:%S', substr(${value}, 1, 19), '+0 days') IS NOT substr(${value}, 1, 19)
             OR substr(${value}, 20) <> 'Z' AND (substr(${value}, 20) NOT GLOB '.[0-9]*Z'
               OR substr(${value}, 21, length(${value}) - 21) GLOB '*[^0-9]*') END`,
         sentence: "takes an instant in UTC such as 2026-11-21T17:05:00Z; strftime('%Y-%m-%dT%H:%M:%SZ', ...) makes one",

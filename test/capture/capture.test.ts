@@ -256,6 +256,20 @@ test.each(SHELLS.map(([name, command]) => ({ name, command })))('finds edits by 
   );
 });
 
+test.each(SHELLS.map(([name, command]) => ({ name, command })))(
+  'refuses what no calendar or clock has by $name',
+  async ({ command }) => {
+    await using fixture = await startTwoWay();
+
+    for (const edit of [`"Due" = '2024-02-30'`, `"Seen" = '2024-02-30T10:00:00Z'`, `"Starts" = '24:00:00'`]) {
+      const [program = '', ...arguments_] = command(fixture.path, `UPDATE "Note" SET ${edit}`);
+      spawnSync(program, arguments_);
+    }
+
+    expect(await captured(fixture)).toEqual([]);
+  },
+);
+
 test('finds edits made while the daemon was down and the triggers were gone', async () => {
   await using fixture = await startTwoWay();
   dropTriggers(fixture);
