@@ -7,6 +7,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
+import { baseTarget } from '../replica/compare.ts';
 import { readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
 import { clearSeenSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -29,9 +30,9 @@ export async function settleSuspects(
   confirmed: boolean,
 ): Promise<SuspectsOutcome> {
   const { replica } = context;
-  const { target } = table;
+  const { target, twoWay } = table;
   const { count, missingCount } = await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
-    clearSeenSuspects(tx, target.id),
+    clearSeenSuspects(tx, twoWay === null ? target : baseTarget(target)),
   );
   const known = readTable(replica, target.id);
   const verdict = judgeDeletion({

@@ -10,7 +10,7 @@
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { upsertRows, type RowChanges, type RowTarget } from './rows.ts';
-import { sql } from './sql.ts';
+import { ident, sql } from './sql.ts';
 
 /** What is known of one page. */
 export interface KnownPage {
@@ -155,7 +155,7 @@ export function dropPagesFrom(tx: Tx, tableId: number, page: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_pages WHERE table_id = ? AND page >= ?`).run(tableId, page);
 }
 
-/** Suspects that remain after a sweep: all of them, and those that stand on no page. */
+/** Suspects that remain after a sweep: all of them, and those that stand here, but on no page. */
 export interface RemainingSuspects {
   readonly count: number;
   readonly missingCount: number;
@@ -163,9 +163,10 @@ export interface RemainingSuspects {
 
 /**
  * Forgets the suspects that stand on a page which was applied after the one that they left. Those on an older page remain,
- * since the table may hold what the page that they left said last; that page's ETag proves nothing any more.
+ * since the table may hold what the page that they left said last; that page's ETag proves nothing any more. `target` has the
+ * rows as the origin last confirmed them.
  */
-export function clearSeenSuspects(tx: Tx, tableId: number): RemainingSuspects {
+export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): RemainingSuspects {
   if (countSuspects(tx, tableId) === 0) return { count: 0, missingCount: 0 };
   // CROSS, so that SQLite reads each page once rather than all pages for each suspect.
   const seen = sql`
@@ -181,11 +182,15 @@ export function clearSeenSuspects(tx: Tx, tableId: number): RemainingSuspects {
   tx.prepare(
     sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND page IN (SELECT p.page FROM ${seen})`,
   ).run(tableId, tableId);
-  const doubtfulCount = tx
-    .prepare(sql`SELECT count(DISTINCT s.row_id) FROM ${seen}`)
+  // What stands here no more cannot be deleted here: a push deleted it, or another client.
+  const missingCount = tx
+    .prepare(
+      sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
+          WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${seen})`,
+    )
     .pluck()
-    .get(tableId) as number; // count(…) is an integer
-  return { count, missingCount: count - doubtfulCount };
+    .get(tableId, tableId) as number; // count(*) is an integer
+  return { count, missingCount };
 }
 
 function countSuspects(from: Connection, tableId: number): number {

@@ -56,3 +56,13 @@ describe.each([
     expect(here(fixture, ['Title']).length).toBe(7);
   });
 });
+
+test('what a push deleted is no row that the next pull misses', async () => {
+  await using fixture = await startTwoWay({ pageRows: 3 });
+  fixture.execute(`DELETE FROM "Note" WHERE _id > 2`);
+  await pushNow(fixture, { confirm: true });
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ held: null, rowCount: 2, deletedCount: 0 }]);
+});
