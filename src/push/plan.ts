@@ -9,6 +9,7 @@ import {
   BATCH_LIMITS,
   planPush,
   type BatchLimits,
+  type MakeMatch,
   type PlannedBatch,
   type PushTable,
   type UnsendableRow,
@@ -32,7 +33,7 @@ export function planTable(
   options: {
     readonly at: string;
     readonly limits: BatchLimits;
-    readonly makeMatch: () => string;
+    readonly makeMatch: MakeMatch;
     readonly planned?: PushTable;
   },
 ): TablePlan {
@@ -59,13 +60,17 @@ export function limitsOf({ context }: Pick<TablePush, 'context'>): BatchLimits {
   return context.settings.batchLimits ?? BATCH_LIMITS;
 }
 
-/** Makes match values: random UUIDs (RFC 9562, version 4), so that no two creates ever meet. */
-export function matchMaker(clock: Clock): () => string {
-  return () => {
-    const digits = Array.from({ length: 32 }, () => Math.floor(clock.random() * 16));
-    digits[12] = 4;
-    digits[16] = 8 + Math.floor(clock.random() * 4);
-    const text = digits.map((digit) => digit.toString(16)).join('');
+/** Makes match values: random UUIDs (RFC 9562, version 4), or where these are too long, random digits and small letters. */
+export function matchMaker(clock: Clock): MakeMatch {
+  const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
+  return (charsMax) => {
+    if (charsMax < UUID_CHARS) return Array.from({ length: Math.min(charsMax, 25) }, () => digit(36)).join('');
+    const digits = Array.from({ length: 32 }, () => digit(16));
+    digits[12] = '4';
+    digits[16] = (8 + Math.floor(clock.random() * 4)).toString(16);
+    const text = digits.join('');
     return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
   };
 }
+
+const UUID_CHARS = 36;

@@ -19,6 +19,8 @@ export interface PushColumn {
   readonly name: string;
   readonly type: ColumnType;
   readonly writable: boolean;
+  /** Characters that it takes; null where there is no limit. */
+  readonly width: number | null;
 }
 
 /** What a plan needs to know of a table. */
@@ -102,11 +104,17 @@ export const BATCH_LIMITS: BatchLimits = {
   bytesMax: 4 * 1024 * 1024,
 };
 
-/** Plans the rows of one table. `makeMatch` gives a new unique text. */
+/** Makes a new unique text of at most so many characters, never fewer than MADE_MATCH_CHARS_MIN. */
+export type MakeMatch = (charsMax: number) => string;
+
+/** Shorter texts that are made up may meet: 16 characters of 36 are 82 bits. */
+const MADE_MATCH_CHARS_MIN = 16;
+
+/** Plans the rows of one table. */
 export function planPush(
   rows: readonly ChangedRow[],
   table: PushTable,
-  options: { readonly limits: BatchLimits; readonly makeMatch: () => string },
+  options: { readonly limits: BatchLimits; readonly makeMatch: MakeMatch },
 ): PushPlan {
   const unsendable: UnsendableRow[] = [];
   const groups: Record<'freeing' | 'update' | 'upsert' | 'create' | 'delete', PlannedRow[]> = {
@@ -178,7 +186,7 @@ function matchKey(row: Row | null, match: number | null): string {
 function planWrite(
   { id, base }: ChangedRow,
   local: Row,
-  { table, clashes, makeMatch }: { table: PushTable; clashes: Clashes; makeMatch: () => string },
+  { table, clashes, makeMatch }: { table: PushTable; clashes: Clashes; makeMatch: MakeMatch },
 ): { readonly method: 'update' | 'upsert' | 'create'; readonly row: PlannedRow } | UnsendableRow | null {
   const { columns, match } = table;
   const kind = base === null ? 'insert' : 'update';
@@ -219,8 +227,12 @@ function planWrite(
   if (match === null) return plan('create', cells);
   if (value !== null && value !== '') return plan('upsert', cells);
   // The origin numbers such a column itself, or takes only numbers: nothing can be made up for it.
-  if (columnAt(columns, match).type !== 'Text') return plan('create', cells);
-  const made = makeMatch();
+  const { type, name, width } = columnAt(columns, match);
+  if (type !== 'Text') return plan('create', cells);
+  const charsMax = width === null || width <= 0 ? Infinity : width;
+  if (charsMax < MADE_MATCH_CHARS_MIN)
+    return refuse(`"${name}" is too narrow for a value made up here: fill it`, match);
+  const made = makeMatch(charsMax);
   return plan('upsert', withCell(cells, { column: match, value: made }), made);
 }
 

@@ -66,3 +66,20 @@ test('what a push deleted is no row that the next pull misses', async () => {
 
   expect(report.tables).toMatchObject([{ held: null, rowCount: 2, deletedCount: 0 }]);
 });
+
+test('a match value that is made up fits into a narrow column', async () => {
+  const columns = [
+    { name: 'Title', type: 'Text' },
+    { name: 'Code', type: 'Text', width: 20, options: ['Unique', 'Required'] },
+  ] as const;
+  await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns }], editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('one'), ('two')`);
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ inserted: 2 });
+  expect(atOrigin(fixture, ['Title', 'Code'])).toEqual([
+    [1, 'one', expect.stringMatching(/^[\da-z]{20}$/)],
+    [2, 'two', expect.stringMatching(/^[\da-z]{20}$/)],
+  ]);
+});

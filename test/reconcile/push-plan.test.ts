@@ -14,10 +14,10 @@ import type { ColumnType, Row, Value } from '../../src/wire/schema.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 const COLUMNS: readonly PushColumn[] = [
-  { name: 'Code', type: 'Text', writable: true },
-  { name: 'Title', type: 'Text', writable: true },
-  { name: 'Count', type: 'Numeric', writable: true },
-  { name: 'Total', type: 'Numeric', writable: false },
+  { name: 'Code', type: 'Text', writable: true, width: null },
+  { name: 'Title', type: 'Text', writable: true, width: null },
+  { name: 'Count', type: 'Numeric', writable: true, width: null },
+  { name: 'Total', type: 'Numeric', writable: false, width: null },
 ];
 const MATCHED: PushTable = { columns: COLUMNS, match: 0, allowAdd: true };
 const UNMATCHED: PushTable = { ...MATCHED, match: null };
@@ -140,6 +140,20 @@ describe('a plan', () => {
     const { batches } = plan([inserted(-1, null, 'new'), inserted(-2, 'own', 'new')]);
 
     expect(batches.flatMap(({ rows }) => rows.map(({ madeMatch }) => madeMatch))).toEqual(['made-1', null]);
+  });
+
+  test('makes up a match value only where one that is unlikely to come twice has room', () => {
+    const wide = [100, 36, 20, 16, 15, 1].map((width) => {
+      const columns = COLUMNS.map((column, index) => (index === 0 ? { ...column, width } : column));
+      const options = { limits: BATCH_LIMITS, makeMatch: (charsMax: number): string => `at most ${charsMax}` };
+      const { batches, unsendable } = planPush([inserted(-1, null, 'new')], { ...MATCHED, columns }, options);
+      return [...said(batches), ...unsendable.map(({ reason }) => reason)];
+    });
+
+    expect(wide.flat()).toEqual([
+      ...[100, 36, 20, 16].map((width) => `upsert -1[0=at most ${width},1=new]`),
+      ...[15, 1].map(() => '"Code" is too narrow for a value made up here: fill it'),
+    ]);
   });
 
   test('makes up no match value for a column that the origin numbers itself', () => {
