@@ -112,7 +112,7 @@ replica:
   path: /var/lib/rowsync/${name}/replica.db
   shared: true # members of the group rowsync may use it
 schedule:
-  pull: '*/5 * * * *'
+  sync: '*/5 * * * *'
 http:
   listen: /run/rowsync/${name}/http.sock
 `;

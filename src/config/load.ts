@@ -37,7 +37,9 @@ export interface Config {
   };
   readonly replica: { readonly path: string; readonly shared: boolean };
   readonly tables: TableRules;
-  readonly schedule: Options['schedule'];
+  readonly schedule: ScheduleTexts;
+  /** How long after the last edit it is pushed; null for on schedule only. */
+  readonly push: { readonly delayMs: number | null };
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
   /** Where backups go; null for none. */
@@ -45,6 +47,15 @@ export interface Config {
   /** The command that tells a person; null for none. */
   readonly notify: { readonly command: readonly string[] | null; readonly repeatMinutes: number };
   readonly http: { readonly listen: ListenAddress | null };
+}
+
+/** The cron expression of every kind of work, with false for never, and the zone that they are read in. */
+export interface ScheduleTexts {
+  readonly timeZone: string;
+  readonly pull: string | false;
+  readonly push: string | false;
+  readonly verify: string | false;
+  readonly backup: string | false;
 }
 
 /** Where the daemon answers. */
@@ -165,7 +176,8 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
     },
     replica: { path: resolve(dirname(file), options.replica.path), shared: options.replica.shared },
     tables: tableRules(options.tables),
-    schedule: options.schedule,
+    schedule: scheduleTexts(options.schedule),
+    push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
     limits: options.limits,
     safety: options.safety,
     backup: {
@@ -175,6 +187,11 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
     notify: { command: options.notify.command ?? null, repeatMinutes: options.notify.repeatMinutes },
     http: { listen: listenAddress(options.http.listen) },
   };
+}
+
+/** A cycle is a pull and a push, so `sync` stands for whichever of the two is not there. */
+function scheduleTexts({ sync, pull = sync, push = sync, ...others }: Options['schedule']): ScheduleTexts {
+  return { ...others, pull, push };
 }
 
 function listenAddress(listen: string | false): ListenAddress | null {

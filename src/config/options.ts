@@ -147,9 +147,9 @@ function cron(doc: string) {
     });
 }
 
-const PULL_DOC = 'When the daemon brings the replica up to date; it also does when it starts.';
-const PUSH_DOC =
-  'When the daemon pushes what was edited in tables with push: true, after the pull that is due at the same time.';
+const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
+const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
+const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
 const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
 
 const schedule = section(
@@ -161,8 +161,9 @@ const schedule = section(
     })
       .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
       .default('UTC'),
-    pull: cron(PULL_DOC).default('*/5 * * * *'),
-    push: cron(PUSH_DOC).default('*/5 * * * *'),
+    sync: cron(SYNC_DOC).default('*/5 * * * *'),
+    pull: cron(PULL_DOC).optional(),
+    push: cron(PUSH_DOC).optional(),
     verify: cron(VERIFY_DOC).default(false),
     backup: cron('When the daemon makes a backup in backup.folder.').default(false),
   },
@@ -220,7 +221,12 @@ const tableOptions = section(
           'them. Set it where another order is cheaper to follow: best is one in which new rows come last.',
       }),
     schedule: section(
-      { pull: cron(PULL_DOC).optional(), push: cron(PUSH_DOC).optional(), verify: cron(VERIFY_DOC).optional() },
+      {
+        sync: cron(SYNC_DOC).optional(),
+        pull: cron(PULL_DOC).optional(),
+        push: cron(PUSH_DOC).optional(),
+        verify: cron(VERIFY_DOC).optional(),
+      },
       'Where these tables have a schedule of their own.',
     ).optional(),
   },
@@ -295,6 +301,22 @@ const safety = section(
     }),
   },
   'When to stop and ask a person.',
+);
+
+const DELAY_MUST_BE = 'must be a whole number of seconds from 0 to 3600, or false to push on schedule only';
+
+const push = section(
+  {
+    delay: z
+      .union([z.int().min(0).max(3600), z.literal(false)], { error: DELAY_MUST_BE })
+      .default(5)
+      .meta({
+        description:
+          'How long after the last edit of another client the daemon pushes, without waiting for the schedule; only tables whose ' +
+          'pushes are scheduled. false pushes on schedule only. Unit: seconds.',
+      }),
+  },
+  'When edits leave.',
 );
 
 const LISTEN_MUST_BE =
@@ -378,6 +400,7 @@ export const optionsSchema = section(
     replica,
     tables,
     schedule: schedule.prefault({}),
+    push: push.prefault({}),
     limits: limits.prefault({}),
     safety: safety.prefault({}),
     http: http.prefault({}),

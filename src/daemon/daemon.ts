@@ -13,9 +13,11 @@ import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
+import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
 import { metricsOf, statusJson } from './measure.ts';
+import { EditWatch, LOOK_MS } from './edits.ts';
 import type { Notifier } from './notify.ts';
 import { Pulse } from './pulse.ts';
 import { startServer, type StatusServer } from './server.ts';
@@ -89,6 +91,7 @@ class Daemon {
   #sides: Sides;
   #jobs: Jobs;
   #entryById = new Map<string, Entry>();
+  #edits: EditWatch;
   #circuit: Circuit = CLOSED;
   #troubleByTable = new Map<string, TableTrouble>();
   readonly #pulse: Pulse;
@@ -108,6 +111,7 @@ class Daemon {
     this.#pulse = pulse;
     this.#startedAtMs = parts.clock.nowMs();
     this.#sides = sides;
+    this.#edits = new EditWatch(sides.replica);
     this.#jobs = jobsOf(sides.config);
   }
 
@@ -210,9 +214,29 @@ class Daemon {
       circuit: this.#circuit,
       troubleByTable: this.#troubleByTable,
       isAsked: this.#isCycleAsked,
+      ...this.#lookForEdits(),
       nowMs,
       monotonicMs: clock.monotonicMs(),
     });
+  }
+
+  /** The tables to push because they were edited, and when to look again. */
+  #lookForEdits(): { readonly editedTables: ReadonlySet<string>; readonly lookMs: number } {
+    const { delayMs } = this.#sides.config.push;
+    const none = new Set<string>();
+    if (delayMs === null || !this.#jobs.all.some(({ kind }) => kind === 'push')) {
+      return { editedTables: none, lookMs: Infinity };
+    }
+    try {
+      const mayBe = (name: string): boolean =>
+        this.#jobs.find('push', name) !== null && !this.#troubleByTable.has(name);
+      const at = { nowMs: this.#parts.clock.monotonicMs(), delayMs };
+      return { editedTables: this.#edits.tables(at, mayBe), lookMs: LOOK_MS };
+    } catch (thrown) {
+      // Work meets the same failure soon, but it may be the only one that is due for an hour.
+      if (this.#circuit.failureCount === 0) this.#fail(errorFromReading(thrown, this.#sides.replica.path));
+      return { editedTables: none, lookMs: LOOK_MS };
+    }
   }
 
   async #run(step: Step & { readonly kind: 'run' }): Promise<void> {
@@ -224,7 +248,7 @@ class Daemon {
     const included = new Set<string>();
     const { config } = this.#sides;
     const takes = (name: string): boolean =>
-      takesPart(this.#jobs.find(step.work, name), this.#troubleByTable.get(name), run);
+      takesPart({ name, job: this.#jobs.find(step.work, name), trouble: this.#troubleByTable.get(name) }, run);
     const settings = pullSettings(config);
     const pushing = pushSettings(config);
     const shared = { ...this.#sides, clock, signal: signals.stop };
@@ -335,6 +359,7 @@ class Daemon {
     if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
     this.#circuit = CLOSED;
     this.#failure = null;
+    if (run.editedTables.size > 0) this.#edits.serve();
     const answered = new Set(tables.map(({ name }) => name));
     const held = tables.flatMap((table) => (table.held === null ? [] : [table.name]));
     this.#heldTables = [...this.#heldTables.filter((name) => !answered.has(name)), ...held];
@@ -379,6 +404,7 @@ class Daemon {
       return;
     }
     this.#jobs = jobsOf(this.#sides.config);
+    this.#edits = new EditWatch(this.#sides.replica);
     this.#circuit = CLOSED; // the credentials may be what was changed
     this.#failure = null;
     this.#troubleByTable.clear();

@@ -53,5 +53,6 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
 
 /** The schedule that the options of a pattern give to a kind of work; a backup is always of everything. */
 function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string | false | undefined {
-  return kind === 'backup' ? undefined : schedule?.[kind];
+  if (kind === 'backup') return undefined;
+  return schedule?.[kind] ?? (kind === 'verify' ? undefined : schedule?.sync);
 }

@@ -15,6 +15,10 @@ export interface Situation {
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
   /** A person asked for a cycle now: nothing that failed is waited for. */
   readonly isAsked: boolean;
+  /** Tables with edits that are to be pushed now, whatever the schedule says. */
+  readonly editedTables: ReadonlySet<string>;
+  /** When to look for edits again; Infinity where nobody waits for any. */
+  readonly lookMs: number;
   /** Wall time, which schedules follow. */
   readonly nowMs: number;
   /** Monotonic time, which waits after failures follow. */
@@ -29,6 +33,8 @@ export type Step =
       readonly work: WorkKind;
       /** The jobs whose turn it is; empty where only tables are tried again that failed. */
       readonly jobIds: ReadonlySet<string>;
+      /** Tables that are pushed beside those of the jobs. */
+      readonly editedTables: ReadonlySet<string>;
       /** Ask the origin one question first, because the last cycle failed as a whole. */
       readonly probeFirst: boolean;
     };
@@ -38,20 +44,27 @@ export const WAIT_MS_MAX = 60_000;
 
 /** Decides on the next step. */
 export function nextStep(situation: Situation): Step {
-  const { jobs, entryById, circuit, nowMs, monotonicMs, isAsked } = situation;
+  const { jobs, entryById, circuit, nowMs, monotonicMs, isAsked, editedTables, lookMs } = situation;
   const due = jobs.filter(({ id }) => entryById.get(id)?.isDue === true);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
   const isBroken = circuit.failureCount > 0;
-  if (isAsked) return { kind: 'run', work: 'pull', jobIds: idsOf(jobs, 'pull'), probeFirst: isBroken };
+  const run = (work: WorkKind, jobIds: ReadonlySet<string>): Step => {
+    return { kind: 'run', work, jobIds, editedTables: work === 'push' ? editedTables : NONE, probeFirst: isBroken };
+  };
+  if (isAsked) return run('pull', idsOf(jobs, 'pull'));
   const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
   const ticks = jobs.map(({ id }) => (entryById.get(id)?.nextAtMs ?? Infinity) - nowMs);
-  if (due.length === 0 && !isRetry) return wait([...ticks, ...retries]);
+  const isEdited = editedTables.size > 0;
+  if (due.length === 0 && !isRetry && !isEdited) return wait([...ticks, ...retries, lookMs]);
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
-  const work = WORK_KINDS.find((kind) => due.some((job) => job.kind === kind) || (isRetry && kind === 'pull'));
+  const isWanted: Readonly<Record<WorkKind, boolean>> = { pull: isRetry, push: isEdited, verify: false, backup: false };
+  const work = WORK_KINDS.find((kind) => isWanted[kind] || due.some((job) => job.kind === kind));
   if (work === undefined) return wait(ticks); // cannot be: something is due
-  return { kind: 'run', work, jobIds: idsOf(due, work), probeFirst: isBroken };
+  return run(work, idsOf(due, work));
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 function idsOf(jobs: readonly Job[], work: WorkKind): ReadonlySet<string> {
   return new Set(jobs.filter(({ kind }) => kind === work).map(({ id }) => id));
@@ -65,14 +78,24 @@ function wait(candidatesMs: readonly number[]): Step {
 export interface Run {
   readonly work: WorkKind;
   readonly jobIds: ReadonlySet<string>;
+  readonly editedTables: ReadonlySet<string>;
   readonly isAsked: boolean;
   readonly monotonicMs: number;
 }
 
+/** A table, as far as it decides whether it takes part. */
+export interface Candidate {
+  readonly name: string;
+  /** That its work of this kind belongs to; null where none is scheduled. */
+  readonly job: Job | null;
+  readonly trouble: TableTrouble | undefined;
+}
+
 /** Whether a table takes part: its job's turn has come and it is not in trouble, or the wait after its trouble is over. */
-export function takesPart(job: Job | null, trouble: TableTrouble | undefined, run: Run): boolean {
+export function takesPart({ name, job, trouble }: Candidate, run: Run): boolean {
   if (run.isAsked) return true; // a person wants all of it, scheduled or not
   if (job === null) return false;
-  if (trouble === undefined) return run.jobIds.has(job.id);
-  return trouble.retryAtMs <= run.monotonicMs && (run.work === 'pull' || run.jobIds.has(job.id));
+  const isItsTurn = run.jobIds.has(job.id) || run.editedTables.has(name);
+  if (trouble === undefined) return isItsTurn;
+  return trouble.retryAtMs <= run.monotonicMs && (run.work === 'pull' || isItsTurn);
 }

@@ -47,6 +47,17 @@ export function readBatchTables(from: Connection): readonly number[] {
     .all() as number[]; // table_id is an INTEGER within 53 bits
 }
 
+/** Origin names of the two-way tables with rows that may be pushed, as far as marks say. */
+export function readEditedTables(from: Connection): readonly string[] {
+  return from
+    .prepare(
+      sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone'
+          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited')`,
+    )
+    .pluck()
+    .all() as string[]; // name is TEXT
+}
+
 /** The remembered pushes of a table, the oldest first; ids and digests belong together by their place. */
 export function readKeptPushes(
   from: Connection,

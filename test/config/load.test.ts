@@ -95,7 +95,7 @@ tables:
   Order: yes please
 limits: { concurrency: 11, pageRows: 2.5, requestsPerSecond: fast }
 safety: { maxDeletePercent: 101 }
-schedule: { sync: "* * * * *" }
+schedule: { cycle: "* * * * *" }
 `);
 
   expect(message.split('\n')).toEqual([
@@ -113,7 +113,7 @@ schedule: { sync: "* * * * *" }
     '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',
     '  line 10, limits.requestsPerSecond must be a number from 0 to 1000; it is "fast"',
     '  line 11, safety.maxDeletePercent must be a number from 0 to 100; it is 101',
-    '  line 12, schedule.sync is not an option; here stand: timeZone, pull, push, verify, backup',
+    '  line 12, schedule.cycle is not an option; here stand: timeZone, sync, pull, push, verify, backup',
   ]);
 });
 

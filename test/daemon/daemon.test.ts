@@ -234,7 +234,8 @@ test('ends while a request is under way, with a file that the next one goes on w
 
 test('pushes what is edited here on schedule, and at once when a person asks', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
-  await using daemon = startDaemon(sandbox, 'tables: { "*": {}, Note: { push: true } }\n');
+  const yaml = 'push: { delay: false }\ntables: { "*": {}, Note: { push: true } }\n';
+  await using daemon = startDaemon(sandbox, yaml);
   const titles = (): readonly unknown[] => sandbox.store.rows('Note').map(({ values }) => values['Title']);
   await daemon.idle();
   daemon.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE "Title" = 'a'`);
@@ -251,7 +252,8 @@ test('pushes what is edited here on schedule, and at once when a person asks', a
 
 test('holds a mass edit for a person, and says so', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
-  await using daemon = startDaemon(sandbox, 'tables: { Note: { push: true } }\nsafety: { maxPushRows: 1 }\n');
+  const yaml = 'push: { delay: false }\ntables: { Note: { push: true } }\nsafety: { maxPushRows: 1 }\n';
+  await using daemon = startDaemon(sandbox, yaml);
   await daemon.idle();
   daemon.execute(`UPDATE "Note" SET "Title" = 'mass edit'`);
 
@@ -259,4 +261,70 @@ test('holds a mass edit for a person, and says so', async () => {
 
   expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'b', 'c']);
   expect(daemon.events('guard.waits').map(({ table, code }) => [table, code])).toEqual([['Note', 'guard.pushRows']]);
+});
+
+test('pushes what was edited some seconds after the last edit, and only then', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  const yaml = 'schedule: { sync: "0 0 * * *" }\npush: { delay: 3 }\ntables: { "*": {}, Note: { push: true } }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  const titles = (): readonly unknown[] => sandbox.store.rows('Note').map(({ values }) => values['Title']);
+  await daemon.idle();
+  await daemon.seconds(10);
+  expect(finished(daemon)).toEqual(['pull done', 'push done']); // what a pull writes is no edit
+
+  daemon.execute(`UPDATE "Note" SET "Title" = 'one' WHERE "Title" = 'a'`);
+  await daemon.seconds(3); // noticed after one, and quiet for two
+  daemon.execute(`UPDATE "Note" SET "Title" = 'two' WHERE "Title" = 'b'`);
+  await daemon.seconds(3);
+  expect(titles()).toEqual(['a', 'b', 'c']);
+  await daemon.seconds(1);
+  expect(titles()).toEqual(['one', 'two', 'c']);
+
+  await daemon.seconds(10);
+  expect(finished(daemon)).toEqual(['pull done', 'push done', 'push done']);
+});
+
+test('asks nobody about changes of the file that are no edits', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { sync: "0 0 * * *" }\ntables: { Note: { push: true } }\n');
+  await daemon.idle();
+  sandbox.requests.clear();
+
+  daemon.execute('CREATE TABLE "My own" (a); INSERT INTO "My own" VALUES (1)');
+  await daemon.seconds(20);
+
+  expect(sandbox.requests.count({})).toBe(0);
+});
+
+test('leaves edits of tables that are never pushed on schedule to a person', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  const yaml = 'tables: { "*": { push: true }, Note: { push: true, schedule: { push: false } } }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+
+  daemon.execute(`UPDATE "Note" SET "Title" = 'mine'; UPDATE "Order" SET "Title" = 'ours'`);
+  await daemon.seconds(20);
+
+  expect(sandbox.store.rows('Order').map(({ values }) => values['Title'])).toEqual(['ours']);
+  expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'b', 'c']);
+});
+
+test('keeps edits that come while the origin is down, and pushes them when it is back', async () => {
+  let isDown = false;
+  const intercept = (_request: unknown, response: ServerResponse): boolean => {
+    if (isDown) response.destroy();
+    return isDown;
+  };
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept });
+  await using daemon = startDaemon(sandbox, 'schedule: { sync: "0 0 * * *" }\ntables: { Note: { push: true } }\n');
+  await daemon.idle();
+  isDown = true;
+  daemon.execute(`DELETE FROM "Note" WHERE "Title" = 'b'`);
+  await daemon.elapse(15); // the client has its own patience
+  expect(daemon.events('circuit.opened').map(({ reason }) => reason)).toContain('originDown');
+
+  isDown = false;
+  await daemon.elapse(20);
+
+  expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'c']);
 });

@@ -121,17 +121,25 @@ describe('the next step', () => {
     circuit: CLOSED,
     troubleByTable: new Map(),
     isAsked: false,
+    editedTables: new Set(),
+    lookMs: Infinity,
     nowMs: noon,
     monotonicMs: 5_000,
     ...changes,
   });
   const broken = { failureCount: 2, cause: 'auth' as const, retryAtMs: 15_000 };
-  const run = (work: WorkKind, jobIds: readonly string[], probeFirst = false): unknown => ({
+  const run = (
+    work: WorkKind,
+    jobIds: readonly string[],
+    { probeFirst = false, edited = [] }: { readonly probeFirst?: boolean; readonly edited?: readonly string[] } = {},
+  ): unknown => ({
     kind: 'run',
     work,
     jobIds: new Set(jobIds),
+    editedTables: new Set(edited),
     probeFirst,
   });
+  const edited = new Set(['A']);
   const trouble = (retryAtMs: number): Situation['troubleByTable'] => new Map([['A', { failureCount: 1, retryAtMs }]]);
 
   test.each<[string, Situation, unknown]>([
@@ -156,12 +164,12 @@ describe('the next step', () => {
     [
       'is to probe first once its wait is over',
       situation(['pull'], { circuit: broken, monotonicMs: 15_000 }),
-      run('pull', ['pull'], true),
+      run('pull', ['pull'], { probeFirst: true }),
     ],
     [
       'is what a person asks for, circuit or not',
       situation([], { circuit: broken, isAsked: true }),
-      run('pull', ['pull', 'pull Order'], true),
+      run('pull', ['pull', 'pull Order'], { probeFirst: true }),
     ],
     [
       'is to wait for a table in trouble',
@@ -169,6 +177,14 @@ describe('the next step', () => {
       { kind: 'wait', ms: 1_000 },
     ],
     ['is to try a table again', situation([], { troubleByTable: trouble(5_000) }), run('pull', [])],
+    ['is to look for edits again', situation([], { lookMs: 1_000 }), { kind: 'wait', ms: 1_000 }],
+    ['is to push what was edited', situation([], { editedTables: edited }), run('push', [], { edited: ['A'] })],
+    ['is to pull first where both are due', situation(['pull'], { editedTables: edited }), run('pull', ['pull'])],
+    [
+      'is not to push while the circuit is open',
+      situation([], { editedTables: edited, circuit: broken }),
+      { kind: 'wait', ms: 10_000 },
+    ],
     [
       'is not to try it while the circuit is open',
       situation([], { troubleByTable: trouble(5_000), circuit: broken }),
@@ -188,11 +204,19 @@ describe('the next step', () => {
     ['whose wait is over, in a run of another kind', 'pull Order', 5_000, { work: 'verify' }, false],
     ['in trouble, when a person asks', 'pull', 6_000, { isAsked: true }, true],
     ['without a job, when a person asks', null, undefined, { isAsked: true }, true],
+    ['that was edited, between the ticks', 'pull Order', undefined, { work: 'push', editedTables: edited }, true],
+    ['that was edited and is in trouble', 'pull Order', 6_000, { work: 'push', editedTables: edited }, false],
+    ['that was edited, without a job', null, undefined, { work: 'push', editedTables: edited }, false],
   ] as const)('with a table %s', (_fact, id, retryAtMs, changes, expected) => {
-    const given = { work: 'pull' as const, jobIds: new Set(['pull']), isAsked: false, monotonicMs: 5_000, ...changes };
+    const unchanged = { work: 'pull' as const, jobIds: new Set(['pull']), editedTables: new Set<string>() };
+    const given = { ...unchanged, isAsked: false, monotonicMs: 5_000, ...changes };
 
-    const troubled = retryAtMs === undefined ? undefined : { failureCount: 1, retryAtMs };
-    expect(takesPart(jobs.find((one) => one.id === id) ?? null, troubled, given)).toBe(expected);
+    const table = {
+      name: 'A',
+      job: jobs.find((one) => one.id === id) ?? null,
+      trouble: retryAtMs === undefined ? undefined : { failureCount: 1, retryAtMs },
+    };
+    expect(takesPart(table, given)).toBe(expected);
   });
 });
 
@@ -207,7 +231,7 @@ describe('jobs', () => {
       config({
         '*': {},
         'Log *': { schedule: { pull: false, verify: '0 3 * * *' } },
-        Order: { schedule: { pull: '* * * * *' } },
+        Order: { schedule: { sync: '* * * * *' } },
         Old: false,
       }),
     );

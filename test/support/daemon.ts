@@ -32,6 +32,8 @@ export interface TestDaemon {
   idle(): Promise<void>;
   /** Lets minutes pass, with all that happens in them. */
   elapse(minutes: number): Promise<void>;
+  /** The same with seconds. */
+  seconds(count: number): Promise<void>;
   /** Everything logged so far, or what has this name. */
   events(name?: string): readonly LoggedEvent[];
   reload(yaml?: string): void;
@@ -69,17 +71,19 @@ export function startDaemon(sandbox: TestSandbox, yaml = ''): TestDaemon {
       onCycle: (listener) => void (listeners.cycle = listener),
     },
   });
+  const pass = async (count: number, stepMs: number): Promise<void> => {
+    for (let step = 0; step < count; step += 1) {
+      await daemon.idle();
+      clock.advance(stepMs);
+    }
+    await daemon.idle();
+  };
   const daemon: TestDaemon = {
     clock,
     folder,
     idle: () => Promise.race([clock.sleeper(), ended]),
-    elapse: async (minutes) => {
-      for (let minute = 0; minute < minutes; minute += 1) {
-        await daemon.idle();
-        clock.advance(60_000);
-      }
-      await daemon.idle();
-    },
+    elapse: (minutes) => pass(minutes, 60_000),
+    seconds: (count) => pass(count, 1_000),
     events: (name) => lines.filter(({ event }) => name === undefined || event === name),
     reload: (text) => {
       const origin = `origin: { url: "${sandbox.url}", database: "${sandbox.database}", tokenFile: token }\n`;

@@ -1,0 +1,46 @@
+/**
+ * Edits that are to be pushed soon: some seconds after the last one, so that nobody waits for the schedule and a stream of edits leaves
+ * as one push. Input: the replica's version for other clients, which our own writes do not move, and the time. Output: the tables
+ * with edits once it has been quiet for long enough.
+ *
+ * This is for speed alone. What it does not see (an edit around the triggers, an edit while the daemon was down) is pushed
+ * on schedule, or when the daemon starts.
+ */
+import type { Replica } from '../replica/database.ts';
+import { readEditedTables } from '../replica/push-rows.ts';
+
+/** Between two looks at the version: a person does not notice a second, and a look costs microseconds. */
+export const LOOK_MS = 1_000;
+
+/** Watches one open replica. */
+export class EditWatch {
+  readonly #replica: Replica;
+  #version: number;
+  /** When the last edit was noticed; null where all that was noticed is served. */
+  #noticedAtMs: number | null = null;
+
+  constructor(replica: Replica) {
+    this.#replica = replica;
+    this.#version = replica.foreignVersion();
+  }
+
+  /** Origin names of the tables to push now, out of those that may be; empty while there are none, or edits still come. */
+  tables(
+    at: { readonly nowMs: number; readonly delayMs: number },
+    mayBe: (name: string) => boolean,
+  ): ReadonlySet<string> {
+    const { nowMs, delayMs } = at;
+    const version = this.#replica.foreignVersion();
+    if (version !== this.#version) this.#noticedAtMs = nowMs;
+    this.#version = version;
+    if (this.#noticedAtMs === null || nowMs - this.#noticedAtMs < delayMs) return new Set();
+    const edited = new Set(readEditedTables(this.#replica).filter(mayBe));
+    if (edited.size === 0) this.serve();
+    return edited;
+  }
+
+  /** What was noticed so far has been pushed, or is not to be. */
+  serve(): void {
+    this.#noticedAtMs = null;
+  }
+}
