@@ -1,0 +1,196 @@
+/**
+ * What becomes of attached files: which revisions there are to fetch, which a rule leaves out, which are gone, and whether
+ * what came is the file that was asked for. Input: the value of a cell, the list of its revisions, what is stored of
+ * them, the configuration. Output: plans and verdicts. Pure.
+ *
+ * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split from
+ * the right. A guid names one revision for good, so its content is fetched once. Nothing is ever deleted (design 7).
+ */
+import type { AttachmentInfo } from '../wire/attachments.ts';
+import { mediaType } from '../wire/headers.ts';
+
+/** Which revisions of a column are wanted. */
+export type FileMode = 'none' | 'latest' | 'all';
+
+/** What the configuration says of the files of one table. */
+export interface FileRule {
+  readonly mode: FileMode;
+  /** Larger files are left out; null for no bound. */
+  readonly maxFileBytes: number | null;
+  /** Media types that are fetched, such as `image/*`; null for all. */
+  readonly types: readonly string[] | null;
+  /** Where it stands in the configuration, for people: `tables.Employee.files`. */
+  readonly name: string;
+}
+
+/** A revision as the value of a cell names it. */
+export interface CellFile {
+  readonly name: string;
+  readonly revision: number;
+  readonly guid: string;
+}
+
+/** A revision as far as it is known; null is unknown. */
+export interface FoundFile extends CellFile {
+  readonly type: string | null;
+  readonly bytes: number | null;
+  readonly author: string | null;
+  readonly createdAt: string | null;
+}
+
+/** Revisions asked for in one list; the service keeps far fewer. */
+export const REVISIONS_MAX = 1_000;
+
+const CELL = /^(?<name>[^]*);(?<revision>\d{1,9});(?<guid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+
+/** The file that the value of a cell names; null for a value of another form. */
+export function fileFromCell(value: string): CellFile | null {
+  const { name, revision, guid } = CELL.exec(value)?.groups ?? {};
+  return name === undefined || revision === undefined || guid === undefined
+    ? null
+    : { name, revision: Number(revision), guid };
+}
+
+/** Which revisions of a column can be had: earlier ones only where it shows its history (specification 4.8). */
+export function columnMode(mode: FileMode, options: readonly string[]): FileMode {
+  const showsHistory = options.some((option) => /^allowseerevisionhistory$/i.test(option.replaceAll(/\s/g, '')));
+  return mode === 'all' && !showsHistory ? 'latest' : mode;
+}
+
+/** How the revisions of a cell are found. */
+export type CellPlan =
+  /** The cell shows no file. */
+  | { readonly kind: 'empty' }
+  /** The value says all there is to know. */
+  | { readonly kind: 'value'; readonly file: CellFile }
+  /** The origin has to be asked for its list; `file` is null where the value has another form. */
+  | { readonly kind: 'list'; readonly revisions: number; readonly file: CellFile | null };
+
+/**
+ * Plans how to find the revisions of a cell whose value changed; `knownRevision` is the highest one that is stored, 0 for
+ * none. A cell that shows no file may still have a history (the list tells), but one that never showed any is not asked for.
+ */
+export function planCell(value: string | null, mode: Exclude<FileMode, 'none'>, knownRevision: number): CellPlan {
+  if (value === null || value === '') {
+    return mode === 'all' && knownRevision > 0
+      ? { kind: 'list', revisions: Math.min(Math.max(2, knownRevision), REVISIONS_MAX), file: null }
+      : { kind: 'empty' };
+  }
+  const file = fileFromCell(value);
+  if (mode === 'all')
+    return { kind: 'list', revisions: Math.max(1, Math.min(file?.revision ?? REVISIONS_MAX, REVISIONS_MAX)), file };
+  return file === null ? { kind: 'list', revisions: 1, file } : { kind: 'value', file };
+}
+
+/** What is to be stored of a cell. */
+export interface SettledCell {
+  /** The revisions that the origin has, the latest first. */
+  readonly present: readonly FoundFile[];
+  /** Guids that were known and that the origin no longer has. */
+  readonly vanished: readonly string[];
+}
+
+/**
+ * Puts together what is known of a cell's revisions and what was found now. Only a whole list shows that one is gone, or a
+ * cell that shows no file any more: that another revision is the latest one says nothing of those before it.
+ */
+export function settleCell(
+  known: readonly { readonly guid: string; readonly revision: number }[],
+  plan: CellPlan,
+  listed: readonly AttachmentInfo[],
+): SettledCell {
+  if (plan.kind === 'empty') return { present: [], vanished: known.map(({ guid }) => guid) };
+  const unlisted = plan.file === null ? [] : [unknownFile(plan.file)];
+  if (plan.kind === 'value') return { present: unlisted, vanished: [] };
+  const found = listed.map(({ name, revision, type, size, guid, author, createdAt }): FoundFile => {
+    return { name, revision, guid, type: type === '' ? null : type, bytes: size, author, createdAt };
+  });
+  // The file may be newer than the list, or left out of it: the value names it, so it can be fetched.
+  const missing = unlisted.filter(({ guid }) => !found.some((file) => file.guid === guid));
+  const present = [...missing, ...found].toSorted((a, b) => b.revision - a.revision);
+  // A list as long as was asked for may go on below its last revision.
+  const lowest = Math.min(...found.map(({ revision }) => revision));
+  const isCut = found.length >= plan.revisions;
+  const gone = known.filter(
+    ({ guid, revision }) => !present.some((file) => file.guid === guid) && !(isCut && revision < lowest),
+  );
+  return { present, vanished: gone.map(({ guid }) => guid) };
+}
+
+function unknownFile(file: CellFile): FoundFile {
+  return { ...file, type: null, bytes: null, author: null, createdAt: null };
+}
+
+/** What is known of a file that is not here, and that the origin has. */
+export interface WantedFile {
+  readonly isLatest: boolean;
+  readonly type: string | null;
+  readonly bytes: number | null;
+}
+
+/** Whether a file is fetched. */
+export type FileVerdict =
+  | { readonly kind: 'fetch' }
+  /** Its size or type is not known, and a rule asks for it. */
+  | { readonly kind: 'look' }
+  | { readonly kind: 'skip'; readonly rule: string };
+
+/** Judges a file that is not here; `room` are the bytes that may still be stored, null for no bound. */
+export function judgeFile(file: WantedFile, rule: FileRule, room: number | null): FileVerdict {
+  if (rule.mode !== 'all' && !file.isLatest) return { kind: 'skip', rule: `${rule.name}: ${rule.mode}` };
+  const { maxFileBytes, types } = rule;
+  if (types !== null && file.type !== null && !isOfTypes(file.type, types)) {
+    return { kind: 'skip', rule: `${rule.name}.types` };
+  }
+  const { bytes } = file;
+  if (bytes !== null && maxFileBytes !== null && bytes > maxFileBytes) {
+    return { kind: 'skip', rule: `${rule.name}.maxFileBytes` };
+  }
+  if (room !== null && (bytes ?? 1) > room) return { kind: 'skip', rule: 'files.maxBytes' };
+  const asksBytes = bytes === null && (maxFileBytes !== null || room !== null);
+  return asksBytes || (types !== null && file.type === null) ? { kind: 'look' } : { kind: 'fetch' };
+}
+
+/** Whether a media type is one of the wanted ones: `image/png`, `image/*`. */
+function isOfTypes(type: string, types: readonly string[]): boolean {
+  const found = mediaType(type);
+  return types.some((wanted) => {
+    const lower = wanted.toLowerCase();
+    return lower.endsWith('/*') ? found.startsWith(lower.slice(0, -1)) : found === lower;
+  });
+}
+
+const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)$/;
+const HTML_NAME = /\.(?:x?html?|xht|shtml|mht(?:ml)?)$/i;
+
+/** What is wrong with a download that came to its end; null where it is the file that was asked for. */
+export function downloadProblem(
+  wanted: Pick<FoundFile, 'name' | 'type' | 'bytes' | 'revision'>,
+  came: {
+    readonly type: string;
+    readonly length: number | null;
+    readonly revision: number | null;
+    readonly bytes: number;
+  },
+): string | null {
+  if (came.length !== null && came.length !== came.bytes) {
+    return `${came.bytes} bytes came where ${came.length} were announced`;
+  }
+  if (wanted.bytes !== null && wanted.bytes !== came.bytes) {
+    return `${came.bytes} bytes came where the list of revisions says ${wanted.bytes}`;
+  }
+  if (came.revision !== null && came.revision !== wanted.revision) {
+    return `revision ${came.revision} came where ${wanted.revision} was asked for`;
+  }
+  const isPage = HTML_TYPE.test(mediaType(came.type));
+  const isMeantToBe = wanted.type === null ? HTML_NAME.test(wanted.name) : HTML_TYPE.test(mediaType(wanted.type));
+  return isPage && !isMeantToBe && !HTML_NAME.test(wanted.name) ? 'a page of HTML came in place of the file' : null;
+}
+
+const RETRY_BASE_MS = 60_000;
+const RETRY_MS_MAX = 24 * 3_600_000;
+
+/** How long a file that failed is left alone by later pulls: a minute, doubling with each failure, at most a day. */
+export function retryAfterFailuresMs(failureCount: number): number {
+  return Math.min(RETRY_MS_MAX, RETRY_BASE_MS * 2 ** Math.min(30, failureCount - 1));
+}

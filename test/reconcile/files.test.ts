@@ -1,0 +1,194 @@
+/** Decisions about attached files: what a cell says, which revisions are fetched, skipped, gone, and what came. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  columnMode,
+  downloadProblem,
+  fileFromCell,
+  judgeFile,
+  planCell,
+  retryAfterFailuresMs,
+  REVISIONS_MAX,
+  settleCell,
+  type FileRule,
+  type WantedFile,
+} from '../../src/reconcile/files.ts';
+import type { AttachmentInfo } from '../../src/wire/attachments.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+
+function guidOf(number: number): string {
+  return `6f9619ff-8b86-d011-b42d-${number.toString(16).padStart(12, '0')}`;
+}
+
+function listed(revision: number): AttachmentInfo {
+  const createdAt = '2026-01-02T03:04:05.678Z';
+  return { name: 'x.png', revision, type: 'image/png', size: 5, guid: guidOf(revision), author: 'Z <z@x>', createdAt };
+}
+
+const known = (...revisions: readonly number[]): { guid: string; revision: number }[] =>
+  revisions.map((revision) => ({ revision, guid: guidOf(revision) }));
+
+/** What could be taken for the end of a name, and what names are made of. */
+const NAME_PART = fc.constantFrom(';', '1', 'a', 'é', '€', '\n', '-', `;7;${guidOf(7)}`, '\ud83d');
+
+describe('the value of a cell', () => {
+  test.each([
+    [`logo.png;3;${guidOf(1)}`, { name: 'logo.png', revision: 3, guid: guidOf(1) }],
+    [`a;1;b;2;${guidOf(1).toUpperCase()}`, { name: 'a;1;b', revision: 2, guid: guidOf(1).toUpperCase() }],
+    [`;0;${guidOf(1)}`, { name: '', revision: 0, guid: guidOf(1) }],
+    [`two\nlines;7;${guidOf(1)}`, { name: 'two\nlines', revision: 7, guid: guidOf(1) }],
+    ['logo.png', null],
+    ['', null],
+    [`logo.png;x;${guidOf(1)}`, null],
+    [`logo.png;3;${guidOf(1)}z`, null],
+    [`logo.png;12345678901;${guidOf(1)}`, null],
+    ['logo.png;3;6f9619ff', null],
+  ])('%j is read as %j', (value, file) => {
+    expect(fileFromCell(value)).toEqual(file);
+  });
+
+  test('is split from the right, whatever the name', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: NAME_PART, maxLength: 20 }), fc.nat(999_999), fc.uuid(), (name, revision, guid) => {
+        expect(fileFromCell(`${name};${revision};${guid}`)).toEqual({ name, revision, guid });
+      }),
+      fuzzRuns(200),
+    );
+  });
+});
+
+describe('what is asked for', () => {
+  test.each([
+    ['all', ['Required', 'AllowSeeRevisionHistory'], 'all'],
+    ['all', ['Allow See Revision History'], 'all'],
+    ['all', ['Required'], 'latest'],
+    ['latest', ['AllowSeeRevisionHistory'], 'latest'],
+    ['none', ['AllowSeeRevisionHistory'], 'none'],
+  ] as const)('by %s from a column with %j is %s', (mode, options, wanted) => {
+    expect(columnMode(mode, options)).toBe(wanted);
+  });
+
+  const file = { name: 'a', revision: 3, guid: guidOf(3) };
+  const value = `a;3;${guidOf(3)}`;
+
+  test('of a cell whose file was taken away is its history, where that is wanted', () => {
+    expect(planCell(null, 'all', 1)).toEqual({ kind: 'list', revisions: 2, file: null });
+    expect(planCell('', 'all', 7)).toEqual({ kind: 'list', revisions: 7, file: null });
+    expect(planCell(null, 'latest', 7)).toEqual({ kind: 'empty' });
+  });
+
+  test.each([
+    ['no file', null, 'all', { kind: 'empty' }],
+    ['an empty text', '', 'latest', { kind: 'empty' }],
+    ['a file of which the latest revision is wanted', value, 'latest', { kind: 'value', file }],
+    ['a file of which all revisions are wanted', value, 'all', { kind: 'list', revisions: 3, file }],
+    ['another form', 'a', 'latest', { kind: 'list', revisions: 1, file: null }],
+    ['another form, with history', 'a', 'all', { kind: 'list', revisions: REVISIONS_MAX, file: null }],
+    [
+      'more revisions than are listed',
+      `a;99999;${guidOf(3)}`,
+      'all',
+      { kind: 'list', revisions: REVISIONS_MAX, file: { ...file, revision: 99_999 } },
+    ],
+  ] as const)('of a cell with %s', (_what, cell, mode, plan) => {
+    expect(planCell(cell, mode, 0)).toEqual(plan);
+  });
+});
+
+describe('what was found', () => {
+  const file = { name: 'x.png', revision: 3, guid: guidOf(3) };
+  const all = { kind: 'list', revisions: 3, file } as const;
+
+  test('is the list, with what the list says of each revision', () => {
+    const { present, vanished } = settleCell([], all, [listed(3), listed(2)]);
+
+    expect(vanished).toEqual([]);
+    expect(present).toMatchObject([
+      { revision: 3, guid: guidOf(3), type: 'image/png', bytes: 5 },
+      { revision: 2, author: 'Z <z@x>', createdAt: '2026-01-02T03:04:05.678Z' },
+    ]);
+  });
+
+  test('has the file of the value also where the list leaves it out', () => {
+    const { present } = settleCell([], all, [listed(2)]);
+
+    expect(present.map(({ revision, bytes }) => [revision, bytes])).toEqual([
+      [3, null],
+      [2, 5],
+    ]);
+  });
+
+  test.each([
+    ['a whole list leaves it out', known(1, 2, 3), all, [listed(3), listed(2)], [1]],
+    ['the list may go on below', known(1, 2, 3), all, [listed(5), listed(4), listed(3)], []],
+    ['a later revision is the latest one', known(1, 2), { kind: 'value', file }, [], []],
+    ['a cell shows no file any more', known(1, 2), { kind: 'empty' }, [], [1, 2]],
+    ['one of another form has none any more', known(1), { kind: 'list', revisions: 1, file: null }, [], [1]],
+    ['one of another form was replaced', known(1), { kind: 'list', revisions: 1, file: null }, [listed(2)], []],
+  ] as const)('marks as gone what %s: %#', (_what, before, plan, list, gone) => {
+    expect(settleCell(before, plan, list).vanished).toEqual(gone.map(guidOf));
+  });
+});
+
+describe('a file', () => {
+  const rule: FileRule = { mode: 'all', maxFileBytes: null, types: null, name: 'tables.T.files' };
+  const file: WantedFile = { isLatest: true, type: 'image/png', bytes: 100 };
+
+  test.each([
+    ['without rules', {}, {}, null, { kind: 'fetch' }],
+    [
+      'of an earlier revision',
+      { isLatest: false },
+      { mode: 'latest' },
+      null,
+      { kind: 'skip', rule: 'tables.T.files: latest' },
+    ],
+    ['of an earlier revision, where all are wanted', { isLatest: false }, {}, null, { kind: 'fetch' }],
+    ['that is as large as allowed', {}, { maxFileBytes: 100 }, null, { kind: 'fetch' }],
+    ['that is too large', {}, { maxFileBytes: 99 }, null, { kind: 'skip', rule: 'tables.T.files.maxFileBytes' }],
+    ['of unknown size', { bytes: null }, { maxFileBytes: 99 }, null, { kind: 'look' }],
+    ['of unknown size, with no bound', { bytes: null }, {}, null, { kind: 'fetch' }],
+    ['of a wanted type', {}, { types: ['IMAGE/*'] }, null, { kind: 'fetch' }],
+    ['of another type', {}, { types: ['image/jpeg', 'text/*'] }, null, { kind: 'skip', rule: 'tables.T.files.types' }],
+    [
+      'of a type with parameters',
+      { type: 'text/plain; charset=x' },
+      { types: ['text/plain'] },
+      null,
+      { kind: 'fetch' },
+    ],
+    ['of unknown type', { type: null }, { types: ['image/*'] }, null, { kind: 'look' }],
+    ['for which there is room', {}, {}, 100, { kind: 'fetch' }],
+    ['for which there is no room', {}, {}, 99, { kind: 'skip', rule: 'files.maxBytes' }],
+    ['of unknown size, with a bound on all', { bytes: null }, {}, 1, { kind: 'look' }],
+    ['of unknown size, without any room', { bytes: null }, {}, 0, { kind: 'skip', rule: 'files.maxBytes' }],
+    ['that is empty, without any room', { bytes: 0 }, {}, 0, { kind: 'fetch' }],
+  ] as const)('%s', (_what, fileChange, ruleChange, room, verdict) => {
+    expect(judgeFile({ ...file, ...fileChange }, { ...rule, ...ruleChange }, room)).toEqual(verdict);
+  });
+});
+
+describe('a download', () => {
+  const wanted = { name: 'x.png', type: 'image/png', bytes: 5, revision: 2 };
+  const came = { type: 'image/png', length: 5, revision: 2, bytes: 5 };
+
+  test.each([
+    ['is the file', {}, {}, null],
+    ['is the file, though nothing is known of it', { type: null, bytes: null }, { length: null, revision: null }, null],
+    ['has another type of its own', {}, { type: 'application/octet-stream' }, null],
+    ['is shorter than announced', {}, { length: 6 }, '5 bytes came where 6 were announced'],
+    ['is shorter than listed', { bytes: 9 }, {}, '5 bytes came where the list of revisions says 9'],
+    ['is another revision', {}, { revision: 3 }, 'revision 3 came where 2 was asked for'],
+    ['is a page', { type: null }, { type: 'text/html; charset=utf-8' }, 'a page of HTML came in place of the file'],
+    ['is a page that should be one by its name', { name: 'a.HTM', type: null }, { type: 'text/html' }, null],
+    ['is a page that should be one by its type', { type: 'text/html' }, { type: 'text/html' }, null],
+  ] as const)('%s', (_what, wantedChange, cameChange, problem) => {
+    expect(downloadProblem({ ...wanted, ...wantedChange }, { ...came, ...cameChange })).toBe(problem);
+  });
+});
+
+test('a file that failed is asked for ever more rarely, and at least once a day', () => {
+  expect([1, 2, 3, 11, 12, 500].map((count) => retryAfterFailuresMs(count) / 60_000)).toEqual([
+    1, 2, 4, 1024, 1440, 1440,
+  ]);
+});
