@@ -16,6 +16,8 @@ export const LOG_FIELDS = [
   'code',
   'deletedCount',
   'durationMs',
+  'failedFileCount',
+  'fileCount',
   'hint',
   'insertedCount',
   'job',

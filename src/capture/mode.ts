@@ -6,6 +6,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { markDiffering } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
+import { forgetDroppedFiles } from '../replica/files.ts';
 import { readTable, readTables, storeCompareDue, storePush, type LedgerTable } from '../replica/ledger.ts';
 import { removeRows, writeRows } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
@@ -119,6 +120,7 @@ export function prune(tx: Tx, at: string): readonly string[] {
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
   const dropped = pruneSchema(tx);
+  forgetDroppedFiles(tx);
   for (const { id, localName } of readTables(tx)) if (hasUserTable(tx, localName)) ensureCapture(tx, id);
   ensureChangesView(tx);
   return dropped;

@@ -51,8 +51,8 @@ export const ORIGIN_LIMITS: OriginLimits = {
   sentBytesPerSecondMin: 32 * 1_024,
   // The origin answers 413 above 20 MB (origin facts 4.1).
   sentBytesMax: 20_000_000,
-  // The largest file that the service takes (origin facts, section 0).
-  fileBytesMax: 100 * 1_024 * 1_024,
+  // The service takes 100 MB; another may take more. A file goes to disk piece by piece, so this only ends what has no end.
+  fileBytesMax: 4 * 1_024 ** 3,
   // 500 rows, compressed or plain, are rarely more than 1 MiB.
   wireBytesMax: 8 * 1_024 * 1_024,
   // Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth.

@@ -7,11 +7,12 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
+import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from './sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -296,6 +297,9 @@ export const NO_CHANGES_VIEW = sql`
 
 const ADDED_2 = [ROWS, LOCAL_IDS, CONFLICTS, CONFLICTS_BY_ROW, ...PUSH_TABLES];
 
+/** What version 3 added. */
+const ADDED_3 = [...FILE_TABLES, ...FILE_VIEWS];
+
 const VIEWS = [
   STATUS_VIEW,
   RUNS_VIEW,
@@ -322,6 +326,7 @@ const STATEMENTS = [
   RUNS,
   ...ADDED_2,
   ...VIEWS,
+  ...ADDED_3,
 ];
 
 const VIEW_NAMES = [
@@ -340,7 +345,10 @@ export function createBookkeeping(db: Database.Database): void {
 
 /** Brings the bookkeeping of an earlier version up to this one without losing a row; called inside a transaction. */
 export function migrateBookkeeping(db: Database.Database, fromVersion: number): void {
-  assert(fromVersion === 1, 'version 1 is the only one before this');
-  for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
-  for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
+  assert(fromVersion === 1 || fromVersion === 2, 'there are no versions before these');
+  if (fromVersion === 1) {
+    for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
+    for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
+  }
+  for (const statement of ADDED_3) db.exec(statement);
 }

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
-import { checkOwner } from './database.ts';
+import { checkOwner, type Connection } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 
@@ -101,13 +101,17 @@ export interface QueryAnswer {
 }
 
 /** An open read-only view of the replica. @throws RowsyncError `replica.damaged` and the like, from every method. */
-export class ReplicaReader {
+export class ReplicaReader implements Connection {
   readonly #db: Database.Database;
   readonly #path: string;
 
   constructor(db: Database.Database, path: string) {
     this.#db = db;
     this.#path = path;
+  }
+
+  prepare(text: Sql): Database.Statement {
+    return this.#db.prepare(text);
   }
 
   #all(text: Sql, ...values: readonly unknown[]): unknown[] {
@@ -194,6 +198,19 @@ export class ReplicaReader {
     }
     const columns = statement.columns().map(({ name }) => name);
     return { columns, rows: readAll(statement, this.#path) };
+  }
+
+  /** Revisions of attached files; of the named tables and in the given state, or all for null. */
+  files(tables: readonly string[] | null, state: string | null): QueryAnswer {
+    const statement = this.#db.prepare(
+      sql`SELECT "table", row_id, "column", revision, name, type, bytes, state, reason, vanished, sha256, guid, author, created, path
+          FROM sync_files WHERE (@tables IS NULL OR "table" IN (SELECT value FROM json_each(@tables)))
+            AND (@state IS NULL OR state = @state)
+          ORDER BY "table", row_id, "column", revision`,
+    );
+    const values = { tables: tables === null ? null : JSON.stringify(tables), state };
+    const columns = statement.columns().map(({ name }) => name);
+    return { columns, rows: readAll(statement.bind(values), this.#path) };
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { startFixture, temporaryFolder } from '../support/replica.ts';
@@ -141,11 +142,11 @@ test('a match column must exist, be unique and be writable', async () => {
   expect(await messageOf('code')).toBe(undefined);
 });
 
-test('a replica of the version before becomes one of this version with every row', async () => {
+test.each([1, 2])('a replica of version %i becomes one of this version with every row', async (version) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   const db = new Database(path);
-  db.exec(readFileSync('test/fixtures/replica/version-1.sql', 'utf8'));
+  db.exec(readFileSync(`test/fixtures/replica/version-${version}.sql`, 'utf8'));
   db.exec(`
     CREATE TABLE "Note" (_id INTEGER PRIMARY KEY, _allow TEXT, "Title" TEXT) STRICT;
     INSERT INTO "Note" VALUES (1, 'Edit', 'kept');
@@ -156,7 +157,7 @@ test('a replica of the version before becomes one of this version with every row
   openReplica(path, { clock: systemClock }).close();
 
   const after = new Database(path, { readonly: true });
-  expect(after.pragma('user_version', { simple: true })).toBe(2);
+  expect(after.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
   expect(after.prepare('SELECT * FROM "Note"').all()).toEqual([{ _id: 1, _allow: 'Edit', Title: 'kept' }]);
   expect(after.prepare('SELECT "table", state, rows, mode, pending FROM sync_status').all()).toEqual([
     { table: 'Note', state: 'steady', rows: 1, mode: 'mirror', pending: 0 },

@@ -95,7 +95,7 @@ describe('a new replica', () => {
 
     expect(found).toEqual({
       application_id: APPLICATION_ID,
-      user_version: 2,
+      user_version: 3,
       journal_mode: 'wal',
       synchronous: 1,
       trusted_schema: 0,
@@ -302,14 +302,14 @@ describe('a replica of a newer version', () => {
   test('is refused and left as it was', () => {
     openReplica(path, { clock: systemClock }).close();
     const db = new Database(path);
-    db.pragma('user_version = 3');
+    db.pragma('user_version = 4');
     db.close();
     const before = bytesIn(folder.path);
 
     const error = openingError();
 
     expect(error).toMatchObject({ code: 'replica.newer', exitCode: 78 });
-    expect(error.message).toContain('version 3');
+    expect(error.message).toContain('version 4');
     expect(error.hint).toContain('Nothing was changed');
     expect(bytesIn(folder.path)).toEqual(before);
     expect(readingErrorOf(path)).toMatchObject({ code: 'replica.newer' });

@@ -1,13 +1,15 @@
 /**
  * A pull in a process of its own, to be killed. Started with one JSON argument (`ChildJob`). It loads everything, prints
  * `ready`, and waits for a line on its standard input; then it opens the replica, prints `open`, pulls, and prints the
- * outcome as JSON. With `hold` it keeps the replica open instead, until its input ends.
+ * outcome as JSON. With `filesFolder` it brings all revisions of files there too. With `hold` it keeps the replica open instead, until its input ends.
  */
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import type { FilesContext, FilesReport } from '../../src/files/context.ts';
+import { pullFiles } from '../../src/files/pull.ts';
 import { openOrigin } from '../../src/origin/client.ts';
 import { pull } from '../../src/pull/pull.ts';
 import { openReplica } from '../../src/replica/database.ts';
@@ -38,12 +40,23 @@ async function pullOnce(): Promise<ChildOutcome> {
     const settings = { pageRows, maxDeletePercent: 50, concurrency, tableOptions: () => ({ sort: null }) };
     const context = { origin, replica, clock: systemClock, log: silentLogger, settings };
     const report = await pull(context, { tables: [], confirm: false });
-    const errors = [report.error, ...report.tables.flatMap(({ error, held }) => [error, held])];
+    const files = job.filesFolder === undefined ? null : await pullFilesInto(job.filesFolder, { origin, replica });
+    const errors = [report.error, ...report.tables.flatMap(({ error, held }) => [error, held]), files?.error];
     return { codes: errors.flatMap((error) => error?.code ?? []), exitCode: 0 };
   } finally {
     replica.close();
     await origin.close();
   }
+}
+
+function pullFilesInto(
+  folder: string,
+  { origin, replica }: Pick<FilesContext, 'origin' | 'replica'>,
+): Promise<FilesReport> {
+  const rule = { mode: 'all', maxFileBytes: null, types: null, name: 'files' } as const;
+  const settings = { folder, bytesMax: null, concurrency: job.concurrency, rule: () => rule };
+  const context = { origin, replica, clock: systemClock, log: silentLogger, settings };
+  return pullFiles(context, { tables: [], retryNow: true });
 }
 
 flushCompileCache(); // who is killed writes none at its end

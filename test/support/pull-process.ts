@@ -16,6 +16,8 @@ export interface ChildJob {
   readonly token: string;
   readonly pageRows: number;
   readonly concurrency: number;
+  /** The file store; without it, files are left alone. */
+  readonly filesFolder?: string;
   /** Only open the replica and keep it open. */
   readonly hold: boolean;
 }

@@ -20,9 +20,11 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['base', 'wire'],
   pull: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
   push: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
-  config: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push'],
-  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'config'],
-  cli: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'config', 'daemon'],
+  // On the rank of pull and push: what files there are follows from rows that stand in the replica, however they came there.
+  files: ['base', 'wire', 'origin', 'replica', 'reconcile'],
+  config: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files'],
+  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'config'],
+  cli: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'config', 'daemon'],
   sandbox: ['base', 'wire'],
 };
 

@@ -1,0 +1,203 @@
+/**
+ * Writing files out under their names: `<folder>/Table/key/Column/name`, the revisions that a cell does not show as `name
+ * (revision N).ext` beside it. Input: the replica, read only, and the store. Output: hard links where the folder is on the same
+ * disk, else copies; what is there already stays.
+ *
+ * Names come from the origin and are made safe by reconcile/file-names.ts. Nothing is written through a link: every folder
+ * below the given one is checked to be a folder, and a file comes to its name by a rename (reliability S13).
+ */
+import { constants, type Stats } from 'node:fs';
+import { chmod, copyFile, link, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import { FolderNames, nameWithRemark, safeName } from '../reconcile/file-names.ts';
+import type { Connection } from '../replica/database.ts';
+import { readFilesHere, readKeyText, type FileHere } from '../replica/files.ts';
+import { fileError, fileErrorCode } from './failures.ts';
+import { FileStore, hashOfFile } from './store.ts';
+import { chooseTables } from './tables.ts';
+
+/** What an export did. Counts are files. */
+export interface ExportReport {
+  readonly linkedCount: number;
+  readonly copiedCount: number;
+  /** That stood there already. */
+  readonly unchangedCount: number;
+  readonly bytes: number;
+  /** Whose content is not in the store although it should be. */
+  readonly lostCount: number;
+}
+
+/** What to export, and where to. */
+export interface ExportOptions {
+  /** The store. */
+  readonly store: string;
+  readonly folder: string;
+  /** Only the revisions that cells show. */
+  readonly latestOnly: boolean;
+  /** Names as at the origin or in the replica; empty for all. */
+  readonly tables: readonly string[];
+}
+
+type Tally = { -readonly [Count in keyof ExportReport]: number };
+
+/** Exports files. @throws RowsyncError `usage.invalid` for an unknown table, `files.store`, `replica.full`. */
+export async function exportFiles(
+  from: Connection,
+  options: ExportOptions,
+  signal?: AbortSignal,
+): Promise<ExportReport> {
+  const tableIds = options.tables.length === 0 ? null : chooseTables(from, options.tables).map(({ id }) => id);
+  const store = new FileStore(options.store);
+  const tally: Tally = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
+  await makeFolder(options.folder, true);
+  const places = new Places(from, options.folder);
+  for (const file of readFilesHere(from, tableIds)) {
+    if (options.latestOnly && !file.isLatest) continue;
+    if (signal?.aborted === true) throw stopped();
+    const source = store.pathOf(file.sha256);
+    if ((await statOrNull(source))?.size !== file.bytes) tally.lostCount += 1;
+    else await place({ source, sha256: file.sha256 }, await places.pathFor(file), tally);
+  }
+  return tally;
+}
+
+function stopped(): RowsyncError {
+  return new RowsyncError('originDown', 'origin.stopped', {
+    message: 'Exporting files: abandoned because rowsync was asked to stop',
+    hint: 'Run the command again; what is there already stays.',
+  });
+}
+
+/** Gives every file its path. Files come by table, row and column, so the names of one folder are given in one go. */
+class Places {
+  readonly #from: Connection;
+  readonly #tableNames = new FolderNames();
+  #table = { id: -1, path: '', keys: new FolderNames() };
+  #row = { id: Number.NaN, path: '', columns: new FolderNames() };
+  #cell = { id: Number.NaN, path: '', names: new FolderNames() };
+  readonly #folder: string;
+
+  constructor(from: Connection, folder: string) {
+    this.#from = from;
+    this.#folder = folder;
+  }
+
+  async pathFor(file: FileHere): Promise<string> {
+    if (file.tableId !== this.#table.id) {
+      const name = this.#tableNames.take(safeName(file.tableName, `table ${file.tableId}`));
+      this.#table = { id: file.tableId, path: await below(this.#folder, name), keys: new FolderNames() };
+      this.#row.id = Number.NaN;
+    }
+    if (file.rowId !== this.#row.id) {
+      const fallback = `row ${file.rowId}`;
+      const key = readKeyText(this.#from, file.tableId, file.rowId) ?? fallback;
+      const name = this.#table.keys.take(safeName(key, fallback));
+      this.#row = { id: file.rowId, path: await below(this.#table.path, name), columns: new FolderNames() };
+      this.#cell.id = Number.NaN;
+    }
+    if (file.columnId !== this.#cell.id) {
+      const name = this.#row.columns.take(safeName(file.columnName, `column ${file.columnId}`));
+      this.#cell = { id: file.columnId, path: await below(this.#row.path, name), names: new FolderNames() };
+    }
+    const name = safeName(file.name, 'file');
+    return join(
+      this.#cell.path,
+      this.#cell.names.take(file.isLatest ? name : nameWithRemark(name, `revision ${file.revision}`)),
+    );
+  }
+}
+
+async function below(folder: string, name: string): Promise<string> {
+  const path = join(folder, name);
+  await makeFolder(path, false);
+  return path;
+}
+
+/** Makes a folder, or finds it; below the one that was asked for, a link to a folder is none. */
+async function makeFolder(path: string, isTop: boolean): Promise<void> {
+  try {
+    await mkdir(path, { recursive: isTop });
+  } catch (thrown) {
+    if (fileErrorCode(thrown) !== 'EEXIST') throw fileError(thrown, `Making the folder ${path}`);
+  }
+  const found = await (isTop ? stat(path) : lstat(path));
+  if (found.isDirectory()) return;
+  throw new RowsyncError('replica', 'files.store', {
+    message: `${path} is not a folder`,
+    hint: 'Move it away, or export to another folder.',
+  });
+}
+
+/** Brings content to a path: leaves it where it is the same, links it where that is possible, else copies it. */
+async function place(
+  { source, sha256 }: { source: string; sha256: string },
+  path: string,
+  tally: Tally,
+): Promise<void> {
+  try {
+    const content = await stat(source);
+    if (await isThere(path, content, sha256)) {
+      tally.unchangedCount += 1;
+      return;
+    }
+    const between = `${path.slice(0, path.lastIndexOf('/'))}/.rowsync-export`;
+    await rm(between, { force: true });
+    const isLinked = await linkOrCopy(source, between);
+    await rename(between, path);
+    tally.bytes += content.size;
+    if (isLinked) tally.linkedCount += 1;
+    else tally.copiedCount += 1;
+  } catch (thrown) {
+    throw fileError(thrown, `Exporting to ${path}`);
+  }
+}
+
+/** Whether a path holds the content already: as a link to it, or as a copy. */
+async function isThere(path: string, content: Stats, sha256: string): Promise<boolean> {
+  const present = await lstatOrNull(path);
+  if (present?.isFile() !== true || present.size !== content.size) return false;
+  return (content.ino === present.ino && content.dev === present.dev) || (await hashOfFile(path)) === sha256;
+}
+
+/** What a system answers where two places cannot share a file. */
+const UNLINKABLE: ReadonlySet<string> = new Set([
+  'EXDEV',
+  'EPERM',
+  'EMLINK',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EACCES',
+]);
+
+async function linkOrCopy(source: string, path: string): Promise<boolean> {
+  try {
+    await link(source, path);
+    return true;
+  } catch (thrown) {
+    if (!UNLINKABLE.has(fileErrorCode(thrown))) throw thrown;
+  }
+  await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  // A copy is the reader's own; a link shares the content of the store, which nobody may change.
+  await chmod(path, 0o600);
+  return false;
+}
+
+async function statOrNull(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path);
+  } catch (thrown) {
+    if (fileErrorCode(thrown) === 'ENOENT') return null;
+    throw fileError(thrown, `Reading ${path}`);
+  }
+}
+
+async function lstatOrNull(path: string): Promise<Stats | null> {
+  try {
+    return await lstat(path);
+  } catch (thrown) {
+    if (fileErrorCode(thrown) === 'ENOENT') return null;
+    throw thrown;
+  }
+}

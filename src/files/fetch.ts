@@ -1,0 +1,219 @@
+/**
+ * Fetching one file: judged by the rules, asked for by its guid, streamed into the store, checked, kept. Input: a revision
+ * that is not here. Output: its row in `sync_files` says here, skipped or failed, and why.
+ *
+ * A guid is downloaded once: where its content is here already, or on its way, that is taken. Memory holds one piece of a
+ * file at a time. A download that breaks off is begun again, `retry` says how often (I18).
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import type { FileHeaders } from '../origin/answers.ts';
+import { waitBeforeNextMs } from '../origin/backoff.ts';
+import type { AttachmentRequest } from '../origin/files.ts';
+import { ORIGIN_LIMITS } from '../origin/limits.ts';
+import { downloadProblem, judgeFile, retryAfterFailuresMs, type FileRule } from '../reconcile/files.ts';
+import {
+  readContentOfGuid,
+  storeFileFacts,
+  storeFileFailed,
+  storeFileHere,
+  storeFileSkipped,
+  type FileColumn,
+  type FileFacts,
+  type FileNotHere,
+} from '../replica/files.ts';
+import type { FilesContext, FilesTally } from './context.ts';
+import type { Keeper } from './keeper.ts';
+import type { OutageWatch } from './outage.ts';
+import type { Room } from './room.ts';
+import type { CompleteFile, FileStore } from './store.ts';
+
+/** What all downloads of a run share. */
+export interface FetchRun {
+  readonly context: FilesContext;
+  readonly store: FileStore;
+  readonly keeper: Keeper;
+  readonly room: Room;
+  readonly watch: OutageWatch;
+  readonly tally: FilesTally;
+  /** Downloads under way by guid. */
+  readonly underWay: Map<string, Promise<void>>;
+}
+
+/** A file to fetch, and by which rule. */
+export interface FileToFetch {
+  readonly file: FileNotHere;
+  readonly column: FileColumn;
+  readonly rule: FileRule;
+}
+
+/** Thrown into a download to end it where a rule turns out to leave the file out. */
+class LeftOut extends Error {
+  readonly rule: string;
+
+  constructor(rule: string) {
+    super(rule);
+    this.rule = rule;
+  }
+}
+
+/** Brings one file here, or notes why not. @throws RowsyncError where the others could not be fetched either. */
+export async function fetchFile(run: FetchRun, wanted: FileToFetch): Promise<void> {
+  const { guid } = wanted.file;
+  // Whoever waits for the first one directly is told how it ended; here, only that it did.
+  for (let first = run.underWay.get(guid); first !== undefined; first = run.underWay.get(guid)) {
+    await first.catch(() => undefined);
+  }
+  const work = fetchOnce(run, wanted);
+  run.underWay.set(guid, work);
+  try {
+    await work;
+  } finally {
+    if (run.underWay.get(guid) === work) run.underWay.delete(guid);
+    run.context.onProgress?.({ kind: 'file' });
+  }
+}
+
+async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Promise<void> {
+  const { replica } = run.context;
+  const known = readContentOfGuid(replica, file.guid);
+  if (known !== null) {
+    await replica.write('Storing a file that is here', (tx) => storeFileHere(tx, file.id, known));
+    run.tally.knownCount += 1;
+    return;
+  }
+  try {
+    const looked = await lookAt(run, { file, column, rule });
+    if (looked === null) return;
+    await downloadUntilWhole(run, { file: looked, column, rule });
+    run.watch.note(null);
+  } catch (thrown) {
+    if (thrown instanceof LeftOut) return skip(run, file, thrown.rule);
+    const error = asRowsyncError(thrown);
+    if (error.code !== 'origin.stopped' && error.kind !== 'replica' && error.kind !== 'bug')
+      await fail(run, file, error);
+    run.watch.note(error);
+  }
+}
+
+/** Judges the file, asking the origin what it is where a rule depends on that; null where it is left out. */
+async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere | null> {
+  const { origin, replica, signal } = run.context;
+  const verdict = judgeFile(file, rule, run.room.left());
+  if (verdict.kind === 'fetch') return file;
+  if (verdict.kind === 'skip') {
+    await skip(run, file, verdict.rule);
+    return null;
+  }
+  const answer = await origin.attachmentHeaders(requestFor(file, column), { signal });
+  if (answer.kind === 'notModified') return file; // cannot be: no ETag was sent
+  const facts = factsFrom(answer.value);
+  await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
+  const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
+  // Whatever is still unknown shows itself while it is downloaded.
+  const second = judgeFile(looked, rule, run.room.left());
+  if (second.kind !== 'skip') return looked;
+  await skip(run, file, second.rule);
+  return null;
+}
+
+function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {
+  return { ...address, record: { id: rowId }, version: { guid, in: 'path' } };
+}
+
+function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileFacts {
+  return { type, bytes: length, author, createdAt: lastModifiedAt };
+}
+
+async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<void> {
+  const { clock, settings, signal } = run.context;
+  const startedMs = clock.monotonicMs();
+  const reserved = run.room.reserve(wanted.file.bytes ?? 0);
+  try {
+    // Bounded by `attemptsMax`, see waitBeforeNextMs.
+    for (let attemptCount = 1; ; attemptCount += 1) {
+      const outcome = await download(run, wanted);
+      if (outcome.kind === 'whole') {
+        await run.keeper.keep({ id: wanted.file.id, ...outcome });
+        run.room.use(outcome.file.bytes);
+        run.tally.downloadedCount += 1;
+        run.tally.downloadedBytes += outcome.file.bytes;
+        return;
+      }
+      const spentMs = clock.monotonicMs() - startedMs;
+      const failed = { attemptCount, spentMs, retryAfterMs: null, random: clock.random() };
+      const waitMs = outcome.canRepeat ? waitBeforeNextMs(failed, settings.retry ?? ORIGIN_LIMITS.retry) : null;
+      if (waitMs === null) throw outcome.error;
+      await clock.sleep(waitMs, signal);
+    }
+  } finally {
+    reserved.release();
+  }
+}
+
+type Download =
+  | { readonly kind: 'whole'; readonly file: CompleteFile; readonly facts: FileFacts }
+  | { readonly kind: 'failed'; readonly error: RowsyncError; readonly canRepeat: boolean };
+
+/** Downloads the file into the store, once, and checks it. What is not whole is removed. */
+async function download(run: FetchRun, { file, column, rule }: FileToFetch): Promise<Download> {
+  const { origin, onProgress, signal } = run.context;
+  const incoming = await run.store.begin();
+  let isBegun = false;
+  let isWhole = false;
+  try {
+    const answer = await origin.attachment(
+      requestFor(file, column),
+      (chunk) => {
+        isBegun = true;
+        const bytes = incoming.bytes + chunk.length;
+        if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes) throw new LeftOut(`${rule.name}.maxFileBytes`);
+        if (!run.room.has(bytes - (file.bytes ?? 0))) throw new LeftOut('files.maxBytes');
+        onProgress?.({ kind: 'bytes', bytes: chunk.length });
+        return incoming.write(chunk);
+      },
+      { signal },
+    );
+    if (answer.kind === 'notModified') return broken(file, 'not modified, though no ETag was sent');
+    const problem = downloadProblem(file, { ...answer.value, bytes: incoming.bytes });
+    if (problem !== null) return broken(file, problem);
+    const complete = await incoming.complete();
+    isWhole = true;
+    return { kind: 'whole', file: complete, facts: factsFrom(answer.value) };
+  } catch (thrown) {
+    if (thrown instanceof LeftOut) throw thrown;
+    const error = asRowsyncError(thrown);
+    // Before the first byte the origin client has tried often enough itself.
+    const canRepeat = isBegun && (error.kind === 'originDown' || error.code === 'origin.truncated');
+    return { kind: 'failed', error, canRepeat: canRepeat && error.code !== 'origin.stopped' };
+  } finally {
+    if (!isWhole) await incoming.discard();
+  }
+}
+
+function broken({ revision }: FileNotHere, came: string): Download {
+  const message = `attachment: revision ${revision}: ${came}`;
+  const hint = 'Something between here and the origin changes what it sends; it is tried again by itself.';
+  return {
+    kind: 'failed',
+    error: new RowsyncError('wireFormat', 'origin.truncated', { message, hint }),
+    canRepeat: true,
+  };
+}
+
+async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: string): Promise<void> {
+  if (rule === 'files.maxBytes') tally.overBoundCount += 1;
+  if (file.state === 'skipped' && file.reason === rule) return;
+  await context.replica.write('Leaving a file out', (tx) => storeFileSkipped(tx, file.id, rule));
+}
+
+async function fail({ context, tally }: FetchRun, file: FileNotHere, error: RowsyncError): Promise<void> {
+  const { clock, log, replica } = context;
+  const failureCount = file.failureCount + 1;
+  const retryAt = stampFromMs(clock.nowMs() + retryAfterFailuresMs(failureCount));
+  tally.failedCount += 1;
+  log.warn('file.failed', { code: error.code });
+  await replica.write('Noting a file that failed', (tx) =>
+    storeFileFailed(tx, file.id, { reason: error.message, failureCount, retryAt }),
+  );
+}

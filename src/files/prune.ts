@@ -1,0 +1,32 @@
+/**
+ * Removing content that no row of `sync_files` refers to: what a crash left between a download and its row, and what belonged to
+ * tables and columns that were dropped here. Only when somebody asks; the replica must be locked, so that nothing is on
+ * its way.
+ */
+import type { Connection } from '../replica/database.ts';
+import { readContents } from '../replica/files.ts';
+import { FileStore, openStore } from './store.ts';
+
+/** What was removed, or would be. */
+export interface PruneReport {
+  readonly contentCount: number;
+  readonly bytes: number;
+}
+
+/** Removes what nothing refers to, or only counts it. @throws RowsyncError `files.store`. */
+export async function pruneFiles(
+  from: Connection,
+  options: { readonly folder: string; readonly dryRun: boolean },
+): Promise<PruneReport> {
+  const store = options.dryRun ? new FileStore(options.folder) : await openStore(options.folder);
+  const known = new Set(readContents(from, null).map(({ sha256 }) => sha256));
+  let contentCount = 0;
+  let bytes = 0;
+  for await (const content of store.list()) {
+    if (known.has(content.sha256)) continue;
+    contentCount += 1;
+    bytes += content.bytes;
+    if (!options.dryRun) await store.remove(content.sha256);
+  }
+  return { contentCount, bytes };
+}

@@ -1,0 +1,148 @@
+/**
+ * Bringing files here: find out which revisions there are (look.ts), then fetch those that are wanted and not here
+ * (fetch.ts), several at a time. Runs after the rows of a pull, and by itself. A file that fails holds up no other; whatever
+ * ends the work, what was stored is whole, and the next run goes on from there (I13).
+ */
+import { stampFromMs } from '../base/clock.ts';
+import type { RowsyncError } from '../base/errors.ts';
+import { runPool } from '../base/pool.ts';
+import { columnMode } from '../reconcile/files.ts';
+import {
+  countFilesNotHere,
+  forgetRetryTimes,
+  readFileColumns,
+  readFilesNotHere,
+  readStoredBytes,
+  readStoreFolder,
+  storeStoreFolder,
+} from '../replica/files.ts';
+import { errorFromReading } from '../replica/failures.ts';
+import type { FilesContext, FilesReport, FilesTally } from './context.ts';
+import { fetchFile, type FetchRun, type FileToFetch } from './fetch.ts';
+import { Keeper } from './keeper.ts';
+import { lookAtColumn, type WantedColumn } from './look.ts';
+import { OutageWatch } from './outage.ts';
+import { Room } from './room.ts';
+import { openStore, type FileStore } from './store.ts';
+import { chooseTables } from './tables.ts';
+
+/** Files read from the bookkeeping at a time. */
+const BLOCK_FILES = 500;
+
+/** Which files a run is about. */
+export interface FilesPullOptions {
+  /** Names as at the origin or in the replica, case does not count; empty for all tables. */
+  readonly tables: readonly string[];
+  /** Try at once what failed before, however often it did. */
+  readonly retryNow: boolean;
+}
+
+/**
+ * Brings the files of tables here. Rows are taken as they stand, so a pull should come first. Never throws for what happens to
+ * one file. @throws RowsyncError `usage.invalid` for a table name that nothing matches.
+ */
+export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {
+  const { clock, origin, replica } = context;
+  const columns = chooseColumns(context, options.tables);
+  const startedMs = clock.monotonicMs();
+  const before = origin.counters().requestCount;
+  const tally = emptyTally();
+  let error: RowsyncError | null = null;
+  try {
+    if (columns.length > 0) await bringFiles(context, columns, { tally, retryNow: options.retryNow });
+  } catch (thrown) {
+    error = errorFromReading(thrown, replica.path);
+    context.log.error('files.failed', { code: error.code });
+  }
+  return {
+    ...tally,
+    requestCount: origin.counters().requestCount - before,
+    durationMs: clock.monotonicMs() - startedMs,
+    error,
+  };
+}
+
+function emptyTally(): FilesTally {
+  return {
+    downloadedCount: 0,
+    downloadedBytes: 0,
+    knownCount: 0,
+    failedCount: 0,
+    overBoundCount: 0,
+    vanishedCount: 0,
+    listedCount: 0,
+  };
+}
+
+/** The attachment columns of which files are wanted, with the rule of each. */
+function chooseColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
+  return chooseTables(replica, names).flatMap(({ id, name }) => {
+    const rule = settings.rule(name);
+    if (rule === null || rule.mode === 'none') return [];
+    return readFileColumns(replica, id).map((column) => {
+      return { column, rule: { ...rule, mode: columnMode(rule.mode, column.options) } };
+    });
+  });
+}
+
+async function bringFiles(
+  context: FilesContext,
+  columns: readonly WantedColumn[],
+  { tally, retryNow }: { tally: FilesTally; retryNow: boolean },
+): Promise<void> {
+  const { replica, settings } = context;
+  const store = await openStore(settings.folder);
+  if (readStoreFolder(replica) !== store.folder) {
+    await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
+  }
+  if (retryNow) await replica.write('Trying again at once', forgetRetryTimes);
+  for (const column of columns) await lookAtColumn(context, column, tally);
+  await fetchAll(context, columns, { store, tally });
+}
+
+async function fetchAll(
+  context: FilesContext,
+  columns: readonly WantedColumn[],
+  { store, tally }: { store: FileStore; tally: FilesTally },
+): Promise<void> {
+  const { clock, replica, settings } = context;
+  const now = stampFromMs(clock.nowMs());
+  const due = columns.map(({ column }) => countFilesNotHere(replica, column, now));
+  const fileCount = due.reduce((sum, count) => sum + count.fileCount, 0);
+  const isKnown = due.every(({ unsizedCount }) => unsizedCount === 0);
+  const bytes = isKnown ? due.reduce((sum, count) => sum + count.bytes, 0) : null;
+  if (fileCount > 0) context.onProgress?.({ kind: 'start', what: 'download', fileCount, bytes });
+  const run: FetchRun = {
+    context,
+    store,
+    keeper: new Keeper(store, replica),
+    room: new Room(settings.bytesMax, readStoredBytes(replica)),
+    watch: new OutageWatch(),
+    tally,
+    underWay: new Map(),
+  };
+  const files = filesToFetch(context, columns, now);
+  const next = (): FileToFetch | null => {
+    const step = files.next();
+    return step.done === true ? null : step.value;
+  };
+  // Twice as many as requests: while one half is received, the other is synced.
+  await runPool(next, settings.concurrency * 2, (file) => fetchFile(run, file));
+}
+
+/** The files that are not here, a block at a time. */
+function* filesToFetch(
+  { replica }: FilesContext,
+  columns: readonly WantedColumn[],
+  now: string,
+): Generator<FileToFetch, undefined> {
+  for (const { column, rule } of columns) {
+    let after = 0;
+    for (;;) {
+      const block = readFilesNotHere(replica, column, { after, count: BLOCK_FILES, now });
+      if (block.length === 0) break; // ends: every block lies above the last one
+      after = block.at(-1)?.id ?? after;
+      for (const file of block) yield { file, column, rule };
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The bytes that may still be stored (`files.maxBytes`), shared by downloads that run side by side: each one reserves what it
+ * is known to need. Pure but for its own state.
+ */
+
+/** A bound on the bytes of all content; null for none. */
+export class Room {
+  #left: number | null;
+  #reserved = 0;
+
+  constructor(bytesMax: number | null, storedBytes: number) {
+    this.#left = bytesMax === null ? null : bytesMax - storedBytes;
+  }
+
+  /** What nobody has used or reserved yet, at least 0; null for no bound. */
+  left(): number | null {
+    return this.#left === null ? null : Math.max(0, this.#left - this.#reserved);
+  }
+
+  /** Whether so many more bytes than were reserved may come. */
+  has(bytes: number): boolean {
+    return this.#left === null || bytes <= 0 || bytes <= this.#left - this.#reserved;
+  }
+
+  /** Keeps room for a download until it is released. */
+  reserve(bytes: number): { release(): void } {
+    this.#reserved += bytes;
+    return { release: () => void (this.#reserved -= bytes) };
+  }
+
+  /** Takes note of bytes that were stored. */
+  use(bytes: number): void {
+    if (this.#left !== null) this.#left -= bytes;
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The file store: content by its SHA-256, `<folder>/ab/cd/abcd…`, equal content once. Input: bytes as they arrive. Output:
+ * files that are whole. Names of the origin never become paths here.
+ *
+ * Invariant (I15): a file stands under its final name only after all of its bytes were written and synced; its folder is
+ * synced before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next opened, so
+ * each replica needs a store of its own. Files may be read, not written, since exports may be links to them.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileError, fileErrorCode } from './failures.ts';
+
+/** Content, by what it is. */
+export interface StoredContent {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** A file whose bytes are all written and synced, but not under its final name yet. */
+export interface CompleteFile extends StoredContent {
+  readonly path: string;
+}
+
+/** Content is for the owner of the replica, and never to be changed. */
+const FILE_MODE = 0o400;
+const FOLDER_MODE = 0o700;
+
+const INCOMING = 'incoming';
+const HASH = /^[0-9a-f]{64}$/;
+
+/** A file that is being written. */
+export class IncomingFile {
+  readonly path: string;
+  readonly #handle: FileHandle;
+  readonly #hash: Hash = createHash('sha256');
+  #bytes = 0;
+  #isOpen = true;
+
+  constructor(path: string, handle: FileHandle) {
+    this.path = path;
+    this.#handle = handle;
+  }
+
+  /** Bytes so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Appends bytes. @throws RowsyncError `replica.full` or `files.store`. */
+  async write(chunk: Uint8Array): Promise<void> {
+    try {
+      for (let at = 0; at < chunk.length;) {
+        const { bytesWritten } = await this.#handle.write(chunk, at);
+        at += bytesWritten;
+      }
+    } catch (thrown) {
+      throw fileError(thrown, 'Writing a file');
+    }
+    this.#hash.update(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  /** Syncs and closes the file. @throws RowsyncError as `write`. */
+  async complete(): Promise<CompleteFile> {
+    try {
+      await this.#handle.sync();
+      await this.#close();
+    } catch (thrown) {
+      throw fileError(thrown, 'Syncing a file');
+    }
+    return { path: this.path, sha256: this.#hash.digest('hex'), bytes: this.#bytes };
+  }
+
+  /** Removes the file, which frees its space. */
+  async discard(): Promise<void> {
+    await this.#close();
+    await rm(this.path, { force: true });
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#handle.close();
+  }
+}
+
+/** An open store. */
+export class FileStore {
+  readonly folder: string;
+  /** Folders that are known to stand, durably. */
+  readonly #folders = new Set<string>();
+  #incomingCount = 0;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Where content stands, or would stand. */
+  pathOf(sha256: string): string {
+    return join(this.folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+  }
+
+  /** Begins a file. @throws RowsyncError `replica.full` or `files.store`. */
+  async begin(): Promise<IncomingFile> {
+    this.#incomingCount += 1;
+    const path = join(this.folder, INCOMING, String(this.#incomingCount));
+    try {
+      // wx: never through a link that somebody planted.
+      return new IncomingFile(path, await open(path, 'wx', FILE_MODE));
+    } catch (thrown) {
+      throw fileError(thrown, `Making a file in ${this.folder}`);
+    }
+  }
+
+  /** Gives complete files their final names, durably; where content stands already, a whole file takes its place. */
+  async keep(files: readonly CompleteFile[]): Promise<void> {
+    try {
+      const changed = new Set<string>();
+      for (const { sha256 } of files) await this.#makeFolder(dirname(this.pathOf(sha256)), changed);
+      await Promise.all(files.map(({ path, sha256 }) => rename(path, this.pathOf(sha256))));
+      for (const { sha256 } of files) changed.add(dirname(this.pathOf(sha256)));
+      await Promise.all([...changed].map(syncFolder));
+    } catch (thrown) {
+      throw fileError(thrown, `Keeping a file in ${this.folder}`);
+    }
+  }
+
+  async #makeFolder(folder: string, changed: Set<string>): Promise<void> {
+    if (this.#folders.has(folder) || folder === this.folder) return;
+    const parent = dirname(folder);
+    await this.#makeFolder(parent, changed);
+    if ((await mkdir(folder, { recursive: true, mode: FOLDER_MODE })) !== undefined) changed.add(parent);
+    this.#folders.add(folder);
+  }
+
+  /** Reads content and compares it with its name and size. */
+  async inspect({ sha256, bytes }: StoredContent): Promise<'whole' | 'damaged' | 'missing'> {
+    const path = this.pathOf(sha256);
+    try {
+      if ((await stat(path)).size !== bytes) return 'damaged';
+      return (await hashOfFile(path)) === sha256 ? 'whole' : 'damaged';
+    } catch (thrown) {
+      const code = fileErrorCode(thrown);
+      if (code === 'ENOENT') return 'missing';
+      // A disk that cannot read a block any more has lost the file; what is no file is none of ours.
+      if (code === 'EIO' || code === 'EISDIR') return 'damaged';
+      throw fileError(thrown, `Reading ${path}`);
+    }
+  }
+
+  /** Everything that stands under the name of a hash. */
+  async *list(): AsyncGenerator<StoredContent> {
+    for (const first of await foldersIn(this.folder)) {
+      for (const second of await foldersIn(join(this.folder, first))) {
+        for (const name of await readdir(join(this.folder, first, second))) {
+          const isOurs = HASH.test(name) && name.startsWith(first + second);
+          if (isOurs) yield { sha256: name, bytes: (await stat(this.pathOf(name))).size };
+        }
+      }
+    }
+  }
+
+  /** Removes content for good. */
+  async remove(sha256: string): Promise<void> {
+    try {
+      await rm(this.pathOf(sha256), { force: true });
+    } catch (thrown) {
+      throw fileError(thrown, `Removing ${this.pathOf(sha256)}`);
+    }
+  }
+}
+
+/** Opens the store of a replica that this process has locked, making its folder. @throws RowsyncError `files.store`. */
+export async function openStore(folder: string): Promise<FileStore> {
+  try {
+    const incoming = join(folder, INCOMING);
+    await rm(incoming, { recursive: true, force: true });
+    const made = await mkdir(incoming, { recursive: true, mode: FOLDER_MODE });
+    if (made !== undefined) await syncUpTo(folder, dirname(made));
+    return new FileStore(folder);
+  } catch (thrown) {
+    throw fileError(thrown, `Opening the file store ${folder}`);
+  }
+}
+
+/** The hash of a file's content, as the store names it. */
+export async function hashOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+/** Makes a folder durable, and those above it up to `top`. */
+async function syncUpTo(folder: string, top: string): Promise<void> {
+  await syncFolder(folder);
+  if (folder !== top && folder !== dirname(folder)) await syncUpTo(dirname(folder), top);
+}
+
+/** Makes what was renamed into a folder durable. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function foldersIn(folder: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
+      .map(({ name }) => name)
+      .toSorted();
+  } catch (thrown) {
+    if (fileErrorCode(thrown) === 'ENOENT') return [];
+    throw fileError(thrown, `Reading ${folder}`);
+  }
+}

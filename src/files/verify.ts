@@ -1,0 +1,193 @@
+/**
+ * Proving that what is here is whole: every content is read and compared with its hash, every file is asked for at the origin
+ * by guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked.
+ * Nothing is removed. Requests: one HEAD for each file, and the downloads that mend.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { runAll, runPool } from '../base/pool.ts';
+import {
+  readContents,
+  readFileColumns,
+  readFilesHere,
+  readPlacesNotHere,
+  storeContentLost,
+  storeFileVanished,
+  type Content,
+  type FileColumn,
+  type FileHere,
+} from '../replica/files.ts';
+import { errorFromReading } from '../replica/failures.ts';
+import type { FilesContext, FilesReport } from './context.ts';
+import { OutageWatch } from './outage.ts';
+import { pullFiles } from './pull.ts';
+import { FileStore } from './store.ts';
+import { chooseTables } from './tables.ts';
+
+/** Content read side by side; a disk gains little by more. */
+const READS_MAX = 2;
+/** Findings listed; all are counted. */
+const LISTED_MAX = 100;
+
+/** What a verification of files found. Counts are files unless the name says otherwise. */
+export interface FilesVerifyReport {
+  readonly contentCount: number;
+  readonly contentBytes: number;
+  /** Whose content was lost or damaged. */
+  readonly damagedCount: number;
+  /** ... and that could not be fetched again. */
+  readonly lost: readonly string[];
+  readonly lostCount: number;
+  /** That the origin was asked for. */
+  readonly askedCount: number;
+  /** Newly found to be gone at the origin. */
+  readonly vanishedCount: number;
+  /** Of which the origin says another size. */
+  readonly different: readonly string[];
+  readonly differentCount: number;
+  /** That the origin did not let us ask for, such as earlier revisions without the right to see them. */
+  readonly refusedCount: number;
+  /** The downloads that mended what was damaged; null where nothing was. */
+  readonly mending: FilesReport | null;
+  readonly requestCount: number;
+  readonly durationMs: number;
+  /** Why the work ended before its end. */
+  readonly error: RowsyncError | null;
+}
+
+type Tally = {
+  -readonly [Count in 'damagedCount' | 'askedCount' | 'vanishedCount' | 'differentCount' | 'refusedCount']: number;
+} & { readonly different: string[] };
+
+/** Verifies the files of the named tables (empty for all). @throws RowsyncError `usage.invalid` for an unknown name. */
+export async function verifyFiles(
+  context: FilesContext,
+  options: { readonly tables: readonly string[] },
+): Promise<FilesVerifyReport> {
+  const { clock, origin, replica, settings } = context;
+  const tables = chooseTables(replica, options.tables);
+  const tableIds = options.tables.length === 0 ? null : tables.map(({ id }) => id);
+  const startedMs = clock.monotonicMs();
+  const before = origin.counters().requestCount;
+  const tally: Tally = {
+    damagedCount: 0,
+    askedCount: 0,
+    vanishedCount: 0,
+    differentCount: 0,
+    refusedCount: 0,
+    different: [],
+  };
+  const contents = readContents(replica, tableIds);
+  const contentBytes = contents.reduce((sum, { bytes }) => sum + bytes, 0);
+  let mending: FilesReport | null = null;
+  let error: RowsyncError | null = null;
+  const damaged = new Set<number>();
+  try {
+    context.onProgress?.({ kind: 'start', what: 'verify', fileCount: contents.length, bytes: contentBytes });
+    await readAll(context, { store: new FileStore(settings.folder), contents, damaged, tally });
+    if (damaged.size > 0) mending = await pullFiles(context, { tables: options.tables, retryNow: true });
+    error = mending?.error ?? null;
+    if (error === null) await askAll(context, tableIds, tally);
+  } catch (thrown) {
+    error = errorFromReading(thrown, replica.path);
+  }
+  const lost = lostFiles(context, damaged);
+  return {
+    ...tally,
+    contentCount: contents.length,
+    contentBytes,
+    lost: lost.slice(0, LISTED_MAX),
+    lostCount: lost.length,
+    mending,
+    requestCount: origin.counters().requestCount - before,
+    durationMs: clock.monotonicMs() - startedMs,
+    error,
+  };
+}
+
+/** Reads every content; files whose content is not whole are missing from then on. */
+async function readAll(
+  { replica, onProgress, signal }: FilesContext,
+  work: {
+    readonly store: FileStore;
+    readonly contents: readonly Content[];
+    readonly damaged: Set<number>;
+    readonly tally: Tally;
+  },
+): Promise<void> {
+  await runAll(work.contents, READS_MAX, async (content) => {
+    if (signal?.aborted === true) throw stopped();
+    const state = await work.store.inspect(content);
+    onProgress?.({ kind: 'bytes', bytes: content.bytes });
+    onProgress?.({ kind: 'file' });
+    if (state === 'whole') return;
+    const ids = await replica.write('Noting damaged content', (tx) => storeContentLost(tx, content.sha256));
+    for (const id of ids) work.damaged.add(id);
+    work.tally.damagedCount += ids.length;
+  });
+}
+
+function stopped(): RowsyncError {
+  return new RowsyncError('originDown', 'origin.stopped', {
+    message: 'Verifying files: abandoned because rowsync was asked to stop',
+    hint: 'Run the command again; it begins anew.',
+  });
+}
+
+/** Asks for every file that the origin is thought to have. */
+async function askAll(context: FilesContext, tableIds: readonly number[] | null, tally: Tally): Promise<void> {
+  const { replica, settings } = context;
+  const columns = new Map<string, FileColumn>();
+  for (const { id } of chooseTables(replica, [])) {
+    for (const column of readFileColumns(replica, id)) columns.set(`${id}.${column.columnId}`, column);
+  }
+  const files = [...readFilesHere(replica, tableIds)].filter(({ isVanished }) => !isVanished).values();
+  const watch = new OutageWatch();
+  const next = (): FileHere | null => {
+    const step = files.next();
+    return step.done === true ? null : step.value;
+  };
+  await runPool(next, settings.concurrency, async (file) => {
+    const column = columns.get(`${file.tableId}.${file.columnId}`);
+    if (column !== undefined) watch.note(await askFor(context, { file, column, tally }));
+  });
+}
+
+/** Compares a file with what the origin says of it; a failure that says nothing of the file is returned. */
+async function askFor(
+  { origin, replica, clock, signal }: FilesContext,
+  { file, column, tally }: { readonly file: FileHere; readonly column: FileColumn; readonly tally: Tally },
+): Promise<RowsyncError | null> {
+  const request = { ...column.address, record: { id: file.rowId }, version: { guid: file.guid, in: 'path' } } as const;
+  try {
+    const answer = await origin.attachmentHeaders(request, { signal });
+    tally.askedCount += 1;
+    const length = answer.kind === 'ok' ? answer.value.length : null;
+    if (length === null || length === file.bytes) return null;
+    tally.differentCount += 1;
+    if (tally.different.length < LISTED_MAX) tally.different.push(placeText(file));
+    return null;
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    if (error.refusal === null) return error;
+    tally.askedCount += 1;
+    if (error.refusal.status !== 404) {
+      tally.refusedCount += 1;
+      return null;
+    }
+    const at = stampFromMs(clock.nowMs());
+    const isNew = await replica.write('Marking a file that is gone', (tx) => storeFileVanished(tx, file.id, at));
+    tally.vanishedCount += isNew ? 1 : 0;
+    return null;
+  }
+}
+
+/** Which of the damaged files are still not here. */
+function lostFiles({ replica }: FilesContext, damaged: ReadonlySet<number>): readonly string[] {
+  return damaged.size === 0 ? [] : readPlacesNotHere(replica, [...damaged]).map(placeText);
+}
+
+/** Where a file belongs, for people; its name is not said. */
+function placeText(file: Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>): string {
+  return `${file.tableName}.${file.columnName} of row ${file.rowId}, revision ${file.revision}`;
+}

@@ -1,0 +1,473 @@
+/**
+ * Reading and writing the bookkeeping of attached files (file-tables.ts). Input: cells of user tables, revisions, outcomes of
+ * downloads. Output: what is left to look at and to fetch, and what `sync_files` shows.
+ *
+ * Which cells are to be looked at follows from comparing the user table with what was looked at before, so that neither a
+ * crash nor another client can hide one (I13), and a table that did not change gives none.
+ */
+import type { ColumnType } from '../wire/schema.ts';
+import type { Connection, Tx } from './database.ts';
+import { ident, sql, type Sql } from './sql.ts';
+import { baseName, hasBase } from './tables.ts';
+
+/** An attachment column of a replicated table. */
+export interface FileColumn {
+  readonly tableId: number;
+  /** Origin's id. */
+  readonly columnId: number;
+  /** In the replica. */
+  readonly tableName: string;
+  readonly columnName: string;
+  /** The table that holds the origin's last word: the base of a two-way table, else the user table. */
+  readonly sourceName: string;
+  /** At the origin. */
+  readonly address: {
+    readonly table: { readonly name: string; readonly alias: string };
+    readonly column: { readonly name: string; readonly alias: string };
+  };
+  /** As the origin describes it. */
+  readonly options: readonly string[];
+}
+
+/** The attachment columns of a table that the origin describes, in order. */
+export function readFileColumns(from: Connection, tableId: number): readonly FileColumn[] {
+  const type: ColumnType = 'Attachment';
+  const rows = from
+    .prepare(
+      sql`SELECT c.id AS columnId, c.local_name AS columnName, c.name, c.alias, c.options, t.local_name AS tableName,
+            t.name AS originTable, t.alias AS tableAlias
+          FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.table_id = ? AND c.state = 'live' AND c.value_form = ? AND t.state <> 'gone'
+            AND EXISTS (SELECT 1 FROM pragma_table_info(t.local_name) p WHERE p.name = c.local_name)
+          ORDER BY c.position, c.seq`,
+    )
+    .all(tableId, type) as Readonly<
+    Record<'columnName' | 'name' | 'alias' | 'options' | 'tableName' | 'originTable' | 'tableAlias', string> & {
+      columnId: number;
+    }
+  >[]; // columns and types are ours (bookkeeping.ts)
+  const base = hasBase(from, tableId) ? baseName(tableId) : null;
+  return rows.map((row) => ({
+    tableId,
+    sourceName: base ?? row.tableName,
+    columnId: row.columnId,
+    tableName: row.tableName,
+    columnName: row.columnName,
+    address: {
+      table: { name: row.originTable, alias: row.tableAlias },
+      column: { name: row.name, alias: row.alias },
+    },
+    options: row.options === '' ? [] : row.options.split(', '),
+  }));
+}
+
+/** A cell that has to be looked at. */
+export interface CellToLookAt {
+  readonly rowId: number;
+  readonly value: string | null;
+  /** Of the last list, if it was one of the same mode. */
+  readonly etag: string | null;
+  /** How often in a row its revisions could not be listed. */
+  readonly failureCount: number;
+}
+
+/**
+ * Cells above `after` that differ from what was looked at, want more revisions than were looked for, have to be asked for
+ * each time, or failed and are due; in the order of their rows, at most `count`.
+ */
+export function readCellsToLookAt(
+  from: Connection,
+  column: FileColumn,
+  query: { readonly mode: 'latest' | 'all'; readonly after: number; readonly count: number; readonly now: string },
+): readonly CellToLookAt[] {
+  const cell = sql`u.${ident(column.columnName)}`;
+  return from
+    .prepare(
+      sql`SELECT u._id AS rowId, ${cell} AS value, CASE WHEN k.mode = @mode THEN k.etag END AS etag,
+            coalesce(k.failures, 0) AS failureCount
+          FROM ${ident(column.sourceName)} u
+          LEFT JOIN _rowsync_file_cells k ON k.table_id = @tableId AND k.column_id = @columnId AND k.row_id = u._id
+          WHERE u._id > @after AND CASE
+            WHEN ${cell} IS NOT k.value THEN 1
+            WHEN k.problem IS NOT NULL THEN k.retry_at <= @now
+            WHEN ${cell} IS NULL THEN 0
+            ELSE k.form = 'list' OR (@mode = 'all' AND k.mode = 'latest') END
+          ORDER BY u._id LIMIT @count`,
+    )
+    .all({ ...query, tableId: column.tableId, columnId: column.columnId }) as CellToLookAt[]; // cells are TEXT (tables.ts)
+}
+
+/** The revisions that are known of a cell. */
+export function readCellFiles(
+  from: Connection,
+  column: FileColumn,
+  rowId: number,
+): readonly { readonly guid: string; readonly revision: number }[] {
+  return from
+    .prepare(sql`SELECT guid, revision FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ?`)
+    .all(column.tableId, column.columnId, rowId) as { guid: string; revision: number }[]; // columns and types are ours
+}
+
+/** What was found of a cell. */
+export interface LookedAtCell {
+  readonly rowId: number;
+  readonly value: string | null;
+  readonly mode: 'latest' | 'all';
+  readonly form: 'value' | 'list';
+  readonly etag: string | null;
+  /** The revision that the cell shows; null for none. */
+  readonly guid: string | null;
+  readonly present: readonly {
+    readonly guid: string;
+    readonly revision: number;
+    readonly name: string;
+    readonly type: string | null;
+    readonly bytes: number | null;
+    readonly author: string | null;
+    readonly createdAt: string | null;
+  }[];
+  readonly vanished: readonly string[];
+}
+
+/**
+ * Stores what was found of a cell; what was known of a revision and is not said any more stays. Returns how many revisions
+ * are newly gone.
+ */
+export function storeCell(tx: Tx, column: FileColumn, cell: LookedAtCell, at: string): number {
+  const { tableId, columnId, tableName, columnName } = column;
+  const place = { tableId, columnId, rowId: cell.rowId };
+  const store = tx.prepare(
+    sql`INSERT INTO _rowsync_files (table_id, column_id, row_id, table_name, column_name, revision, guid, name, type, bytes,
+          author, created_at)
+        VALUES (@tableId, @columnId, @rowId, @tableName, @columnName, @revision, @guid, @name, @type, @bytes, @author, @createdAt)
+        ON CONFLICT (table_id, column_id, row_id, guid) DO UPDATE SET revision = excluded.revision, name = excluded.name,
+          type = coalesce(excluded.type, type), bytes = CASE state WHEN 'here' THEN bytes ELSE coalesce(excluded.bytes, bytes) END,
+          author = coalesce(excluded.author, author), created_at = coalesce(excluded.created_at, created_at),
+          vanished_at = NULL`,
+  );
+  for (const file of cell.present) store.run({ ...place, tableName, columnName, ...file });
+  const mark = tx.prepare(
+    sql`UPDATE _rowsync_files SET vanished_at = @at WHERE table_id = @tableId AND column_id = @columnId AND row_id = @rowId
+          AND guid = @guid AND vanished_at IS NULL`,
+  );
+  const goneCount = cell.vanished.reduce((count, guid) => count + mark.run({ ...place, guid, at }).changes, 0);
+  tx.prepare(
+    sql`INSERT INTO _rowsync_file_cells (table_id, column_id, row_id, value, mode, guid, etag, form)
+        VALUES (@tableId, @columnId, @rowId, @value, @mode, @guid, @etag, @form)
+        ON CONFLICT (table_id, column_id, row_id) DO UPDATE SET value = excluded.value, mode = excluded.mode,
+          guid = excluded.guid, etag = excluded.etag, form = excluded.form, problem = NULL, failures = 0, retry_at = NULL`,
+  ).run({ ...place, value: cell.value, mode: cell.mode, guid: cell.guid, etag: cell.etag, form: cell.form });
+  return goneCount;
+}
+
+/** Stores why the revisions of a cell could not be listed, on top of what `storeCell` stored of it. */
+export function storeCellProblem(
+  tx: Tx,
+  column: FileColumn,
+  rowId: number,
+  failure: { readonly problem: string; readonly failureCount: number; readonly retryAt: string },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_file_cells SET problem = @problem, failures = @failureCount, retry_at = @retryAt, etag = NULL
+        WHERE table_id = @tableId AND column_id = @columnId AND row_id = @rowId`,
+  ).run({ tableId: column.tableId, columnId: column.columnId, rowId, ...failure });
+}
+
+/** Whether cells of a column have values of another form, so that the origin has to be asked for their revisions. */
+export function hasListedCells(from: Connection, { tableId, columnId }: FileColumn): boolean {
+  const found = from
+    .prepare(sql`SELECT 1 FROM _rowsync_file_cells WHERE table_id = ? AND column_id = ? AND form = 'list' LIMIT 1`)
+    .get(tableId, columnId);
+  return found !== undefined;
+}
+
+/** How many revisions, and cells whose revisions could not be listed, have failed. */
+export function countFailedFiles(from: Connection): number {
+  return from
+    .prepare(sql`SELECT count(*) FROM sync_files WHERE state = 'failed'`)
+    .pluck()
+    .get() as number; // count(*) is an integer
+}
+
+/** Whether rows with files were deleted from the user table since it was last looked at. */
+export function hasLostRows(from: Connection, column: FileColumn): boolean {
+  return (
+    from
+      .prepare(sql`SELECT EXISTS (${lostRows(column)})`)
+      .pluck()
+      .get(columnPlace(column)) === 1
+  );
+}
+
+/** Marks the files of rows that are gone, and forgets their cells, so that a row that returns is looked at again; returns how many. */
+export function markLostRows(tx: Tx, column: FileColumn, at: string): number {
+  const place = columnPlace(column);
+  const { changes } = tx
+    .prepare(
+      sql`UPDATE _rowsync_files SET vanished_at = @at WHERE table_id = @tableId AND column_id = @columnId
+            AND vanished_at IS NULL AND row_id IN (${lostRows(column)})`,
+    )
+    .run({ ...place, at });
+  tx.prepare(
+    sql`DELETE FROM _rowsync_file_cells WHERE table_id = @tableId AND column_id = @columnId AND row_id IN (${lostRows(column)})`,
+  ).run(place);
+  return changes;
+}
+
+function columnPlace({ tableId, columnId }: FileColumn): { readonly tableId: number; readonly columnId: number } {
+  return { tableId, columnId };
+}
+
+function lostRows(column: FileColumn): Sql {
+  return sql`SELECT lost.row_id FROM _rowsync_file_cells lost WHERE lost.table_id = @tableId AND lost.column_id = @columnId
+    AND NOT EXISTS (SELECT 1 FROM ${ident(column.sourceName)} u WHERE u._id = lost.row_id)`;
+}
+
+/** A revision that the origin has and that is not here. */
+export interface FileNotHere {
+  readonly id: number;
+  readonly rowId: number;
+  readonly revision: number;
+  readonly guid: string;
+  readonly name: string;
+  readonly type: string | null;
+  readonly bytes: number | null;
+  /** Whether its cell shows it. */
+  readonly isLatest: boolean;
+  readonly state: 'missing' | 'failed' | 'skipped';
+  readonly reason: string | null;
+  readonly failureCount: number;
+}
+
+/** Files of a column that are not here and due, above the id `after`, in order, at most `count`; a later `now` finds more. */
+export function readFilesNotHere(
+  from: Connection,
+  column: FileColumn,
+  query: { readonly after: number; readonly count: number; readonly now: string },
+): readonly FileNotHere[] {
+  const rows = from
+    .prepare(
+      sql`SELECT f.id, f.row_id AS rowId, f.revision, f.guid, f.name, f.type, f.bytes, f.state, f.reason,
+            f.failures AS failureCount, coalesce(k.guid = f.guid, 0) AS isLatest
+          FROM _rowsync_files f
+          LEFT JOIN _rowsync_file_cells k USING (table_id, column_id, row_id)
+          WHERE f.table_id = @tableId AND f.column_id = @columnId AND f.state <> 'here' AND f.vanished_at IS NULL
+            AND (f.retry_at IS NULL OR f.retry_at <= @now) AND f.id > @after
+          ORDER BY f.id LIMIT @count`,
+    )
+    .all({ ...query, ...columnPlace(column) }) as (Omit<FileNotHere, 'isLatest'> & { isLatest: 0 | 1 })[]; // ours
+  return rows.map((row) => ({ ...row, isLatest: row.isLatest === 1 }));
+}
+
+/** How many files of a column are not here, due and not skipped; the bytes of those whose size is known, and how many others. */
+export function countFilesNotHere(
+  from: Connection,
+  column: FileColumn,
+  now: string,
+): { readonly fileCount: number; readonly bytes: number; readonly unsizedCount: number } {
+  return from
+    .prepare(
+      sql`SELECT count(*) AS fileCount, coalesce(sum(bytes), 0) AS bytes, count(*) - count(bytes) AS unsizedCount FROM _rowsync_files
+          WHERE table_id = @tableId AND column_id = @columnId AND state IN ('missing', 'failed') AND vanished_at IS NULL
+            AND (retry_at IS NULL OR retry_at <= @now)`,
+    )
+    .get({ now, ...columnPlace(column) }) as { fileCount: number; bytes: number; unsizedCount: number }; // count and sum of integers
+}
+
+/** Content of the file store. */
+export interface Content {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** The content that a guid stands for, if it is here: a guid names one revision for good. */
+export function readContentOfGuid(from: Connection, guid: string): Content | null {
+  const found = from
+    .prepare(sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`)
+    .get(guid);
+  return (found as Content | undefined) ?? null; // columns and types are ours (file-tables.ts)
+}
+
+/** What the origin says of a file when asked for it. */
+export interface FileFacts {
+  readonly type: string | null;
+  readonly bytes: number | null;
+  readonly author: string | null;
+  readonly createdAt: string | null;
+}
+
+/** Completes what is known of a file; what was known before stays. */
+export function storeFileFacts(tx: Tx, id: number, facts: FileFacts): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_files SET type = coalesce(type, @type), bytes = coalesce(bytes, @bytes),
+          author = coalesce(author, @author), created_at = coalesce(created_at, @createdAt) WHERE id = @id`,
+  ).run({ id, ...facts });
+}
+
+/** Stores that the content of a file is in the store. */
+export function storeFileHere(tx: Tx, id: number, content: Content): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_files SET state = 'here', sha256 = ?, bytes = ?, reason = NULL, failures = 0, retry_at = NULL WHERE id = ?`,
+  ).run(content.sha256, content.bytes, id);
+}
+
+/** Stores which rule leaves a file out. */
+export function storeFileSkipped(tx: Tx, id: number, rule: string): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_files SET state = 'skipped', reason = ?, failures = 0, retry_at = NULL WHERE id = ? AND state <> 'here'`,
+  ).run(rule, id);
+}
+
+/** Stores why a file could not be fetched, and when it is worth another try. */
+export function storeFileFailed(
+  tx: Tx,
+  id: number,
+  failure: { readonly reason: string; readonly failureCount: number; readonly retryAt: string },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_files SET state = 'failed', reason = @reason, failures = @failureCount, retry_at = @retryAt
+        WHERE id = @id AND state <> 'here'`,
+  ).run({ id, ...failure });
+}
+
+/** Lets everything that failed be tried at once. */
+export function forgetRetryTimes(tx: Tx): void {
+  tx.prepare(sql`UPDATE _rowsync_files SET retry_at = NULL WHERE retry_at IS NOT NULL`).run();
+  tx.prepare(sql`UPDATE _rowsync_file_cells SET retry_at = '' WHERE retry_at IS NOT NULL`).run();
+}
+
+/** The folder of the store in which content was kept last; null before the first file. */
+export function readStoreFolder(from: Connection): string | null {
+  const folder = from
+    .prepare(sql`SELECT folder FROM _rowsync_file_store`)
+    .pluck()
+    .get();
+  return typeof folder === 'string' ? folder : null;
+}
+
+/** Stores the folder of the store. */
+export function storeStoreFolder(tx: Tx, folder: string): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_file_store (lock, folder) VALUES (1, ?) ON CONFLICT (lock) DO UPDATE SET folder = excluded.folder`,
+  ).run(folder);
+}
+
+/** All content that files refer to, each once, in order of its hash; of the given tables, or of all for null. */
+export function readContents(from: Connection, tableIds: readonly number[] | null): readonly Content[] {
+  return from
+    .prepare(
+      sql`SELECT sha256, max(bytes) AS bytes FROM _rowsync_files
+          WHERE sha256 IS NOT NULL AND (@ids IS NULL OR table_id IN (SELECT value FROM json_each(@ids)))
+          GROUP BY sha256 ORDER BY sha256`,
+    )
+    .all({ ids: tableIds === null ? null : JSON.stringify(tableIds) }) as Content[]; // columns and types are ours
+}
+
+/** Bytes of all content that rows refer to. */
+export function readStoredBytes(from: Connection): number {
+  return from
+    .prepare(
+      sql`SELECT coalesce(sum(bytes), 0) FROM (
+            SELECT max(bytes) AS bytes FROM _rowsync_files WHERE sha256 IS NOT NULL GROUP BY sha256)`,
+    )
+    .pluck()
+    .get() as number; // a sum of integers
+}
+
+/** Stores that content is lost or damaged: its files are missing again. Returns their ids. */
+export function storeContentLost(tx: Tx, sha256: string): readonly number[] {
+  return tx
+    .prepare(
+      sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = 'the content here was lost or damaged'
+          WHERE sha256 = ? RETURNING id`,
+    )
+    .pluck()
+    .all(sha256) as number[]; // id is an INTEGER
+}
+
+/** Which of the given files are not here. */
+export function readPlacesNotHere(
+  from: Connection,
+  ids: readonly number[],
+): readonly Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>[] {
+  return from
+    .prepare(
+      sql`SELECT table_name AS tableName, column_name AS columnName, row_id AS rowId, revision FROM _rowsync_files
+          WHERE state <> 'here' AND id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+    )
+    .all(JSON.stringify(ids)) as Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>[]; // ours
+}
+
+/** A file whose content is here. */
+export interface FileHere extends Content {
+  readonly id: number;
+  readonly tableId: number;
+  readonly columnId: number;
+  readonly rowId: number;
+  readonly tableName: string;
+  readonly columnName: string;
+  readonly revision: number;
+  readonly guid: string;
+  readonly name: string;
+  /** Whether its cell shows it. */
+  readonly isLatest: boolean;
+  readonly isVanished: boolean;
+}
+
+/** Files whose content is here, by table, row, column and falling revision; of the named tables, or of all for none. */
+export function* readFilesHere(from: Connection, tableIds: readonly number[] | null): Generator<FileHere, undefined> {
+  const rows = from
+    .prepare(
+      sql`SELECT f.id, f.table_id AS tableId, f.column_id AS columnId, f.row_id AS rowId,
+            coalesce(t.local_name, f.table_name) AS tableName, coalesce(c.local_name, f.column_name) AS columnName,
+            f.revision, f.guid, f.name, f.sha256, f.bytes, coalesce(k.guid = f.guid, 0) AS isLatest,
+            f.vanished_at IS NOT NULL AS isVanished
+          FROM _rowsync_files f
+          LEFT JOIN _rowsync_tables t ON t.id = f.table_id
+          LEFT JOIN _rowsync_columns c ON c.table_id = f.table_id AND c.id = f.column_id AND c.state = 'live'
+          LEFT JOIN _rowsync_file_cells k ON k.table_id = f.table_id AND k.column_id = f.column_id AND k.row_id = f.row_id
+          WHERE f.state = 'here' AND (@ids IS NULL OR f.table_id IN (SELECT value FROM json_each(@ids)))
+          ORDER BY f.table_id, f.row_id, f.column_id, f.revision DESC, f.id`,
+    )
+    .iterate({ ids: tableIds === null ? null : JSON.stringify(tableIds) });
+  for (const row of rows) {
+    const file = row as Omit<FileHere, Flag> & Readonly<Record<Flag, 0 | 1>>; // columns and types are ours
+    yield { ...file, isLatest: file.isLatest === 1, isVanished: file.isVanished === 1 };
+  }
+}
+
+type Flag = 'isLatest' | 'isVanished';
+
+/** Marks a file that the origin does not have any more; returns whether it was not known before. */
+export function storeFileVanished(tx: Tx, id: number, at: string): boolean {
+  return (
+    tx.prepare(sql`UPDATE _rowsync_files SET vanished_at = ? WHERE id = ? AND vanished_at IS NULL`).run(at, id)
+      .changes > 0
+  );
+}
+
+/** The text of a row's key, for people; null where the table has no key column or the row is gone. */
+export function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
+  const place = from
+    .prepare(
+      sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
+          JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`,
+    )
+    .get(tableId) as { tableName: string; columnName: string } | undefined; // columns and types are ours
+  if (place === undefined) return null;
+  const key = from
+    .prepare(sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`)
+    .pluck()
+    .get(rowId);
+  return typeof key === 'string' ? key : null;
+}
+
+/** Forgets the files of tables and columns that a person dropped here; their content stays until it is pruned. */
+export function forgetDroppedFiles(tx: Tx): void {
+  for (const table of [sql`_rowsync_files`, sql`_rowsync_file_cells`]) {
+    tx.prepare(
+      sql`DELETE FROM ${table} WHERE (table_id, column_id) NOT IN (SELECT table_id, id FROM _rowsync_columns)`,
+    ).run();
+  }
+}

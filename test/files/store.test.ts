@@ -1,0 +1,108 @@
+/** The file store: what stands under a final name is whole, equal content stands once, leftovers go. */
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+  statSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openStore, type CompleteFile, type FileStore } from '../../src/files/store.ts';
+import { contentsOf } from '../support/files.ts';
+import { temporaryFolder } from '../support/replica.ts';
+
+async function write(store: FileStore, ...chunks: readonly string[]): Promise<CompleteFile> {
+  const incoming = await store.begin();
+  for (const chunk of chunks) await incoming.write(Buffer.from(chunk));
+  return incoming.complete();
+}
+
+test('content stands under its hash, in folders of two levels, once it is kept and not before', async () => {
+  using folder = temporaryFolder();
+  const store = await openStore(join(folder.path, 'a', 'files'));
+
+  const file = await write(store, 'hel', '', 'lo');
+  const before = contentsOf(store.folder);
+  await store.keep([file]);
+
+  const sha256 = createHash('sha256').update('hello').digest('hex');
+  expect(file).toMatchObject({ sha256, bytes: 5 });
+  expect(before).toEqual([]);
+  expect(contentsOf(store.folder)).toEqual([join(store.folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)]);
+  expect(readFileSync(store.pathOf(sha256), 'utf8')).toBe('hello');
+  expect(statSync(store.folder).mode & 0o777).toBe(0o700);
+});
+
+test('equal content stands once, and an empty file is content too', async () => {
+  using folder = temporaryFolder();
+  const store = await openStore(folder.path);
+
+  await store.keep([await write(store, 'x'), await write(store, 'x'), await write(store)]);
+  await store.keep([await write(store, 'x')]);
+
+  expect(contentsOf(folder.path)).toHaveLength(2);
+});
+
+test('what was begun and not kept is gone when it is discarded, and when the store is next opened', async () => {
+  using folder = temporaryFolder();
+  const store = await openStore(folder.path);
+  const discarded = await store.begin();
+  await discarded.write(Buffer.from('half'));
+  await discarded.discard();
+  const crashed = await store.begin();
+  await crashed.write(Buffer.from('half'));
+
+  const left = readdirSync(join(folder.path, 'incoming'));
+  await openStore(folder.path);
+
+  expect(left).toHaveLength(1);
+  expect(readdirSync(join(folder.path, 'incoming'))).toEqual([]);
+  await crashed.discard();
+});
+
+test('a planted link is not written through', async () => {
+  using folder = temporaryFolder();
+  const store = await openStore(join(folder.path, 'files'));
+  const outside = join(folder.path, 'outside');
+  writeFileSync(outside, 'precious');
+  symlinkSync(outside, join(store.folder, 'incoming', '1'));
+  const file = { sha256: createHash('sha256').update('x').digest('hex') };
+
+  await expect(store.begin()).rejects.toMatchObject({ code: 'files.store' });
+  const second = await write(store, 'x');
+  mkdirSync(join(store.folder, file.sha256.slice(0, 2), file.sha256.slice(2, 4)), { recursive: true });
+  symlinkSync(outside, store.pathOf(file.sha256));
+  await store.keep([second]);
+
+  expect(readFileSync(outside, 'utf8')).toBe('precious');
+  expect(readFileSync(store.pathOf(file.sha256), 'utf8')).toBe('x');
+});
+
+test.each([
+  ['whole', (): undefined => undefined, 'whole'],
+  ['with a flipped byte', (path: string) => damage(path, 'hellO'), 'damaged'],
+  ['cut short', (path: string) => damage(path, 'hell'), 'damaged'],
+  ['missing', (path: string) => rmSync(path), 'missing'],
+] as const)('content that is %s is found to be so', async (_what, harm, state) => {
+  using folder = temporaryFolder();
+  const store = await openStore(folder.path);
+  const file = await write(store, 'hello');
+  await store.keep([file]);
+
+  harm(store.pathOf(file.sha256));
+
+  expect(await store.inspect(file)).toBe(state);
+});
+
+/** Writes other content, with the times of the old one. */
+function damage(path: string, text: string): void {
+  const { atime, mtime } = statSync(path);
+  writeFileSync(path, text, { flag: 'r+' });
+  if (text.length < 5) writeFileSync(path, text);
+  utimesSync(path, atime, mtime);
+}
