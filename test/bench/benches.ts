@@ -20,6 +20,7 @@ import {
   type BareSetup,
 } from './bare.ts';
 import { TABLE } from './data.ts';
+import { filesBench } from './files.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
@@ -323,4 +324,5 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   capture: captureBench,
   diff: diffBench,
   pullTwoWay: pullTwoWayBench,
+  files: filesBench,
 };

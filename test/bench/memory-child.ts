@@ -1,7 +1,10 @@
-/** One pull in a process of its own, so that its peak memory can be read. Started by benches.ts with one JSON argument. */
+/**
+ * One pull, or with `store` the files of one, in a process of its own, so that its peak memory can be read. Started by
+ * benches.ts and files.ts with one JSON argument.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Address } from './origin-child.ts';
-import { pullOnce } from './ours.ts';
+import { pullFilesOnce, pullOnce } from './ours.ts';
 
 /** Linux carries the peak that `getrusage` tells over from the parent, so its own record of this process comes first. */
 function peakBytes(): number {
@@ -10,7 +13,12 @@ function peakBytes(): number {
   return Number(kibibytes ?? process.resourceUsage().maxRSS) * 1024;
 }
 
-const { address, path } = JSON.parse(process.argv[2] ?? '{}') as { address: Address; path: string };
-await pullOnce(address, path, { compress: true });
+const { address, path, store } = JSON.parse(process.argv[2] ?? '{}') as {
+  address: Address;
+  path: string;
+  store?: string;
+};
+if (store === undefined) await pullOnce(address, path, { compress: true });
+else await pullFilesOnce(address, path, store);
 process.send?.(peakBytes());
 process.disconnect?.();

@@ -33,13 +33,27 @@ export class Origins {
     const { latencyMs = 0, apart = '' } = options;
     const name = `${rowCount}-${latencyMs}-${apart}`;
     let origin = this.#origins.get(name);
-    if (origin === undefined) this.#origins.set(name, (origin = this.#start(rowCount, latencyMs)));
+    if (origin === undefined) {
+      const dataPath = join(this.#folder, `data-${rowCount}.sqlite`);
+      if (!existsSync(dataPath)) writeDataFile(dataPath, rowCount);
+      this.#origins.set(name, (origin = this.#start(dataPath, { rowCount, latencyMs })));
+    }
     return origin;
   }
 
-  async #start(rowCount: number, latencyMs: number): Promise<BenchOrigin> {
-    const dataPath = join(this.#folder, `data-${rowCount}.sqlite`);
-    if (!existsSync(dataPath)) writeDataFile(dataPath, rowCount);
+  /** A sandbox that serves the SQLite file that `write` makes; the same one for equal names. */
+  serveFile(name: string, write: (path: string) => void): Promise<BenchOrigin> {
+    let origin = this.#origins.get(name);
+    if (origin === undefined) {
+      const dataPath = join(this.#folder, `${name}.sqlite`);
+      write(dataPath);
+      this.#origins.set(name, (origin = this.#start(dataPath, { rowCount: 0, latencyMs: 0 })));
+    }
+    return origin;
+  }
+
+  async #start(dataPath: string, served: { rowCount: number; latencyMs: number }): Promise<BenchOrigin> {
+    const { rowCount, latencyMs } = served;
     const child = fork(new URL('origin-child.ts', import.meta.url), [dataPath, String(latencyMs)]);
     this.#children.push(child);
     const [address] = (await Promise.race([once(child, 'message'), failure(child)])) as [Address];

@@ -1,10 +1,12 @@
 /** One pull by rowsync, with its own parts and the default settings; what the command does, without printing. */
 import { systemClock } from '../../src/base/clock.ts';
-import { createLogger } from '../../src/base/log.ts';
-import { openOrigin } from '../../src/origin/client.ts';
+import { createLogger, type Logger } from '../../src/base/log.ts';
+import type { FilesReport } from '../../src/files/context.ts';
+import { pullFiles } from '../../src/files/pull.ts';
+import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullReport } from '../../src/pull/report.ts';
-import { openReplica } from '../../src/replica/database.ts';
+import { openReplica, type Replica } from '../../src/replica/database.ts';
 import type { Address } from './origin-child.ts';
 
 /** Requests in flight, on both sides of every comparison. */
@@ -28,14 +30,7 @@ const EDITING = { match: null, conflict: 'origin', workflow: 'run' } as const;
 
 /** Opens the replica at `path`, which is made if it is missing. */
 export function openPull(address: Address, path: string, { compress, isTwoWay = false }: PullWay): OpenPull {
-  const { url, database, token } = address;
-  const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
-  const credentials = { kind: 'bearer' as const, token };
-  const origin = openOrigin(
-    { url, database, credentials, concurrency: CONCURRENCY, compress },
-    { clock: systemClock, log },
-  );
-  const replica = openReplica(path, { clock: systemClock });
+  const { origin, replica, log } = openEnds(address, path, compress);
   const settings = {
     pageRows: PAGE_ROWS,
     maxDeletePercent: 50,
@@ -56,6 +51,20 @@ export function openPull(address: Address, path: string, { compress, isTwoWay = 
   };
 }
 
+function openEnds(
+  { url, database, token }: Address,
+  path: string,
+  compress: boolean,
+): { origin: Origin; replica: Replica; log: Logger } {
+  const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
+  const credentials = { kind: 'bearer' as const, token };
+  const origin = openOrigin(
+    { url, database, credentials, concurrency: CONCURRENCY, compress },
+    { clock: systemClock, log },
+  );
+  return { origin, replica: openReplica(path, { clock: systemClock }), log };
+}
+
 /** Pulls everything into the replica at `path` once, opening and closing both ends. */
 export async function pullOnce(address: Address, path: string, options: PullWay): Promise<PullReport> {
   const opened = openPull(address, path, options);
@@ -63,5 +72,21 @@ export async function pullOnce(address: Address, path: string, options: PullWay)
     return await opened.pull();
   } finally {
     await opened.close();
+  }
+}
+
+/** Fetches the files of a replica whose rows were pulled, into a store, opening and closing both ends. */
+export async function pullFilesOnce(address: Address, path: string, store: string): Promise<FilesReport> {
+  const { origin, replica, log } = openEnds(address, path, false);
+  const rule = { mode: 'latest', maxFileBytes: null, types: null, name: 'files' } as const;
+  const settings = { folder: store, bytesMax: null, concurrency: CONCURRENCY, rule: () => rule };
+  try {
+    const context = { origin, replica, clock: systemClock, log, settings };
+    const report = await pullFiles(context, { tables: [], retryNow: false });
+    if (report.error !== null) throw report.error;
+    return report;
+  } finally {
+    replica.close();
+    await origin.close();
   }
 }
