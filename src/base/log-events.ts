@@ -19,6 +19,8 @@ export const LOG_EVENTS = {
   'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
   'work.failed': 'A piece of work failed by itself, such as a backup; it is tried again on its next tick.',
   'table.failed': 'A table could not be finished in this run.',
+  'file.failed': 'An attached file could not be fetched; sync_files says which, and why.',
+  'files.stopped': 'The work on attached files ended before its end.',
   'table.waits': 'A table that failed is left out for `waitMs`.',
   'table.recovered': 'A table that failed before is well again.',
   'circuit.opened': 'A failure concerns everything; no work is done for `waitMs`.',

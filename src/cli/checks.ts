@@ -14,6 +14,7 @@ import { planSelection } from '../reconcile/selection.ts';
 import { openReader } from '../replica/reader.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
+import { findFileFacts } from './file-checks.ts';
 import { probeOrigin } from './probe.ts';
 import type { Session } from './session.ts';
 import { bytesText, durationText, plural } from './text.ts';
@@ -243,7 +244,9 @@ function checkSpace(path: string): CheckResult {
   }
 }
 
-function checkFile({ replica: { path }, origin }: Config): readonly CheckResult[] {
+function checkFile(config: Config): readonly CheckResult[] {
+  const { origin, replica } = config;
+  const { path } = replica;
   if (!existsSync(path)) return [ok('replica', `${path} will be made by the first pull`)];
   try {
     const reader = openReader(path);
@@ -256,8 +259,15 @@ function checkFile({ replica: { path }, origin }: Config): readonly CheckResult[
       const tables = reader.status();
       const troubled = tables.filter(({ problem }) => problem !== null).map(({ table }) => table);
       const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
-      if (troubled.length === 0) return [found];
-      return [found, warn('replica', `something is wrong with ${someOf(troubled)}`, '`rowsync status` says what.')];
+      const files = findFileFacts(reader, config).map(({ message, hint }) =>
+        hint === '' ? ok('files', message) : warn('files', message, hint),
+      );
+      if (troubled.length === 0) return [found, ...files];
+      return [
+        found,
+        ...files,
+        warn('replica', `something is wrong with ${someOf(troubled)}`, '`rowsync status` says what.'),
+      ];
     } finally {
       reader.close();
     }

@@ -6,7 +6,8 @@ import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../base/errors.ts';
 import { createLogger, type Logger } from '../base/log.ts';
 import { findConfig, loadConfig, type Config } from '../config/load.ts';
-import { originSettings, pullSettings, pushSettings } from '../config/settings.ts';
+import { filesSettings, originSettings, pullSettings, pushSettings } from '../config/settings.ts';
+import type { FilesContext } from '../files/context.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { OriginLimits } from '../origin/limits.ts';
@@ -70,10 +71,11 @@ export async function withOrigin<T>(
   }
 }
 
-/** What a pull and a push of one configuration work with; they share both sides, and never run at the same time. */
+/** What pulls, pushes and files of one configuration work with; they share both sides, and never run at the same time. */
 export interface Sides {
   readonly pull: PullContext;
   readonly push: PushContext;
+  readonly files: FilesContext;
 }
 
 /** Opens both sides of a configuration for the time of `work`, with the progress of a pull on stderr. */
@@ -90,11 +92,12 @@ export async function withSides<T>(
     const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
       const settings = pullSettings(config);
-      const { onProgress, wantsEstimates: estimates } = progress;
+      const { onProgress, onFiles, wantsEstimates: estimates } = progress;
       const shared = { origin, replica, clock, log, signal };
       return await work({
         pull: { ...shared, settings, onProgress, estimates },
         push: { ...shared, settings: pushSettings(config) },
+        files: { ...shared, settings: filesSettings(config), onProgress: onFiles },
       });
     } finally {
       progress.stop();

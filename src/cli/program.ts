@@ -15,6 +15,7 @@ import { addCompletionCommand } from './commands/completion.ts';
 import { addDaemonCommand } from './commands/daemon.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addFailureCommands } from './commands/failures.ts';
+import { addFilesCommands } from './commands/files.ts';
 import { addPullCommands } from './commands/pull.ts';
 import { addPushCommands } from './commands/push.ts';
 import { addResyncCommand } from './commands/resync.ts';
@@ -101,6 +102,7 @@ function buildProgram(
   addConflictCommands(program, hooks.runner);
   addFailureCommands(program, hooks.runner);
   addVerifyCommand(program, hooks.runner);
+  addFilesCommands(program, hooks.runner);
   addResyncCommand(program, hooks.runner);
   addSchemaCommand(program, hooks.runner);
   addBackupCommands(program, hooks.runner);

@@ -1,5 +1,5 @@
 /**
- * The progress of a pull or verify for whoever waits: a bar on a terminal, otherwise a line per table in which something
+ * The progress of a pull or verify, of rows and then of files, for whoever waits: a bar on a terminal, otherwise a line per table in which something
  * happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
  *
  * Input: the events of pull/report.ts. How many rows there will be is known from the sweep before, or estimated for a first
@@ -7,7 +7,9 @@
  */
 import { SingleBar } from 'cli-progress';
 import type { Clock } from '../base/clock.ts';
+import type { FilesProgress } from '../files/context.ts';
 import type { PullProgress, TablePullReport } from '../pull/report.ts';
+import { FilesCounter, filesBarText, filesLineText } from './files-progress.ts';
 import type { Output } from './session.ts';
 import { countText, displayWidth, durationText, plural, printable, truncate } from './text.ts';
 
@@ -26,6 +28,8 @@ export interface ProgressState {
 /** Listens to a pull; `stop` clears the bar and must be called before anything else is printed. */
 export interface Progress {
   readonly onProgress: (event: PullProgress) => void;
+  /** Files come after the rows; the first event of theirs ends the bar of the rows. */
+  readonly onFiles: (event: FilesProgress) => void;
   /** Whether it is worth asking the origin beforehand how many rows a first pull will bring. */
   readonly wantsEstimates: boolean;
   stop(): void;
@@ -38,7 +42,12 @@ const BAR_WIDTH = 20;
 const LINE_EVERY_MS = 10_000;
 
 /** A silent one, for output that a program reads. */
-export const noProgress: Progress = { onProgress: ignore, wantsEstimates: false, stop: ignore };
+export const noProgress: Progress = {
+  onProgress: ignore,
+  onFiles: ignore,
+  wantsEstimates: false,
+  stop: ignore,
+};
 
 /** Progress on an output: a bar if it is a terminal that nothing else writes to, else lines. */
 export function startProgress(output: Output, clock: Clock, { isShared }: { readonly isShared: boolean }): Progress {
@@ -47,17 +56,26 @@ export function startProgress(output: Output, clock: Clock, { isShared }: { read
 
 function barProgress(output: Output, clock: Clock): Progress {
   const counter = new Counter(clock);
+  const files = new FilesCounter(clock);
+  let isFiles = false;
   const bar = new SingleBar({
     stream: output.stream,
-    format: () => barText(counter.state(), (output.width() ?? BAR_WIDTH) - 1),
+    format: () => {
+      const width = (output.width() ?? BAR_WIDTH) - 1;
+      return isFiles ? filesBarText(files.state(), width) : barText(counter.state(), width);
+    },
     clearOnComplete: true,
     hideCursor: true,
     forceRedraw: false,
   });
   bar.start(1, 0);
   return {
-    // The bar draws itself ten times a second from the counter.
+    // The bar draws itself ten times a second from the counters.
     onProgress: (event) => counter.count(event),
+    onFiles: (event) => {
+      isFiles = true;
+      files.count(event);
+    },
     wantsEstimates: true,
     stop: () => bar.stop(),
   };
@@ -65,6 +83,7 @@ function barProgress(output: Output, clock: Clock): Progress {
 
 function lineProgress(output: Output, clock: Clock): Progress {
   const counter = new Counter(clock);
+  const files = new FilesCounter(clock);
   let lastLineMs = clock.monotonicMs();
   // An origin that is down fails every table in the same words; once is enough.
   const failures = new Set<string>();
@@ -77,6 +96,10 @@ function lineProgress(output: Output, clock: Clock): Progress {
       counter.count(event);
       if (event.kind === 'tableEnd' && isWorthALine(event.report, failures)) say(tableLine(event.report));
       if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
+    },
+    onFiles: (event) => {
+      files.count(event);
+      if (clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
     },
     wantsEstimates: false,
     stop: ignore,

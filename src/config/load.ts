@@ -35,8 +35,14 @@ export interface Config {
     readonly credentials: Credentials | null;
     readonly format: Options['origin']['format'];
   };
-  readonly replica: { readonly path: string; readonly shared: boolean };
+  readonly replica: {
+    readonly path: string;
+    readonly shared: boolean;
+    /** The folder for attached files. */
+    readonly files: string;
+  };
   readonly tables: TableRules;
+  readonly files: Options['files'];
   readonly schedule: ScheduleTexts;
   /** How long after the last edit it is pushed; null for on schedule only. */
   readonly push: { readonly delayMs: number | null };
@@ -166,6 +172,8 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 }
 
 function configFromOptions(file: string, options: Options, credentials: Credentials | null): Config {
+  const folder = dirname(file);
+  const path = resolve(folder, options.replica.path);
   return {
     file,
     origin: {
@@ -174,8 +182,13 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       credentials,
       format: options.origin.format,
     },
-    replica: { path: resolve(dirname(file), options.replica.path), shared: options.replica.shared },
+    replica: {
+      path,
+      shared: options.replica.shared,
+      files: options.replica.files === undefined ? `${path}.files` : resolve(folder, options.replica.files),
+    },
     tables: tableRules(options.tables),
+    files: options.files,
     schedule: scheduleTexts(options.schedule),
     push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
     limits: options.limits,

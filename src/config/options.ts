@@ -49,6 +49,20 @@ function decimalNumber(option: NumberOption) {
     .meta({ description: `${option.doc} Unit: ${option.unit}.` });
 }
 
+/** A size without a default: no bound. */
+function byteCount(doc: string) {
+  const error = `must be a whole number of bytes from 1 to ${BYTES_MAX}`;
+  return z
+    .int({ error })
+    .min(1, { error })
+    .max(BYTES_MAX, { error })
+    .optional()
+    .meta({ description: `${doc} Unit: bytes; no bound by default.` });
+}
+
+/** A pebibyte: more than any disk that rowsync will see. */
+const BYTES_MAX = 1024 ** 5;
+
 function text(option: { readonly pattern: RegExp; readonly mustBe: string; readonly doc: string }) {
   return z
     .string({ error: option.mustBe })
@@ -127,6 +141,13 @@ const replica = section(
           'Whether the group of the file may read and write it, as other SQL clients on this machine have to; they also need ' +
           'to write to its folder. Takes effect when the file is opened.',
       }),
+    files: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of the folder for attached files',
+      doc:
+        'The folder for the content of attached files, of this replica alone; it is made when there is something to put ' +
+        'there. By default the path of the replica with .files behind it.',
+    }).optional(),
   },
   'The local copy.',
 );
@@ -176,8 +197,41 @@ const PUSH_MUST_BE = 'must be true or false';
 const CONFLICT_MUST_BE = 'must be origin, local or ask';
 const WORKFLOW_MUST_BE = 'must be run or suppress';
 
+const FILES_MUST_BE = 'must be latest, all or none, or a mapping of revisions, maxFileBytes and types';
+const TYPES_MUST_BE = 'must be a list of media types, such as image/png or image/*';
+
+const revisions = z.enum(['latest', 'all', 'none'], { error: 'must be latest, all or none' });
+
+const tableFiles = z
+  .union(
+    [
+      revisions,
+      z.strictObject({
+        revisions: revisions.optional().meta({
+          description: 'Which revisions to fetch: latest (default), all, or none.',
+        }),
+        maxFileBytes: byteCount('Larger files are left out.'),
+        types: z
+          .array(z.string({ error: TYPES_MUST_BE }).regex(/^[\w.+-]+\/(?:\*|[\w.+-]+)$/, { error: TYPES_MUST_BE }), {
+            error: TYPES_MUST_BE,
+          })
+          .min(1, { error: TYPES_MUST_BE })
+          .optional()
+          .meta({ description: 'Only files of these media types are fetched; image/* stands for every image.' }),
+      }),
+    ],
+    { error: FILES_MUST_BE },
+  )
+  .optional()
+  .meta({
+    description:
+      'Which attached files to fetch: the latest revision of each (default), all revisions, where the column lets its ' +
+      'history be seen, or none. A mapping narrows them by size and type as well.',
+  });
+
 const tableOptions = section(
   {
+    files: tableFiles,
     push: z
       .boolean({ error: PUSH_MUST_BE })
       .optional()
@@ -279,6 +333,15 @@ const limits = section(
     }),
   },
   'How hard to lean on the origin.',
+);
+
+const files = section(
+  {
+    maxBytes: byteCount(
+      'How much attached files may take on disk, all together. Once it is reached, no more are fetched; nothing is deleted.',
+    ),
+  },
+  'Attached files, of all tables together.',
 );
 
 const safety = section(
@@ -399,6 +462,7 @@ export const optionsSchema = section(
     origin,
     replica,
     tables,
+    files: files.prefault({}),
     schedule: schedule.prefault({}),
     push: push.prefault({}),
     limits: limits.prefault({}),

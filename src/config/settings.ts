@@ -1,11 +1,13 @@
 /**
- * What a configuration says of the origin, of pulls and of pushes, in the forms that these take; the command line and the daemon
+ * What a configuration says of the origin, of pulls, pushes and files, in the forms that these take; the command line and the daemon
  * share them. Pure.
  */
 import { must } from '../base/assert.ts';
+import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
+import type { FileRule } from '../reconcile/files.ts';
 import type { Config } from './load.ts';
 import type { TableRule } from './tables.ts';
 
@@ -50,4 +52,26 @@ export function pushSettings({ limits, safety, tables }: Config): PushSettings {
 function tableOptions({ sort, push, match, conflict, workflow }: TableRule['options']): TableOptions {
   const editing = { match: match ?? null, conflict: conflict ?? 'origin', workflow: workflow ?? 'run' } as const;
   return { sort: sort ?? null, editing: push === true ? editing : null };
+}
+
+/** The settings of all work on files under a configuration. */
+export function filesSettings({ files, limits, replica, tables }: Config): FilesSettings {
+  return {
+    folder: replica.files,
+    isShared: replica.shared,
+    bytesMax: files.maxBytes ?? null,
+    concurrency: limits.concurrency,
+    rule: (table) => {
+      const rule = tables.find(table);
+      return rule === null ? null : fileRule(rule);
+    },
+  };
+}
+
+function fileRule({ pattern, options }: TableRule): FileRule {
+  const name = `tables.${pattern}.files`;
+  const { files = 'latest' } = options;
+  if (typeof files === 'string') return { mode: files, maxFileBytes: null, types: null, name };
+  const { revisions, maxFileBytes, types } = files;
+  return { mode: revisions ?? 'latest', maxFileBytes: maxFileBytes ?? null, types: types ?? null, name };
 }

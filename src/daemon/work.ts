@@ -9,6 +9,7 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
+import { filesSettings } from '../config/settings.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
@@ -16,6 +17,7 @@ import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { backUpDated } from '../replica/backup.ts';
 import { readTables } from '../replica/ledger.ts';
+import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
 
 /** How it went for one table. */
@@ -58,21 +60,30 @@ export const WORK: Readonly<Record<WorkKind, Work>> = {
   backup: runBackup,
 };
 
-async function runPull({ pull: context, push: pushing }: WorkContext): Promise<WorkOutcome> {
+async function runPull({ pull: context, push: pushing, config }: WorkContext): Promise<WorkOutcome> {
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false });
+  const { origin, replica, clock, log, signal } = context;
+  const files = await pullFilesAfter({ origin, replica, clock, log, signal, settings: filesSettings(config) }, report);
   const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
-  return outcome(context, report.error, report.tables, {
+  const ofFiles = files?.error ?? null;
+  // A store that cannot be written must not keep rows from coming.
+  const isWhole = ofFiles !== null && (ofFiles.kind === 'auth' || concernsAllTables(ofFiles));
+  const facts = {
     runId: report.runId,
-    requestCount: report.requestCount,
+    requestCount: report.requestCount + (files?.requestCount ?? 0),
     notModifiedCount: report.notModifiedCount,
     receivedBytes: report.receivedBytes,
     tableCount: report.tables.length,
     insertedCount: sum(({ insertedCount }) => insertedCount),
     updatedCount: sum(({ updatedCount }) => updatedCount),
     deletedCount: sum(({ deletedCount }) => deletedCount),
-  });
+    fileCount: files?.downloadedCount ?? 0,
+    failedFileCount: files?.failedCount ?? 0,
+  };
+  const error = report.error ?? (isWhole ? ofFiles : null);
+  return { ...outcome(context, error, report.tables, facts), own: isWhole ? null : ofFiles };
 }
 
 async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {

@@ -13,6 +13,8 @@ import type { Replica } from '../replica/database.ts';
 export interface FilesSettings {
   /** Absolute path of the file store. */
   readonly folder: string;
+  /** Whether the group may read content, as it may read the replica. Default false. */
+  readonly isShared?: boolean | undefined;
   /** Bytes of all content together; null for no bound. */
   readonly bytesMax: number | null;
   /** Requests under way at a time. */

@@ -52,7 +52,7 @@ export async function pullFiles(context: FilesContext, options: FilesPullOptions
     if (columns.length > 0) await bringFiles(context, columns, { tally, retryNow: options.retryNow });
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
-    context.log.error('files.failed', { code: error.code });
+    context.log.error('files.stopped', { code: error.code });
   }
   return {
     ...tally,
@@ -91,7 +91,7 @@ async function bringFiles(
   { tally, retryNow }: { tally: FilesTally; retryNow: boolean },
 ): Promise<void> {
   const { replica, settings } = context;
-  const store = await openStore(settings.folder);
+  const store = await openStore(settings.folder, settings.isShared);
   if (readStoreFolder(replica) !== store.folder) {
     await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
   }

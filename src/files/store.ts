@@ -24,9 +24,9 @@ export interface CompleteFile extends StoredContent {
   readonly path: string;
 }
 
-/** Content is for the owner of the replica, and never to be changed. */
-const FILE_MODE = 0o400;
-const FOLDER_MODE = 0o700;
+/** Content may be read by whoever may read the replica, and is never to be changed. */
+const PRIVATE = { file: 0o400, folder: 0o700 };
+const SHARED = { file: 0o440, folder: 0o750 };
 
 const INCOMING = 'incoming';
 const HASH = /^[0-9a-f]{64}$/;
@@ -92,10 +92,12 @@ export class FileStore {
   readonly folder: string;
   /** Folders that are known to stand, durably. */
   readonly #folders = new Set<string>();
+  readonly #modes: typeof PRIVATE;
   #incomingCount = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, isShared = false) {
     this.folder = folder;
+    this.#modes = isShared ? SHARED : PRIVATE;
   }
 
   /** Where content stands, or would stand. */
@@ -109,7 +111,7 @@ export class FileStore {
     const path = join(this.folder, INCOMING, String(this.#incomingCount));
     try {
       // wx: never through a link that somebody planted.
-      return new IncomingFile(path, await open(path, 'wx', FILE_MODE));
+      return new IncomingFile(path, await open(path, 'wx', this.#modes.file));
     } catch (thrown) {
       throw fileError(thrown, `Making a file in ${this.folder}`);
     }
@@ -132,7 +134,7 @@ export class FileStore {
     if (this.#folders.has(folder) || folder === this.folder) return;
     const parent = dirname(folder);
     await this.#makeFolder(parent, changed);
-    if ((await mkdir(folder, { recursive: true, mode: FOLDER_MODE })) !== undefined) changed.add(parent);
+    if ((await mkdir(folder, { recursive: true, mode: this.#modes.folder })) !== undefined) changed.add(parent);
     this.#folders.add(folder);
   }
 
@@ -173,14 +175,17 @@ export class FileStore {
   }
 }
 
-/** Opens the store of a replica that this process has locked, making its folder. @throws RowsyncError `files.store`. */
-export async function openStore(folder: string): Promise<FileStore> {
+/**
+ * Opens the store of a replica that this process has locked, making its folder; the group may read one that is shared.
+ * @throws RowsyncError `files.store`.
+ */
+export async function openStore(folder: string, isShared = false): Promise<FileStore> {
   try {
     const incoming = join(folder, INCOMING);
     await rm(incoming, { recursive: true, force: true });
-    const made = await mkdir(incoming, { recursive: true, mode: FOLDER_MODE });
+    const made = await mkdir(incoming, { recursive: true, mode: (isShared ? SHARED : PRIVATE).folder });
     if (made !== undefined) await syncUpTo(folder, dirname(made));
-    return new FileStore(folder);
+    return new FileStore(folder, isShared);
   } catch (thrown) {
     throw fileError(thrown, `Opening the file store ${folder}`);
   }

@@ -418,6 +418,7 @@ test('the demo tells the whole story without a terminal, in under 30 seconds', a
 
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/[1-9]\d* of \d+ pages were skipped by ETag/);
+  expect(stdout).toMatch(/2 │ new photo\.svg +│ +\d+ │ here/);
   expect(stdout).toContain('every cell is equal to the origin');
   expect(stdout).toContain('with your own database');
   expect(asked.stdout).toBe('isFull\n1\n');

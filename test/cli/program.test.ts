@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const COMMANDS = ['demo', 'check', 'pull', 'sync', 'status', 'sql', 'verify', 'resync', 'schema', 'sandbox'];
+const COMMANDS = ['demo', 'check', 'pull', 'sync', 'status', 'sql', 'verify', 'files', 'resync', 'schema', 'sandbox'];
 
 test.each(['--help', '-h', 'help'])('%s lists every command and the exit codes', async (argument) => {
   const { exitCode, stdout, stderr } = await runCli([argument]);

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openStore, type CompleteFile, type FileStore } from '../../src/files/store.ts';
 import { contentsOf } from '../support/files.ts';
@@ -36,6 +36,20 @@ test('content stands under its hash, in folders of two levels, once it is kept a
   expect(contentsOf(store.folder)).toEqual([join(store.folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)]);
   expect(readFileSync(store.pathOf(sha256), 'utf8')).toBe('hello');
   expect(statSync(store.folder).mode & 0o777).toBe(0o700);
+});
+
+test('the group may read a shared store, and nobody may change it', async () => {
+  using folder = temporaryFolder();
+  const store = await openStore(join(folder.path, 'files'), true);
+  const file = await write(store, 'x');
+  await store.keep([file]);
+
+  const path = store.pathOf(file.sha256);
+
+  expect(statSync(path).mode & 0o777).toBe(0o440);
+  expect([store.folder, dirname(path), dirname(dirname(path))].map((at) => statSync(at).mode & 0o777)).toEqual([
+    0o750, 0o750, 0o750,
+  ]);
 });
 
 test('equal content stands once, and an empty file is content too', async () => {

@@ -13,12 +13,11 @@ import type { PullReport } from '../../pull/report.ts';
 import { openReader } from '../../replica/reader.ts';
 import { exitCodeOf, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { answerAsTable } from '../output.ts';
-import { failuresOf, pullJson, pullText } from '../report.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
 import { pushFailures, pushJson } from '../push-report.ts';
 import { durationText, plural } from '../text.ts';
 import { EDITED_TABLES, indented, tellEdits } from './demo-edits.ts';
-import { runPull } from './pull.ts';
+import { cycleFailures, cycleJson, cycleText, runPull } from './pull.ts';
 import { verifyFailures } from '../../pull/verify.ts';
 import { runVerify, verifyText } from './verify.ts';
 
@@ -39,6 +38,15 @@ JOIN "Customer" c ON c."Id" = o."Customer"
 JOIN "Order Line" l ON l."Order" = o."Order No."
 WHERE o."Ordered At" >= '2025-01-01'
 GROUP BY c."Segment" ORDER BY "Revenue" DESC`;
+
+/** What becomes of a picture: every revision, with where its content stands. */
+const PHOTO_QUERY = `SELECT e."Full Name", f.revision, f.name, f.bytes, f.state
+FROM sync_files f JOIN "Employee" e ON e._id = f.row_id
+WHERE f."column" = 'Photo' AND e._id = (SELECT min(row_id) FROM sync_files WHERE revision = 2)
+ORDER BY f.revision`;
+
+/** A picture that a colleague attaches. */
+const PHOTO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4"/></svg>';
 
 const DESCRIPTION = `
 Everything happens on this machine: a sandbox stands in for the hosted service. It takes a few seconds, needs no terminal
@@ -74,20 +82,23 @@ async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<numb
   await say(openingText(sandbox));
   await say(`\n2. Pull it into a SQLite file\n   $ ${ROWSYNC} pull\n\n`);
   const first = await runPull(inDemo, { tables: [], confirm: false });
-  await say(pullText(first, stdout.width()));
+  await say(cycleText(first, stdout.width()));
 
   await say(`\n3. Ask it a question, in SQL, without the network\n\n${indented(QUERY)}\n`);
-  await say(queryAnswer(join(folder, 'replica.db'), stdout.width()));
+  await say(queryAnswer(join(folder, 'replica.db'), QUERY, stdout.width()));
 
   const { updatedCount, insertedCount, deletedCount } = sandbox.playActivity(CHANGES);
   const played = `${plural(updatedCount, 'row')} changed, ${insertedCount} added, ${deletedCount} deleted`;
-  await say(`\n4. Meanwhile, colleagues work in the hosted database: ${played}\n`);
+  attachPhoto(sandbox);
+  await say(`\n4. Meanwhile, colleagues work in the hosted database: ${played}, and a new photo\n`);
 
   await say(
     `\n5. Follow them: each page is asked for with its ETag, and only what changed is sent\n   $ ${ROWSYNC} sync\n\n`,
   );
   const second = await runPull(inDemo, { tables: [], confirm: false });
-  await say(`${pullText(second, stdout.width())}${skippedText(first, second)}`);
+  await say(`${cycleText(second, stdout.width())}${skippedText(first.rows, second.rows)}`);
+  await say(`\n   The photo has come too; the one before it stays\n\n${indented(PHOTO_QUERY)}\n`);
+  await say(queryAnswer(join(folder, 'replica.db'), PHOTO_QUERY, stdout.width()));
 
   await say(
     `\n6. Trust nothing: compare every cell with the hosted database, without ETags\n   $ ${ROWSYNC} verify\n\n`,
@@ -104,7 +115,12 @@ async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<numb
     say,
   });
 
-  const failures = [...failuresOf(first), ...failuresOf(second), ...verifyFailures(verified), ...pushFailures(pushed)];
+  const failures = [
+    ...cycleFailures(first),
+    ...cycleFailures(second),
+    ...verifyFailures(verified),
+    ...pushFailures(pushed),
+  ];
   const durationMs = clock.monotonicMs() - startedMs;
   await say(closingText(folder, durationMs));
   if (invocation.isJson) {
@@ -113,9 +129,9 @@ async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<numb
     await printJson(invocation, {
       exitCode,
       folder,
-      first: pullJson(first),
+      first: cycleJson(first, false),
       activity,
-      second: pullJson(second),
+      second: cycleJson(second, false),
       push: pushJson(pushed, true),
     });
   }
@@ -148,10 +164,17 @@ function makeFolder({ url, database, token }: Sandbox): string {
   }
 }
 
-function queryAnswer(path: string, width: number | null): string {
+/** Attaches a photo to an employee who has one already. */
+function attachPhoto({ store }: Sandbox): void {
+  const employee = store.rows('Employee').find(({ values }) => values['Photo'] !== null);
+  const photo = { name: 'new photo.svg', mediaType: 'image/svg+xml', bytes: Buffer.from(PHOTO) };
+  if (employee !== undefined) store.update('Employee', employee.id, { Photo: photo });
+}
+
+function queryAnswer(path: string, query: string, width: number | null): string {
   const reader = openReader(path);
   try {
-    return [...answerAsTable(reader.query(QUERY), width)].join('');
+    return [...answerAsTable(reader.query(query), width)].join('');
   } finally {
     reader.close();
   }

@@ -1,14 +1,17 @@
 /**
- * `rowsync pull` and `rowsync sync`: read what changed at the origin; and one whole cycle, which also carries edits there. Both
+ * `rowsync pull` and `rowsync sync`: read what changed at the origin, rows and files; and one whole cycle, which also carries edits there. Both
  * first finish what an interrupted push left behind.
  */
 import type { Command } from 'commander';
-import { EXIT } from '../../base/errors.ts';
+import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import { pullFilesAfter } from '../../daemon/cycle.ts';
+import type { FilesReport } from '../../files/context.ts';
 import type { PullReport } from '../../pull/report.ts';
 import { pull, type PullOptions } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
 import { exitCodeOf, loadNamedConfig, printJson, withSides, type Invocation, type Runner } from '../invocation.ts';
+import { filesFailures, filesJson, filesText } from '../files-report.ts';
 import { pushExitCode, pushFailures, pushJson, pushText } from '../push-report.ts';
 import { failuresOf, pullJson, pullText } from '../report.ts';
 
@@ -52,51 +55,71 @@ function define(command: Command, action: (command: Command, options: RunOptions
     );
 }
 
-async function pullAndPrint(invocation: Invocation, options: PullOptions): Promise<number> {
-  const report = await runPull(invocation, options);
-  const { stdout } = invocation.session;
-  await (invocation.isJson ? printJson(invocation, pullJson(report)) : stdout.write(pullText(report, stdout.width())));
-  return exitCodeOf(failuresOf(report));
+/** What one run did to rows, at the origin, and to files; null for what it did not get to. */
+export interface CycleReport {
+  readonly rows: PullReport;
+  /** Null also where no table is pushed. */
+  readonly pushed: PushReport | null;
+  readonly files: FilesReport | null;
+}
+
+async function pullAndPrint(invocation: Invocation, options: RunOptions): Promise<number> {
+  return printCycle(invocation, await runPull(invocation, options), options);
 }
 
 async function syncAndPrint(invocation: Invocation, options: RunOptions): Promise<number> {
-  const { pulled, pushed } = await runSync(invocation, options);
+  return printCycle(invocation, await runSync(invocation, options), options);
+}
+
+async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict }: RunOptions): Promise<number> {
+  const { pushed } = cycle;
   const { stdout } = invocation.session;
-  const failures = [...failuresOf(pulled), ...(pushed === null ? [] : pushFailures(pushed))];
-  const code = exitCodeOf(failures);
-  const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, options.isStrict) : code;
-  if (invocation.isJson) {
-    const pushPart = pushed === null ? null : pushJson(pushed, options.isStrict);
-    await printJson(invocation, { ...pullJson(pulled), exitCode, push: pushPart });
-  } else {
-    const width = stdout.width();
-    await stdout.write(pullText(pulled, width) + (pushed === null ? '' : `\n${pushText(pushed, width)}`));
-  }
+  const code = exitCodeOf(cycleFailures(cycle));
+  const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
+  await (invocation.isJson
+    ? printJson(invocation, { ...cycleJson(cycle, isStrict), exitCode })
+    : stdout.write(cycleText(cycle, stdout.width())));
   return exitCode;
 }
 
+/** What went wrong, wherever it was. */
+export function cycleFailures({ rows, pushed, files }: CycleReport): readonly RowsyncError[] {
+  return [...failuresOf(rows), ...(pushed === null ? [] : pushFailures(pushed)), ...filesFailures(files)];
+}
+
+/** A cycle for people. */
+export function cycleText({ rows, pushed, files }: CycleReport, width: number | null): string {
+  return pullText(rows, width) + (pushed === null ? '' : `\n${pushText(pushed, width)}`) + filesText(files);
+}
+
+/** A cycle for a program to read. */
+export function cycleJson({ rows, pushed, files }: CycleReport, isStrict: boolean): Readonly<Record<string, unknown>> {
+  return {
+    ...pullJson(rows),
+    push: pushed === null ? null : pushJson(pushed, isStrict),
+    files: filesJson(files),
+  };
+}
+
 /** One pull of the configured database, with progress on stderr. */
-export async function runPull(invocation: Invocation, options: PullOptions): Promise<PullReport> {
+export async function runPull(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {
     await finishPushes(sides.push);
-    return pull(sides.pull, options);
+    const rows = await pull(sides.pull, options);
+    return { rows, pushed: null, files: await pullFilesAfter(sides.files, rows) };
   });
 }
 
-/** One cycle; `pushed` is null where no table is pushed, or the pull ended as a whole. */
-async function runSync(
-  invocation: Invocation,
-  options: PullOptions,
-): Promise<{ readonly pulled: PullReport; readonly pushed: PushReport | null }> {
+/** One cycle. */
+async function runSync(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {
     await finishPushes(sides.push);
-    const pulled = await pull(sides.pull, options);
+    const rows = await pull(sides.pull, options);
     const chosen = pushedAmong(sides.push, options.tables);
-    if (chosen.length === 0 || (pulled.error !== null && pulled.error.kind !== 'needsPerson')) {
-      return { pulled, pushed: null };
-    }
-    return { pulled, pushed: await push(sides.push, { tables: chosen, confirm: options.confirm }) };
+    const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
+    const pushed = isOver ? null : await push(sides.push, { tables: chosen, confirm: options.confirm });
+    return { rows, pushed, files: await pullFilesAfter(sides.files, rows) };
   });
 }

@@ -1,0 +1,174 @@
+/**
+ * `rowsync files`: what there is of attached files, and what can be done with it. `list` and `export` read the replica beside
+ * whatever runs; `pull`, `verify` and `prune` need it for themselves.
+ */
+import { resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { exportFiles } from '../../files/export.ts';
+import { pruneFiles } from '../../files/prune.ts';
+import { pullFiles } from '../../files/pull.ts';
+import { chooseTables } from '../../files/tables.ts';
+import { verifyFiles } from '../../files/verify.ts';
+import { readStoreFolder } from '../../replica/files.ts';
+import { openReader } from '../../replica/reader.ts';
+import {
+  exportFailures,
+  exportText,
+  filesFailedError,
+  filesFailures,
+  filesJson,
+  filesText,
+  filesVerifyFailures,
+  filesVerifyJson,
+  filesVerifyText,
+  pruneText,
+} from '../files-report.ts';
+import {
+  errorJson,
+  exitCodeOf,
+  loadNamedConfig,
+  openExistingReplica,
+  printJson,
+  withSides,
+  type Invocation,
+  type Runner,
+} from '../invocation.ts';
+import { answerAsJson, answerAsTable } from '../output.ts';
+
+const EXAMPLES = `
+Content is in the file store (replica.files); sync_files says for each revision where.
+
+Examples:
+  rowsync files                            every revision that is known
+  rowsync files list Employee --state failed
+  rowsync files pull                       fetch what is missing; what failed before is tried at once
+  rowsync files verify                     read every content, ask the origin for every file, mend what is damaged
+  rowsync files export /srv/pictures --latest Employee
+  rowsync files prune --dry-run`;
+
+const STATES = ['here', 'missing', 'failed', 'skipped'] as const;
+
+/** Adds the commands. */
+export function addFilesCommands(program: Command, runner: Runner): void {
+  const files = program
+    .command('files')
+    .description('list, fetch, verify, export and prune attached files')
+    .addHelpText('after', EXAMPLES);
+  files
+    .command('list [table...]', { isDefault: true })
+    .description('list the revisions of attached files, with their state')
+    .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
+    .action((tables: string[], options: { state?: string }, command: Command) =>
+      runner(command, (invocation) => list(invocation, tables, options.state ?? null)),
+    );
+  files
+    .command('pull [table...]')
+    .description('fetch the files that the rows here name; rowsync pull does so too')
+    .action((tables: string[], _options: unknown, command: Command) =>
+      runner(command, (invocation) => pullAndPrint(invocation, tables)),
+    );
+  files
+    .command('verify [table...]')
+    .description('prove that every file is whole, and mend those that are not')
+    .action((tables: string[], _options: unknown, command: Command) =>
+      runner(command, (invocation) => verifyAndPrint(invocation, tables)),
+    );
+  files
+    .command('export <folder> [table...]')
+    .description('write files as FOLDER/Table/key/Column/name, linked where possible')
+    .option('--latest', 'only the revisions that cells show')
+    .action((folder: string, tables: string[], options: { latest?: boolean }, command: Command) =>
+      runner(command, (invocation) =>
+        exportAndPrint(invocation, { folder, tables, latestOnly: options.latest === true }),
+      ),
+    );
+  files
+    .command('prune')
+    .description('remove content that no row of sync_files refers to')
+    .option('--dry-run', 'only say how much that is')
+    .action((options: { dryRun?: boolean }, command: Command) =>
+      runner(command, (invocation) => pruneAndPrint(invocation, options.dryRun === true)),
+    );
+}
+
+async function list(invocation: Invocation, tables: readonly string[], state: string | null): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const reader = openReader(config.replica.path);
+  try {
+    const names = chooseTables(reader, tables).map(({ localName }) => localName);
+    const answer = reader.files(tables.length === 0 ? null : names, state);
+    const { stdout } = invocation.session;
+    for (const text of invocation.isJson ? answerAsJson(answer) : answerAsTable(answer, stdout.width())) {
+      await stdout.write(text);
+      if (stdout.isClosed) break;
+    }
+    return EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+async function pullAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  openReader(config.replica.path).close();
+  const report = await withSides(invocation, config, ({ files }) => pullFiles(files, { tables, retryNow: true }));
+  const failures = [...filesFailures(report), ...filesFailedError(report)];
+  const exitCode = exitCodeOf(failures);
+  const { stdout } = invocation.session;
+  const text = filesText(report);
+  await (invocation.isJson
+    ? printJson(invocation, { exitCode, files: filesJson(report) })
+    : stdout.write(text === '' ? 'Nothing to fetch: every file that is wanted is here\n' : text));
+  return exitCode;
+}
+
+async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  openReader(config.replica.path).close();
+  const report = await withSides(invocation, config, ({ files }) => verifyFiles(files, { tables }));
+  const exitCode = exitCodeOf(filesVerifyFailures(report));
+  const { stdout } = invocation.session;
+  await (invocation.isJson
+    ? printJson(invocation, { exitCode, ...filesVerifyJson(report) })
+    : stdout.write(filesVerifyText(report)));
+  return exitCode;
+}
+
+async function exportAndPrint(
+  invocation: Invocation,
+  options: { readonly folder: string; readonly tables: readonly string[]; readonly latestOnly: boolean },
+): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { session, isJson } = invocation;
+  const reader = openReader(config.replica.path);
+  try {
+    const folder = resolve(session.folder, options.folder);
+    const store = readStoreFolder(reader) ?? config.replica.files;
+    const report = await exportFiles(reader, { ...options, folder, store }, session.stopSignal());
+    const failures = exportFailures(report);
+    const exitCode = exitCodeOf(failures);
+    const errors = failures.map(errorJson);
+    await (isJson
+      ? printJson(invocation, { exitCode, folder, ...report, errors })
+      : session.stdout.write(exportText(report, folder)));
+    return exitCode;
+  } finally {
+    reader.close();
+  }
+}
+
+async function pruneAndPrint(invocation: Invocation, dryRun: boolean): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const replica = openExistingReplica(invocation, config);
+  try {
+    const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
+    const { stdout } = invocation.session;
+    await (invocation.isJson
+      ? printJson(invocation, { exitCode: EXIT.done, dryRun, ...report })
+      : stdout.write(pruneText(report, dryRun)));
+    return EXIT.done;
+  } finally {
+    replica.close();
+  }
+}
