@@ -12,7 +12,7 @@ import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, 
 import { sql } from '../replica/sql.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { diffRows, readVersions } from './changes.ts';
+import { diffRows, readAllChanges, readVersions } from './changes.ts';
 import {
   closeConflict,
   hasOpenConflict,
@@ -60,6 +60,21 @@ export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string
   moveRows(tx, table.id, [rowId], { event: 'discarded', at });
   settleConflicts(tx, table.id);
   return null;
+}
+
+/** Puts every edited row of a table back, but for those that were sent and wait for an answer; says how many of each. */
+export function discardAll(
+  tx: Tx,
+  table: TwoWayTable,
+  at: string,
+): { readonly discardedCount: number; readonly waitingCount: number } {
+  const changes = [...readAllChanges(tx, table)];
+  const discarded = changes.filter(({ state }) => !isInFlight(state));
+  for (const change of discarded) putBackToBase(tx, table, change, at);
+  const ids = discarded.map(({ rowId }) => rowId);
+  moveRows(tx, table.id, ids, { event: 'discarded', at });
+  settleConflicts(tx, table.id);
+  return { discardedCount: ids.length, waitingCount: changes.length - ids.length };
 }
 
 const WAITS = 'was sent, and waits for an answer; try again after the next run';

@@ -228,7 +228,7 @@ function judgeSize({ context, table }: TablePush, { batches }: TablePlan, confir
   const facts = { rowCount, changeCount: rows.length, deleteCount, maxPushRows, maxDeletePercent, confirmed };
   const verdict = judgePush(facts);
   if (verdict.kind === 'go') return null;
-  const hint = `Look at rowsync plan "${table.localName}". If it is meant, run rowsync push "${table.localName}" --confirm; if not, rowsync discard puts rows back.`;
+  const hint = `Look at rowsync plan "${table.localName}". If it is meant, run rowsync push "${table.localName}" --confirm; if not, rowsync discard "${table.localName}" --all puts the rows back.`;
   if (verdict.reason === 'deletes') {
     return new RowsyncError('needsPerson', 'guard.pushDeletes', {
       message: `${table.localName}: ${deleteCount} of ${rowCount} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,

@@ -95,6 +95,37 @@ test('discards the edit of a row', async () => {
   expect(JSON.parse(changes.stdout)).toEqual([]);
 });
 
+test('discards every edit of a table, and keeps them', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = await startConflict(sandbox);
+  execute(workspace, `DELETE FROM "Note" WHERE _id > 1; INSERT INTO "Note" ("Title") VALUES ('new')`);
+  const edited = await runCli(['sql', '--json', 'SELECT count(DISTINCT row_id) AS n FROM sync_changes'], workspace);
+  const [{ n }] = JSON.parse(edited.stdout) as [{ n: number }];
+
+  const { exitCode, stdout } = await runCli(['discard', 'Note', '--all'], workspace);
+  const left = await runCli(['sql', '--json', 'SELECT * FROM sync_changes'], workspace);
+  const verified = await runCli(['verify'], workspace);
+  const kept = await runCli(
+    ['sql', '--json', `SELECT count(DISTINCT row_id) AS n FROM sync_conflicts WHERE state = 'discarded'`],
+    workspace,
+  );
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Put ${n} rows of Note back\n` });
+  expect(JSON.parse(left.stdout)).toEqual([]);
+  expect(verified.exitCode).toBe(0);
+  expect(JSON.parse(kept.stdout)).toEqual([{ n }]);
+});
+
+test.each([[['discard', 'Note']], [['discard', 'Note', '1', '--all']]])('%j is refused', async (args) => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = await startConflict(sandbox);
+
+  const { exitCode, stderr } = await runCli(args, workspace);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('either the _id of a row or --all');
+});
+
 test('gives up edits of a table that becomes a mirror only when asked to', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = await startConflict(sandbox);

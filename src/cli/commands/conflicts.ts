@@ -6,8 +6,8 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { captureChanges } from '../../capture/changes.ts';
-import { discardRow, resolveConflict, type Decision } from '../../capture/resolve.ts';
-import { readTwoWayTables } from '../../capture/table.ts';
+import { discardAll, discardRow, resolveConflict, type Decision } from '../../capture/resolve.ts';
+import { readTwoWayTables, type TwoWayTable } from '../../capture/table.ts';
 import type { Tx } from '../../replica/database.ts';
 import { openReader, type ConflictLine } from '../../replica/reader.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
@@ -33,8 +33,9 @@ Examples:
 const DISCARD_EXAMPLES = `
 What is given up stays in sync_conflicts, where "rowsync resolve" can take it again.
 
-Example:
-  rowsync discard Customer 17`;
+Examples:
+  rowsync discard Customer 17
+  rowsync discard Customer --all`;
 
 /** Adds the three commands. */
 export function addConflictCommands(program: Command, runner: Runner): void {
@@ -62,15 +63,15 @@ export function addConflictCommands(program: Command, runner: Runner): void {
   program
     .command('discard')
     .argument('<table>', 'name of the table')
-    .argument('<id>', '_id of the row; behind -- if it is negative')
+    .argument('[id]', '_id of the row; behind -- if it is negative')
+    .option('--all', 'every edited row of the table')
     .description('put an edited row back to what the origin last confirmed')
     .addHelpText('after', DISCARD_EXAMPLES)
-    .action((table: string, id: string, _options: unknown, command: Command) =>
-      runner(command, (invocation) =>
-        change(invocation, `Put row ${id} of ${table} back`, (tx, at) =>
-          discard(tx, { table, rowId: wholeNumber(id, 'row') }, at),
-        ),
-      ),
+    .action((table: string, id: string | undefined, options: { all?: boolean }, command: Command) =>
+      runner(command, (invocation) => {
+        if ((id === undefined) === (options.all !== true)) throw needsOneOf();
+        return id === undefined ? discardEvery(invocation, table) : discardOne(invocation, table, id);
+      }),
     );
 }
 
@@ -112,14 +113,14 @@ function listText(conflicts: readonly ConflictLine[], width: number | null): str
 /** Changes the replica; a problem in words is an error of usage. */
 async function change(
   invocation: Invocation,
-  done: string,
+  done: string | (() => string),
   work: (tx: Tx, at: string) => string | null,
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const replica = openExistingReplica(invocation, config);
   try {
     const at = stampFromMs(invocation.session.clock.nowMs());
-    const problem = await replica.write(done, (tx) => work(tx, at));
+    const problem = await replica.write('Carrying out a decision', (tx) => work(tx, at));
     if (problem !== null) {
       throw new RowsyncError('usage', 'usage.invalid', {
         message: `Nothing was changed: ${problem}`,
@@ -128,19 +129,50 @@ async function change(
     }
     await (invocation.isJson
       ? printJson(invocation, { done: true })
-      : invocation.session.stdout.write(`${printable(done)}\n`));
+      : invocation.session.stdout.write(`${printable(typeof done === 'string' ? done : done())}\n`));
     return EXIT.done;
   } finally {
     replica.close();
   }
 }
 
-function discard(tx: Tx, { table: name, rowId }: { table: string; rowId: number }, at: string): string | null {
+function discardOne(invocation: Invocation, name: string, id: string): Promise<number> {
+  return change(invocation, `Put row ${id} of ${name} back`, (tx, at) => {
+    const table = capturedTable(tx, name, at);
+    return typeof table === 'string' ? table : discardRow(tx, table, wholeNumber(id, 'row'), at);
+  });
+}
+
+function discardEvery(invocation: Invocation, name: string): Promise<number> {
+  let done = '';
+  return change(
+    invocation,
+    () => done,
+    (tx, at) => {
+      const table = capturedTable(tx, name, at);
+      if (typeof table === 'string') return table;
+      const { discardedCount, waitingCount } = discardAll(tx, table, at);
+      const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
+      done = `Put ${plural(discardedCount, 'row')} of ${name} back${rest}`;
+      return null;
+    },
+  );
+}
+
+/** A two-way table whose marks are true, or why there is none. */
+function capturedTable(tx: Tx, name: string, at: string): TwoWayTable | string {
   const isNamed = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
   const table = readTwoWayTables(tx).find((known) => isNamed(known.localName) || isNamed(known.name));
   if (table === undefined) return `no two-way table is called "${name}"`;
   captureChanges(tx, table, at);
-  return discardRow(tx, table, rowId, at);
+  return table;
+}
+
+function needsOneOf(): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', {
+    message: 'discard takes either the _id of a row or --all',
+    hint: '`rowsync plan` lists edited rows with their _id.',
+  });
 }
 
 function decisionFrom(text: string): Decision {
