@@ -201,3 +201,16 @@ test.each([
   );
   expect(found.filter(({ hint }) => !hint.includes('Code'))).toEqual([]);
 });
+
+test('failures says what helps a create that may have happened', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\n');
+  desk.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create' }] });
+  desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  await desk.run('push');
+
+  const { stdout } = await desk.run('failures');
+
+  expect(stdout).toContain('│ inDoubt │');
+  expect(stdout).toContain('│ on retry');
+  expect(stdout).not.toContain('on edit');
+});

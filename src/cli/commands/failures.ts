@@ -69,7 +69,7 @@ function listText(failures: readonly FailureLine[], width: number | null): strin
     line.status === null ? '' : String(line.status),
     printable(line.reason),
     printable(line.sent ?? ''),
-    line.retryAt ?? 'on edit or retry',
+    line.retryAt ?? whenTriedAgain(line),
   ]);
   const box = boxTable(
     titles.map((title) => ({ title })),
@@ -77,6 +77,11 @@ function listText(failures: readonly FailureLine[], width: number | null): strin
     width,
   );
   return `${box}${plural(failures.length, 'failure')}\n`;
+}
+
+function whenTriedAgain({ kind }: FailureLine): string {
+  if (kind === 'read') return 'with every pull';
+  return kind === 'inDoubt' ? 'on retry' : 'on edit or retry';
 }
 
 async function retry(invocation: Invocation, texts: readonly string[]): Promise<number> {
