@@ -44,25 +44,45 @@ export interface BatchOrder {
   readonly past: ReadonlyMap<number, readonly PastPush[]>;
   /** A person has looked: guards let this push through. */
   readonly confirmed: boolean;
-  /** Called when nothing of this batch is left to ask: requests of the next one may leave while this one is settled. */
-  readonly onAsked: () => void;
+  /** Called when the origin has answered all of it: rows of the next batch may be asked for. */
+  readonly onAnswered: () => void;
 }
 
-/** Pushes one planned batch; returns what stops the table, if anything. @throws RowsyncError of origin and replica. */
-export async function pushBatch(
-  run: TablePush,
-  planned: PlannedBatch,
-  order: BatchOrder,
-): Promise<RowsyncError | null> {
+/** What is left of a batch that was sent. */
+export interface BatchEnd {
+  /** What stops the table; null where nothing does. */
+  readonly stop: RowsyncError | null;
+  /** Reading back and settling rows that concern no other batch, still under way; null where that is done. */
+  readonly settling: Promise<void> | null;
+}
+
+/**
+ * Pushes one planned batch. Where it held nothing but updates and all were taken, they are settled while the next batch is
+ * sent; the batch before must be settled by then. @throws RowsyncError of origin and replica.
+ */
+export async function pushBatch(run: TablePush, planned: PlannedBatch, order: BatchOrder): Promise<BatchEnd> {
   await step(run, 'record');
   const batch = await record(run, planned, order);
-  if (batch === null) return null;
+  if (batch === null) return { stop: null, settling: null };
   await step(run, 'send');
   const sent = await sendRows(run, batch.method, batch.rows);
+  if (sent.stop === null && isPlain(batch, sent)) order.onAnswered();
   await step(run, 'store');
   const left = await storeOutcomes(run, batch, sent);
-  if (left !== null) await settleBatch(run, left, sent.stop === null ? order.onAsked : undefined);
-  return sent.stop;
+  if (left === null) return { stop: sent.stop, settling: null };
+  const settling = settleBatch(run, left);
+  if (sent.stop === null && isPlain(batch, sent)) return { stop: null, settling };
+  await settling;
+  return { stop: sent.stop, settling: null };
+}
+
+/** Whether settling the batch can touch no row outside of it: every row is an update that was taken as one. */
+function isPlain({ rows }: Batch, { outcomes }: Sent): boolean {
+  return rows.every((row) => {
+    const outcome = outcomes.get(row.id);
+    if (row.kind !== 'update' || outcome?.kind !== 'status') return false;
+    return judgeStatus('update', outcome.status) === 'accepted' && (outcome.status.id ?? row.id) === row.id;
+  });
 }
 
 function step({ context, table }: TablePush, name: PushStep): void | Promise<void> {

@@ -25,15 +25,11 @@ import { findAlike, findById, findByValue, type FoundRows } from './lookup.ts';
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
 
-/**
- * Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. `onAsked` is called when the origin has
- * answered. @throws RowsyncError of the origin.
- */
-export async function settleBatch(run: TablePush, batch: Batch, onAsked?: () => void): Promise<void> {
+/** Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
+export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
   const { context, table } = run;
   await context.before?.('readBack', table.localName);
   const findings = await lookUp(run, batch);
-  onAsked?.();
   await context.before?.('settle', table.localName);
   await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
     new Settling(tx, run, findings).settle(batch);

@@ -168,25 +168,38 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
   return null;
 }
 
-/** The batches of a plan, one after another. The rows of the next one are asked for while one is settled. */
+/**
+ * The batches of a plan, one after another. Once a batch is answered, the rows of the next one are asked for; where it held
+ * plain updates, it is settled while the next one is sent. At most one batch is in flight and one is being settled.
+ */
 async function pushBatches(run: TablePush, { batches }: TablePlan, confirmed: boolean): Promise<RowsyncError | null> {
   const { replica } = run.context;
   const updates = batches.flatMap(({ rows }) => rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : [])));
   const past = readPushes(replica, run.table.id, new Set(updates));
   let ahead: Promise<Present> | null = null;
-  for (const [index, batch] of batches.entries()) {
-    const present = await (ahead ?? reread(run, batch));
-    ahead = null;
-    const next = batches[index + 1];
-    const onAsked = (): void => {
-      if (next === undefined) return;
-      ahead = reread(run, next);
-      ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
-    };
-    const stop = await pushBatch(run, batch, { present, past, confirmed, onAsked });
-    if (stop !== null) return stop;
+  let settling: Promise<void> | null = null;
+  try {
+    for (const [index, batch] of batches.entries()) {
+      const present = await (ahead ?? reread(run, batch));
+      ahead = null;
+      const next = batches[index + 1];
+      const onAnswered = (): void => {
+        if (next === undefined) return;
+        ahead = reread(run, next);
+        ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
+      };
+      const end = await pushBatch(run, batch, { present, past, confirmed, onAnswered });
+      const earlier: Promise<void> | null = settling;
+      ({ settling } = end);
+      settling?.catch(() => undefined); // thrown where it is waited for
+      await earlier;
+      if (end.stop !== null) return end.stop;
+    }
+    await settling;
+    return null;
+  } finally {
+    await settling?.catch(() => undefined); // another error is on its way; nothing may go on behind it
   }
-  return null;
 }
 
 async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {

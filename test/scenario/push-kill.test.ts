@@ -61,13 +61,14 @@ test.each(CASES)('cut off before %s (time %i, match %s), it is finished by the n
   let left = nth;
   const before = (at: PushStep): void => {
     if (at === step) left -= 1;
-    if (at === step && left === 0) throw new Error('cut off');
+    // From then on for every step: one batch may be settled while the next one is sent, and both end with the process.
+    if (left <= 0) throw new Error('cut off');
   };
 
   const settings = { batchLimits: { rowsMax: 2, bytesMax: 100_000 } };
   await Promise.allSettled([pushNow(fixture, { confirm: true, before, settings })]);
 
-  expect(left).toBe(0);
+  expect(left).toBeLessThanOrEqual(0);
   fixture.replica.close();
   await expectFinished(fixture);
 });
