@@ -12,13 +12,14 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
-import { readTable, storeCompareDue } from '../replica/ledger.ts';
+import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { doubtCreates } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
@@ -42,11 +43,16 @@ export interface RowChange {
 
 /** Makes the marks of a table true: every row that differs from its base has one, and no other row is edited. */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
-  if (readTable(tx, table.id).compareDue || !areMarksReliable(tx, table)) {
+  const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
+  if (compareDue || !areMarksReliable(tx, table)) {
     markDiffering(tx, table, at);
     storeCompareDue(tx, table.id, false);
   }
-  for (const id of readForeignIds(tx, table)) renumberForeign(tx, table, id);
+  const renumbered = readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id));
+  if (doubtCreatesFrom !== null) {
+    doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
+    storeCreatesDoubted(tx, table.id);
+  }
   dropEqualMarks(tx, table, SETTLING);
   for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
   settleConflicts(tx, table.id);
@@ -56,10 +62,11 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
 const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
 
 /** A row that another client put under an id of the origin's, around the triggers, becomes a new row like any other. */
-function renumberForeign(tx: Tx, table: TwoWayTable, id: number): void {
+function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
   tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`).run(newId, id);
   renumberRow(tx, table.id, id, newId);
+  return newId;
 }
 
 /** Marked rows with an edit that cannot be pushed at all, or with a number that was only spelled in another way. */

@@ -23,7 +23,9 @@ import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import { baseTarget } from '../replica/compare.ts';
+import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
+import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { countConflicts } from '../replica/push-rows.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
@@ -64,8 +66,9 @@ export async function pushBatch(run: TablePush, planned: PlannedBatch, order: Ba
   await step(run, 'record');
   const batch = await record(run, planned, order);
   if (batch === null) return { stop: null, settling: null };
+  const unpublished = publish(run, batch);
   await step(run, 'send');
-  const sent = await sendRows(run, batch.method, batch.rows);
+  const sent = unpublished ?? (await sendRows(run, batch.method, batch.rows));
   if (sent.stop === null && isPlain(batch, sent)) order.onAnswered();
   await step(run, 'store');
   const left = await storeOutcomes(run, batch, sent);
@@ -83,6 +86,18 @@ function isPlain({ rows }: Batch, { outcomes }: Sent): boolean {
     if (row.kind !== 'update' || outcome?.kind !== 'status') return false;
     return judgeStatus('update', outcome.status) === 'accepted' && (outcome.status.id ?? row.id) === row.id;
   });
+}
+
+/** Lets everybody know beside the file that rows are about to be created; where that fails, nothing is sent. */
+function publish({ context: { replica } }: TablePush, { rows }: Batch): Sent | null {
+  if (!rows.some(({ kind }) => kind === 'insert')) return null;
+  try {
+    publishCount(replica);
+    return null;
+  } catch (thrown) {
+    const outcomes = new Map(rows.map(({ id }) => [id, { kind: 'notSent' }] as const));
+    return { outcomes, stop: replicaError(thrown, `Noting beside ${replica.path} what is sent`) };
+  }
 }
 
 function step({ context, table }: TablePush, name: PushStep): void | Promise<void> {
@@ -144,6 +159,7 @@ async function record(run: TablePush, planned: PlannedBatch, order: BatchOrder):
       rows.map(({ id }) => id),
       { event: 'sendStarted', at },
     );
+    if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
     return { ...batch, id: storeBatch(tx, table, batch, at) };
   });
 }

@@ -26,7 +26,7 @@ export type RowState = (typeof ROW_STATES)[number];
  *   replyLost    no answer, or one that proves nothing     restarted    the process began anew
  *   notApplied   looked up: the origin never got it        doubted      looked up: neither found nor excluded
  *   retried      a person or a timer wants another try     resolved     a person decided, and may have changed the row
- *   discarded    a person put the row back to its base
+ *   discarded    a person put the row back to its base        restored   the file is an older copy, and the create may have happened
  */
 export const ROW_EVENTS = [
   'localEdit',
@@ -44,6 +44,7 @@ export const ROW_EVENTS = [
   'retried',
   'resolved',
   'discarded',
+  'restored',
 ] as const;
 
 /** Something that happens to a row. */
@@ -60,8 +61,12 @@ const NOT_SENT = {
   doubted: 'impossible',
 } as const;
 
+/** Only creates that may be sent come into doubt when the file turns out to be an older copy. */
+const NOT_A_CREATE = { restored: 'impossible' } as const;
+
 /** In a state that waits for an answer, a pull leaves the row alone, and so must a person. */
 const SENT = {
+  restored: 'impossible', // it is looked up anyway
   settled: 'impossible',
   changed: 'impossible',
   resolved: 'impossible',
@@ -76,6 +81,7 @@ const SENT = {
 const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   clean: {
     ...NOT_SENT,
+    ...NOT_A_CREATE,
     localEdit: 'edited',
     settled: 'clean',
     changed: 'edited',
@@ -89,6 +95,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   },
   edited: {
     ...NOT_SENT,
+    restored: 'inDoubt',
     localEdit: 'edited',
     settled: 'clean',
     changed: 'edited',
@@ -120,6 +127,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   },
   refused: {
     ...NOT_SENT,
+    restored: 'inDoubt', // it may have been mended and taken since
     localEdit: 'edited',
     settled: 'clean',
     changed: 'refused', // a colleague's edit of other cells does not make the refused value right
@@ -133,6 +141,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   },
   conflicted: {
     ...NOT_SENT,
+    ...NOT_A_CREATE,
     localEdit: 'conflicted',
     settled: 'clean',
     changed: 'conflicted',
@@ -146,6 +155,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   },
   inDoubt: {
     ...NOT_SENT,
+    ...NOT_A_CREATE,
     localEdit: 'inDoubt',
     settled: 'inDoubt', // deleted here, but it may stand at the origin
     changed: 'inDoubt',

@@ -3,14 +3,15 @@
  *
  * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name: SQLite finds it whole, and every
  * table has the rows that it had in the moment of which the backup is. Invariants: a file under its final name is complete
- * (I15); after a restore no ETag is trusted, because the origin has moved on since (I6).
+ * (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
  */
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { APPLICATION_ID, checkOwner, takeLock } from './database.ts';
+import { disownFile } from './copies.ts';
+import { checkOwner, takeLock } from './database.ts';
 import { replicaError } from './failures.ts';
 import { ident, sql } from './sql.ts';
 
@@ -155,9 +156,10 @@ export async function restore(backup: string, target: string, stamp: string): Pr
   const lock = takeLock(path, 0o600);
   try {
     const copied = await copyBackup(resolve(backup), partial);
-    const pendingCreateCount = distrust(partial);
+    const pendingCreateCount = countCreates(partial);
     sync(partial);
     const asidePath = moveAside(path, stamp);
+    disownFile(path);
     takeName(partial, path);
     return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount };
   } catch (thrown) {
@@ -180,38 +182,22 @@ async function copyBackup(backup: string, partial: string): Promise<Pick<CopyRep
   return { tableCount, rowCount };
 }
 
-/** Makes the next pull ask for everything anew, and compare two-way tables with base. Returns the pending creates. */
-function distrust(path: string): number {
-  const db = new Database(path, { fileMustExist: true });
+/** Rows of two-way tables that the origin had not seen. */
+function countCreates(path: string): number {
+  const db = new Database(path, { readonly: true });
   try {
-    if (db.pragma('application_id', { simple: true }) !== APPLICATION_ID) return 0; // checked by the copy
-    return db
-      .transaction(() => {
-        db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
-        db.exec(sql`DELETE FROM _rowsync_descriptors`);
-        db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0`);
-        const hasModes = db
-          .prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'compare_due'`)
-          .get();
-        if (hasModes === undefined) return 0; // of a version without two-way tables
-        db.exec(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push <> 'off'`);
-        const names = db
-          .prepare<[], string>(sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'`)
-          .pluck()
-          .all();
-        return names.reduce(
-          (total, name) =>
-            total +
-            Number(
-              db
-                .prepare(sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`)
-                .pluck()
-                .get(),
-            ),
-          0,
-        );
-      })
-      .immediate();
+    const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
+    if (hasModes === undefined) return 0; // of a version without two-way tables
+    const names = db
+      .prepare<[], string>(sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'`)
+      .pluck()
+      .all();
+    const countOf = (name: string): unknown =>
+      db
+        .prepare(sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`)
+        .pluck()
+        .get();
+    return names.reduce((total, name) => total + Number(countOf(name)), 0);
   } finally {
     db.close();
   }

@@ -12,7 +12,7 @@ import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from './sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -68,6 +68,8 @@ const DESCRIPTORS = sql`
  *   allow_add                 0 where the calling user may not add rows
  *   doubted                   1 from when the rows were doubted until the next finished sweep
  *   push_…                    what kept the last push of the table from its end, null after a success
+ *   doubt_creates_from        once the file turned out to be an older copy: the id from which rows that stood here then may have
+ *                             been created since; null again when they are in doubt
  *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
@@ -83,7 +85,18 @@ const TABLES = sql`
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
-    push_code TEXT, push_message TEXT, push_hint TEXT
+    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER
+  ) STRICT`;
+
+/** What version 4 added to the tables of version 3. */
+const TABLES_4 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN doubt_creates_from INTEGER`];
+
+/**
+ * Which file this is and how many batches with new rows it has recorded (one row): tells a copy that was put back (copies.ts).
+ */
+const SENT = sql`
+  CREATE TABLE _rowsync_sent (
+    lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL
   ) STRICT`;
 
 /** What version 2 added to the tables of version 1. */
@@ -327,6 +340,7 @@ const STATEMENTS = [
   ...ADDED_2,
   ...VIEWS,
   ...ADDED_3,
+  SENT,
 ];
 
 const VIEW_NAMES = [
@@ -345,10 +359,11 @@ export function createBookkeeping(db: Database.Database): void {
 
 /** Brings the bookkeeping of an earlier version up to this one without losing a row; called inside a transaction. */
 export function migrateBookkeeping(db: Database.Database, fromVersion: number): void {
-  assert(fromVersion === 1 || fromVersion === 2, 'there are no versions before these');
+  assert(fromVersion >= 1 && fromVersion < SCHEMA_VERSION, 'there are no versions before these');
   if (fromVersion === 1) {
     for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
     for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
   }
-  for (const statement of ADDED_3) db.exec(statement);
+  if (fromVersion <= 2) for (const statement of ADDED_3) db.exec(statement);
+  for (const statement of [...TABLES_4, SENT]) db.exec(statement);
 }

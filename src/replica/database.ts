@@ -10,6 +10,7 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { recogniseFile } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 
@@ -167,6 +168,7 @@ export function openReplica(path: string, deps: { clock: Clock; shared?: boolean
     try {
       proveWritable(db);
       prepareFile(db, isNew);
+      recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
       return new Replica(absolute, { db, lock, clock: deps.clock });
     } catch (thrown) {
       db.close();

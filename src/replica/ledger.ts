@@ -128,11 +128,14 @@ export interface LedgerTable {
   readonly doubted: boolean;
   /** Marks of edited rows may miss some. */
   readonly compareDue: boolean;
+  /** Rows from this id upwards that the origin does not know may have been created all the same; null for none. */
+  readonly doubtCreatesFrom: number | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
-  held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted, compare_due AS compareDue`;
+  held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted, compare_due AS compareDue,
+  doubt_creates_from AS doubtCreatesFrom`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -198,6 +201,11 @@ export function storeEditing(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
         WHERE id = @tableId AND (match_column, allow_add) IS NOT (@match, @add)`,
   ).run({ tableId, match: editing.matchColumn, add: editing.allowsAdd ? 1 : 0 });
+}
+
+/** Notes that creates which may have happened are in doubt now. */
+export function storeCreatesDoubted(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
 }
 
 /** Notes whether the next capture must compare all rows of a table. */

@@ -36,6 +36,7 @@ const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>>
   retried: [C, E, S, U, E, K, E],
   resolved: [E, E, X, X, E, E, E],
   discarded: [C, C, X, X, C, C, C],
+  restored: [X, D, X, X, D, X, X],
 };
 
 const CELLS = ROW_EVENTS.flatMap((event) =>

@@ -20,6 +20,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../../src/base/errors.ts';
+import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { APPLICATION_ID, openReplica, type Replica } from '../../src/replica/database.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { sql } from '../../src/replica/sql.ts';
@@ -95,7 +96,7 @@ describe('a new replica', () => {
 
     expect(found).toEqual({
       application_id: APPLICATION_ID,
-      user_version: 3,
+      user_version: SCHEMA_VERSION,
       journal_mode: 'wal',
       synchronous: 1,
       trusted_schema: 0,
@@ -302,14 +303,14 @@ describe('a replica of a newer version', () => {
   test('is refused and left as it was', () => {
     openReplica(path, { clock: systemClock }).close();
     const db = new Database(path);
-    db.pragma('user_version = 4');
+    db.pragma(`user_version = ${SCHEMA_VERSION + 1}`);
     db.close();
     const before = bytesIn(folder.path);
 
     const error = openingError();
 
     expect(error).toMatchObject({ code: 'replica.newer', exitCode: 78 });
-    expect(error.message).toContain('version 4');
+    expect(error.message).toContain(`version ${SCHEMA_VERSION + 1}`);
     expect(error.hint).toContain('Nothing was changed');
     expect(bytesIn(folder.path)).toEqual(before);
     expect(readingErrorOf(path)).toMatchObject({ code: 'replica.newer' });

@@ -18,7 +18,8 @@ Example:
 
 const RESTORE_HELP = `
 The replica that is there is moved aside, not deleted. Stop the daemon first. Afterwards no ETag is trusted: the next pull reads
-every page again, and brings what has changed since.
+every page again, and brings what has changed since. New rows that the backup still wants to create, and that have no value in a
+match column, wait for a person: they may have been created since.
 
 Example:
   systemctl stop rowsync@main
@@ -66,8 +67,8 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
     ...(pendingCreateCount === 0
       ? []
       : [
-          `${plural(pendingCreateCount, 'row')} had not been pushed when the backup was made, and may have been since:`,
-          'look for them at the origin, and delete here what is there: SELECT * FROM sync_changes',
+          `${plural(pendingCreateCount, 'new row')} had not been pushed when the backup was made, and may have been since.`,
+          'Those that nothing identifies wait (rowsync failures): look at the origin, then retry or discard them.',
         ]),
     'run rowsync pull: it reads every page again',
   ];

@@ -1,0 +1,142 @@
+/**
+ * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to create
+ * may have been created since it was made.
+ *
+ * Batches that create rows are counted in the file, and the count stands beside it in `<replica>.sent` before a batch leaves. A file that has
+ * counted less than was sent, or that another file's count stands beside, is not the one that sent last: no ETag is trusted,
+ * two-way tables are compared with base, and creates that nothing identifies are doubted (capture/doubt.ts). Losing `.sent`
+ * costs just that; it never costs a row.
+ */
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type Database from 'better-sqlite3';
+import type { Clock } from '../base/clock.ts';
+import type { Connection, Tx } from './database.ts';
+import { sql } from './sql.ts';
+
+/** Which file it is, and how many batches with new rows it has recorded. */
+interface Count {
+  readonly fileId: string;
+  readonly batchCount: number;
+}
+
+/** Looks whether the replica is the file that sent last, and trusts less of it where it is not. */
+export function recogniseFile(
+  db: Database.Database,
+  file: { readonly path: string; readonly isNew: boolean; readonly clock: Clock },
+): void {
+  const inside = readInside(db);
+  const beside = readBeside(file.path);
+  const isFirst = inside === null && (file.isNew || beside === null); // new, or of a version that did not count
+  if (!isFirst && inside !== null && beside !== null) {
+    const isSame = inside.fileId === beside.fileId;
+    if (isSame && beside.batchCount === inside.batchCount) return shareBeside(file.path);
+    // A crash came between the two, before the batch left.
+    if (isSame && beside.batchCount < inside.batchCount) return writeBeside(file.path, inside);
+  }
+  const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
+  db.transaction(() => {
+    if (!isFirst) distrust(db);
+    db.prepare(
+      sql`INSERT INTO _rowsync_sent (lock, file_id, batch_count) VALUES (1, @fileId, @batchCount)
+          ON CONFLICT (lock) DO UPDATE SET file_id = excluded.file_id`,
+    ).run({ ...count, batchCount: BigInt(count.batchCount) });
+  }).immediate();
+  writeBeside(file.path, count);
+}
+
+/** Counts a batch that creates rows; in the transaction that records it. */
+export function countBatch(tx: Tx): void {
+  tx.prepare(sql`UPDATE _rowsync_sent SET batch_count = batch_count + 1`).run();
+}
+
+/** Lets the count stand beside the file; after the batch is recorded, and before it leaves. @throws what the file system does. */
+export function publishCount(replica: Connection & { readonly path: string }): void {
+  const count = readInside(replica);
+  if (count !== null) writeBeside(replica.path, count);
+}
+
+/** Makes whatever is opened under this path next count as a copy that was put back. */
+export function disownFile(path: string): void {
+  writeBeside(path, { fileId: 'restored', batchCount: 0 });
+}
+
+/** The next pull asks for everything anew; creates that stand here now are doubted by the next capture. */
+function distrust(db: Database.Database): void {
+  db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
+  db.exec(sql`DELETE FROM _rowsync_descriptors`);
+  db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0`);
+  db.exec(
+    sql`UPDATE _rowsync_tables SET compare_due = 1, doubt_creates_from =
+          (SELECT last_id FROM _rowsync_local_ids WHERE table_id = _rowsync_tables.id) WHERE push <> 'off'`,
+  );
+}
+
+function makeId(clock: Clock): string {
+  return Array.from({ length: 16 }, () => Math.floor(clock.random() * 16).toString(16)).join('');
+}
+
+function readInside(from: { prepare(text: string): Database.Statement } | Connection): Count | null {
+  const row = from.prepare(sql`SELECT file_id AS fileId, batch_count AS batchCount FROM _rowsync_sent`).get();
+  return (row as Count | undefined) ?? null; // columns and types are ours
+}
+
+/** Null where there is none, or none that can be read. */
+function readBeside(path: string): Count | null {
+  let text: string;
+  try {
+    text = readFileSync(besideOf(path), 'utf8');
+  } catch {
+    return null; // missing, or not for us: either way nothing vouches for the file
+  }
+  const [, fileId = '', batches = ''] = /^([0-9a-z]+) (\d{1,15})\n$/.exec(text) ?? [];
+  return fileId === '' ? null : { fileId, batchCount: Number(batches) };
+}
+
+/** Replaced as a whole and on the disk when this returns; as readable as the replica is. */
+function writeBeside(path: string, { fileId, batchCount }: Count): void {
+  const target = besideOf(path);
+  const partial = `${target}.partial`;
+  const mode = modeOf(path) ?? 0o600;
+  const file = openSync(partial, 'w', mode);
+  try {
+    fchmodSync(file, mode); // the process may mask bits of new files
+    writeSync(file, `${fileId} ${batchCount}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(partial, target);
+  const folder = openSync(dirname(target), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** The replica may have been opened up to its group since. */
+function shareBeside(path: string): void {
+  const mode = modeOf(path);
+  if (mode !== null && modeOf(besideOf(path)) !== mode) chmodSync(besideOf(path), mode);
+}
+
+/** Who may read and write a file; null where there is none. */
+function modeOf(path: string): number | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : found.mode & 0o660;
+}
+
+function besideOf(path: string): string {
+  return `${path}.sent`;
+}
