@@ -85,6 +85,8 @@ export async function lookAtColumn(
     const toList = looks.filter(({ plan }) => plan.kind === 'list');
     await runAll(toList, context.settings.concurrency, async (look) => {
       const listed = await list(context, column, look);
+      // That nobody waits for the answer any more says nothing of the cell.
+      if (listed.kind === 'failed' && listed.error.code === 'origin.stopped') throw listed.error;
       tally.listedCount += 1;
       await storeLooks(context, column, { mode, tally, found: [{ look, listed }] });
       watch.note(listed.kind === 'failed' ? listed.error : null);

@@ -85,7 +85,8 @@ export async function verifyFiles(
   try {
     context.onProgress?.({ kind: 'start', what: 'verify', fileCount: contents.length, bytes: contentBytes });
     await readAll(context, { store: new FileStore(settings.folder), contents, damaged, tally });
-    if (damaged.size > 0) mending = await pullFiles(context, { tables: options.tables, retryNow: true });
+    // Other tables may share the content that was damaged.
+    if (damaged.size > 0) mending = await pullFiles(context, { tables: [], retryNow: true });
     error = mending?.error ?? null;
     if (error === null) await askAll(context, tableIds, tally);
   } catch (thrown) {

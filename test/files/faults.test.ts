@@ -199,6 +199,22 @@ test('a list that is refused is visible, costs no file that the value names, and
   expect(fixture.files().every(({ state }) => state === 'here')).toBe(true);
 });
 
+test('being told to stop is held against no cell and no file', async () => {
+  const columns = [{ name: 'Cover', type: 'Attachment', options: ['AllowSeeRevisionHistory'] }];
+  await using fixture = await startFilesFixture({ tables: [{ ...ALBUM, columns }] });
+  await fixture.pull();
+  const stopping = new AbortController();
+  fixture.sandbox.before(1, () => stopping.abort(), { method: 'attachments' });
+
+  const listing = await fixture.pullFiles({ rule: { mode: 'all' }, context: { signal: stopping.signal } });
+  const complaints = fixture.files().filter(({ reason }) => reason !== null);
+  const again = await fixture.pullFiles({ rule: { mode: 'all' } });
+
+  expect(listing.error).toMatchObject({ code: 'origin.stopped', exitCode: 75 });
+  expect(complaints).toEqual([]);
+  expect(again).toMatchObject({ downloadedCount: 3, listedCount: 3, error: null });
+});
+
 test('where the origin shows attachments in another form, each cell is asked for by its ETag', async () => {
   await using fixture = await startFilesFixture({ tables: [ALBUM] });
   await fixture.pull();

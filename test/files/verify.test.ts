@@ -74,6 +74,19 @@ test('one content in several places is read once, fetched once and mended everyw
   expect(fixture.problems()).toEqual([]);
 });
 
+test('content that another table shares is mended there too', async () => {
+  await using fixture = await pulled();
+  fixture.sandbox.store.update('Other', 1, { Cover: fileOf('three.png', 'one') });
+  await fixture.pull();
+  await fixture.pullFiles();
+  damage(fixture, 0, 'oNe');
+
+  const report = await verifyFiles(fixture.filesContext(), { tables: ['Album'] });
+
+  expect(report).toMatchObject({ damagedCount: 2, lostCount: 0, error: null });
+  expect(fixture.files().every(({ state }) => state === 'here')).toBe(true);
+});
+
 test('what cannot be mended is named, and its row says so', async () => {
   await using fixture = await pulled();
   fixture.sandbox.store.delete('Album', 1);
