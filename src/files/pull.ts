@@ -28,6 +28,8 @@ import { chooseTables } from './tables.ts';
 
 /** Files read from the bookkeeping at a time. */
 const BLOCK_FILES = 500;
+/** Files in hand for each request under way: while one is received, the others are synced, many in one go (measured: two are slower). */
+const IN_HAND_PER_REQUEST = 4;
 
 /** Which files a run is about. */
 export interface FilesPullOptions {
@@ -126,8 +128,7 @@ async function fetchAll(
     const step = files.next();
     return step.done === true ? null : step.value;
   };
-  // Twice as many as requests: while one half is received, the other is synced.
-  await runPool(next, settings.concurrency * 2, (file) => fetchFile(run, file));
+  await runPool(next, settings.concurrency * IN_HAND_PER_REQUEST, (file) => fetchFile(run, file));
 }
 
 /** The files that are not here, a block at a time. */

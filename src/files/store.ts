@@ -121,7 +121,7 @@ export class FileStore {
   async keep(files: readonly CompleteFile[]): Promise<void> {
     try {
       const changed = new Set<string>();
-      for (const { sha256 } of files) await this.#makeFolder(dirname(this.pathOf(sha256)), changed);
+      await Promise.all(files.map(({ sha256 }) => this.#makeFolder(dirname(this.pathOf(sha256)), changed)));
       await Promise.all(files.map(({ path, sha256 }) => rename(path, this.pathOf(sha256))));
       for (const { sha256 } of files) changed.add(dirname(this.pathOf(sha256)));
       await Promise.all([...changed].map(syncFolder));
@@ -130,12 +130,14 @@ export class FileStore {
     }
   }
 
+  /** Makes the folder of some content; `changed` are the folders that got an entry by it. */
   async #makeFolder(folder: string, changed: Set<string>): Promise<void> {
-    if (this.#folders.has(folder) || folder === this.folder) return;
-    const parent = dirname(folder);
-    await this.#makeFolder(parent, changed);
-    if ((await mkdir(folder, { recursive: true, mode: this.#modes.folder })) !== undefined) changed.add(parent);
+    if (this.#folders.has(folder)) return;
+    const first = await mkdir(folder, { recursive: true, mode: this.#modes.folder });
     this.#folders.add(folder);
+    if (first === undefined) return;
+    changed.add(dirname(folder));
+    if (first.length < folder.length) changed.add(this.folder); // the folder above was made, too
   }
 
   /** Reads content and compares it with its name and size. */
