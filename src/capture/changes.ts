@@ -16,7 +16,7 @@ import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledg
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
-import { baseName } from '../replica/tables.ts';
+import { baseName, requireShape } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
@@ -41,8 +41,12 @@ export interface RowChange {
   readonly problems: readonly string[];
 }
 
-/** Makes the marks of a table true: every row that differs from its base has one, and no other row is edited. */
+/**
+ * Makes the marks of a table true: every row that differs from its base has one, and no other row is edited.
+ * @throws RowsyncError `replica.schema` where another client gave the table a shape in which edits cannot be told.
+ */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
+  requireShape(tx, table.localName);
   const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     markDiffering(tx, table, at);

@@ -6,6 +6,7 @@
  *   _allow  TEXT                  the origin's `@row.allow`
  *   then the origin's columns, STRICT, in the order in which they appeared
  */
+import { RowsyncError } from '../base/errors.ts';
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { forgetDescriptor } from './ledger.ts';
@@ -99,6 +100,26 @@ export function readPhysicalColumns(from: Connection, localName: string): readon
     .prepare(sql`SELECT name FROM pragma_table_info(?)`)
     .pluck()
     .all(localName) as string[]; // name is TEXT
+}
+
+/**
+ * Makes sure that rows are found by `_id` and that numbers stay as they are written, which a table that another client rebuilt
+ * may not promise: without STRICT, SQLite rounds long decimals in columns of type ANY. @throws RowsyncError `replica.schema`.
+ */
+export function requireShape(from: Connection, localName: string): void {
+  const isSound = from
+    .prepare(
+      sql`SELECT count(*) FROM pragma_table_list(@name) t JOIN pragma_table_info(@name) c
+          WHERE t.schema = 'main' AND c.name = '_id' AND c.pk = 1 AND upper(c.type) = 'INTEGER'
+            AND (t.strict = 1 OR NOT EXISTS (SELECT 1 FROM pragma_table_info(@name) WHERE upper(type) = 'ANY'))`,
+    )
+    .pluck()
+    .get({ name: localName });
+  if (isSound === 1) return;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, or without STRICT; none of its edits was sent`,
+    hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+  });
 }
 
 /** Creates an empty user table, in the ledger as loading. */

@@ -83,3 +83,25 @@ test('a match value that is made up fits into a narrow column', async () => {
     [2, 'two', expect.stringMatching(/^[\da-z]{20}$/)],
   ]);
 });
+
+test.each([
+  ['no key', (text: string) => text.replace(' PRIMARY KEY', '')],
+  ['no types', (text: string) => text.replace(/ STRICT$/, '')],
+])('sends nothing of a table that was rebuilt with %s, until it is itself again', async (_what, damage) => {
+  await using fixture = await startTwoWay();
+  const [{ sql }] = fixture.rows(`SELECT sql FROM sqlite_schema WHERE name = 'Note'`) as [{ sql: string }];
+  fixture.execute(
+    `PRAGMA legacy_alter_table = ON; ${damage(sql).replace('"Note"', '"rebuilt"')}; INSERT INTO "rebuilt" SELECT * FROM "Note";
+     DROP TABLE "Note"; ALTER TABLE "rebuilt" RENAME TO "Note"; UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`,
+  );
+
+  const pushed = await pushNow(fixture);
+  const pulled = await fixture.pull();
+  fixture.execute(`DROP TABLE "Note"`);
+  await fixture.pull();
+
+  expect(codesOf(pushed)).toEqual(['replica.schema']);
+  expect(pulled.tables.map(({ error }) => error?.code)).toEqual(['replica.schema']);
+  expect(changesSent(fixture)).toEqual([]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
