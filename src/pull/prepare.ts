@@ -9,10 +9,10 @@ import { judgeMatch } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
-import { captureChanges } from '../capture/changes.ts';
+import { captureChanges, readAllChanges } from '../capture/changes.ts';
 import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
-import { readTwoWayTable } from '../capture/table.ts';
+import { readTwoWayTable, readTwoWayTables, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import type { Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import {
@@ -63,7 +63,11 @@ export async function prepareTable(
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
   const { target, twoWay } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
+    const before = readTwoWayTables(tx).find(({ id }) => id === descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed });
+    if (before !== undefined && (options.editing ?? null) !== null && options.discard !== true) {
+      keepLockedEdits(tx, before, at);
+    }
     storeEditing(tx, descriptor.id, { matchColumn: match, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
     switchMode(tx, descriptor.id, { push: (options.editing ?? null) !== null, discard: options.discard === true, at });
@@ -82,6 +86,30 @@ export async function prepareTable(
     selection,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
+}
+
+/**
+ * Stops before edits are put back for want of a right that they were made with: a role may be changed by a slip.
+ * @throws RowsyncError `guard.pending`.
+ */
+function keepLockedEdits(tx: Tx, before: TwoWayTable, at: string): void {
+  const now = readTwoWayTable(tx, before.id);
+  if (now === null) return;
+  const wasWritable = new Set(before.columns.flatMap(({ seq, writable }) => (writable ? [seq] : [])));
+  const isLocked = ({ seq, writable }: TwoWayColumn): boolean => !writable && wasWritable.has(seq);
+  if (!now.columns.some(isLocked)) return;
+  const columns = now.columns.map((column) => (isLocked(column) ? { ...column, writable: true } : column));
+  const unlocked = { ...now, columns };
+  captureChanges(tx, unlocked, at);
+  const locked = new Set(now.columns.flatMap((column, index) => (isLocked(column) ? [index] : [])));
+  const count = [...readAllChanges(tx, unlocked)].filter(
+    ({ kind, columns: changed }) => kind === 'update' && changed.some((index) => locked.has(index)),
+  ).length;
+  if (count === 0) return;
+  throw new RowsyncError('needsPerson', 'guard.pending', {
+    message: `${now.localName}: ${count} edited rows wait to be pushed, but the calling user may not write their columns any more`,
+    hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull "${now.localName}" --discard keeps them in sync_conflicts.`,
+  });
 }
 
 /** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */

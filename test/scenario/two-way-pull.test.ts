@@ -276,3 +276,33 @@ describe('an accepted row', () => {
     expect(brokenPages(fixture.path)).toEqual([]);
   });
 });
+
+test('edits wait while the right that they were made with is missing', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2`);
+  fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Reader' });
+
+  const held = await fixture.pull();
+  const waiting = changesOf(fixture);
+  fixture.sandbox.store.changeUser({ role: 'Administrator' });
+  const back = await fixture.pull();
+
+  expect(held.tables).toMatchObject([{ held: { code: 'guard.pending' } }]);
+  expect(waiting).toEqual(['update 1 Title', 'delete 2']);
+  expect(back.tables).toMatchObject([{ held: null, error: null }]);
+  expect(changesOf(fixture)).toEqual(['update 1 Title', 'delete 2']);
+});
+
+test('edits without the right to make them are put aside when asked to', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Reader' });
+
+  const report = await fixture.pull({ discard: true });
+
+  expect(report.tables).toMatchObject([{ held: null, error: null }]);
+  expect(changesOf(fixture)).toEqual([]);
+  expect(fixture.rows('SELECT local, winner FROM sync_conflicts')).toEqual([{ local: 'mine', winner: 'origin' }]);
+});
