@@ -126,7 +126,7 @@ function matchColumn(descriptor: TableDescriptor, wished: string | null): string
     message: `tables.${descriptor.recordName}.match: the column "${wished ?? ''}" ${problem}`,
     hint:
       usable.length === 0
-        ? 'No column of the table is unique and writable: leave match out.'
+        ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'
         : `Unique and writable are: ${usable.map((name) => `"${name}"`).join(', ')}.`,
   });
 }
