@@ -4,10 +4,9 @@
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { systemCode } from '../config/secrets.ts';
-import type { Answer } from '../origin/answers.ts';
 import type { Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import { planSelection } from '../reconcile/selection.ts';
@@ -15,6 +14,7 @@ import { openReader } from '../replica/reader.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
 import { findFileFacts } from './file-checks.ts';
+import { valueOf } from './answers.ts';
 import { probeOrigin } from './probe.ts';
 import type { Session } from './session.ts';
 import { bytesText, durationText, plural } from './text.ts';
@@ -279,13 +279,4 @@ function checkFile(config: Config): readonly CheckResult[] {
 function someOf(names: readonly string[]): string {
   const rest = names.length - NAMES_MAX;
   return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
-}
-
-/** The content of an answer to a request without an ETag. */
-function valueOf<T>(answer: Answer<T>): T {
-  if (answer.kind === 'ok') return answer.value;
-  throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: 'The origin answered "not modified" to a request that asked for no such thing',
-    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-  });
 }

@@ -16,6 +16,7 @@ import { addDaemonCommand } from './commands/daemon.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addFailureCommands } from './commands/failures.ts';
 import { addFilesCommands } from './commands/files.ts';
+import { addInitCommand } from './commands/init.ts';
 import { addPullCommands } from './commands/pull.ts';
 import { addPushCommands } from './commands/push.ts';
 import { addResyncCommand } from './commands/resync.ts';
@@ -93,6 +94,7 @@ function buildProgram(
     .exitOverride()
     .addHelpText('after', EXIT_CODES_HELP);
   addDemoCommand(program, hooks.runner);
+  addInitCommand(program, hooks.runner);
   addCheckCommand(program, hooks.runner);
   addPullCommands(program, hooks.runner);
   addDaemonCommand(program, hooks.runner);

@@ -99,7 +99,7 @@ export function findConfig(named: string | undefined, folder: string): string {
   if (found !== undefined) return found;
   throw new RowsyncError('config', 'config.missing', {
     message: `No configuration was found; looked for ${candidates.join(' and ')}`,
-    hint: 'Write one (the README shows five lines to start with), or name it with --config FILE.',
+    hint: 'Run rowsync init to write one, or name it with --config FILE.',
   });
 }
 

@@ -4,7 +4,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
-import type { Output } from '../../src/cli/session.ts';
+import type { Output, Session } from '../../src/cli/session.ts';
 
 /** What a command did. */
 export interface RunResult {
@@ -14,34 +14,64 @@ export interface RunResult {
 }
 
 /** An output that remembers; `width` makes it a terminal. */
-export function collectingOutput(width: number | null = null): Output & { text(): string } {
+export function collectingOutput(
+  width: number | null = null,
+): Output & { text(): string; onText: (text: string) => void } {
   let text = '';
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
       text += String(chunk);
+      output.onText(String(chunk));
       done();
     },
   });
-  return {
+  const output: Output & { text(): string; onText: (text: string) => void } = {
     stream: Object.assign(stream, { isTTY: width !== null, columns: width ?? undefined }),
     isTerminal: width !== null,
     isClosed: false,
     width: () => width,
     write: async (written) => {
       text += written;
+      output.onText(written);
     },
     text: () => text,
+    onText: () => undefined,
   };
+  return output;
 }
 
-/** Runs the command line in this process. */
+function inputOf(text: string | undefined): Readable {
+  return text === undefined ? new PassThrough().end() : Readable.from([text]);
+}
+
+/** A terminal at which somebody answers one question after the other, and then closes the input. */
+function typingPerson(answers: readonly string[], stderr: { onText: (text: string) => void }): Session['stdin'] {
+  const stream = new PassThrough();
+  const left = [...answers];
+  stderr.onText = (text) => {
+    if (!text.endsWith(': ')) return;
+    const next = left.shift();
+    if (next === undefined) stream.end();
+    else stream.write(`${next}\n`);
+  };
+  return Object.assign(stream, { isTTY: true });
+}
+
+/** Runs the command line in this process; `typed` are answers at a terminal. */
 export async function runCli(
   args: readonly string[],
-  world: { folder?: string; input?: string; clock?: Clock; signal?: AbortSignal; width?: number | null } = {},
+  world: {
+    folder?: string;
+    input?: string;
+    typed?: readonly string[];
+    clock?: Clock;
+    signal?: AbortSignal;
+    width?: number | null;
+  } = {},
 ): Promise<RunResult> {
   const stdout = collectingOutput(world.width);
   const stderr = collectingOutput();
-  const stdin = world.input === undefined ? new PassThrough().end() : Readable.from([world.input]);
+  const stdin = world.typed === undefined ? inputOf(world.input) : typingPerson(world.typed, stderr);
   const exitCode = await run(args, {
     stdout,
     stderr,

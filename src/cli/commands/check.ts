@@ -27,7 +27,8 @@ export function addCheckCommand(program: Command, runner: Runner): void {
     .action((_options: unknown, command: Command) => runner(command, checkAndPrint));
 }
 
-async function checkAndPrint(invocation: Invocation): Promise<number> {
+/** Checks the configuration of an invocation, prints what was found, and returns the exit code. */
+export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const { session, isJson } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   const results: CheckResult[] = [];

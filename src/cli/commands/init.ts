@@ -1,0 +1,116 @@
+/**
+ * `rowsync init`: writes a first configuration, from answers at a terminal or from options, and ends with `check`. Nothing is written
+ * before all is known; what is there already is never replaced.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { RowsyncError } from '../../base/errors.ts';
+import { systemCode } from '../../config/secrets.ts';
+import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from '../first-config.ts';
+import { askAnswers, type FirstFiles, type InitOptions } from '../first-questions.ts';
+import type { Invocation, Runner } from '../invocation.ts';
+import { Prompter } from '../prompter.ts';
+import { printable } from '../text.ts';
+import { checkAndPrint } from './check.ts';
+
+const EXAMPLES = `
+At a terminal it asks for what no option says. The token is not shown; it goes into a file of its own that only you may read.
+The configuration is written to the file that --config names (default: rowsync.yaml), which must not exist yet.
+
+Examples:
+  rowsync init
+  rowsync init --url https://www.teamdesk.net/secure/db/21995/overview.aspx --token-file token \\
+    --table '*' --push 'Customer=External Id'`;
+
+/** Adds the command. */
+export function addInitCommand(program: Command, runner: Runner): void {
+  program
+    .command('init')
+    .description('write a first configuration, asking for what it needs, and check it')
+    .option('--url <address>', 'the address of the database, as the browser shows it')
+    .option('--database <number>', 'its number, where the address does not have it')
+    .option('--token-file <file>', 'a file that holds an API token')
+    .option('--replica <file>', 'the SQLite file to keep (default: replica.db)')
+    .option('--table <pattern...>', 'tables to copy (default: all)')
+    .option('--push <table...>', 'tables whose edits are pushed, as TABLE or TABLE=MATCH COLUMN')
+    .addHelpText('after', EXAMPLES)
+    .action((options: InitOptions, command: Command) =>
+      runner(command, (invocation) => writeFirstConfig(invocation, options)),
+    );
+}
+
+async function writeFirstConfig(invocation: Invocation, options: InitOptions): Promise<number> {
+  const { session } = invocation;
+  const file = resolve(session.folder, invocation.configPath ?? 'rowsync.yaml');
+  if (existsSync(file)) {
+    throw usage(`${file} exists already`, 'Edit it and run rowsync check, or name another file with --config.');
+  }
+  const { answers, token } =
+    session.stdin.isTTY === true ? await askAll(invocation, options, file) : fromOptions(options, session.folder);
+  const complaints = complaintsAbout(answers);
+  if (complaints.length > 0) throw usage(complaints.join('; '), 'Nothing was written.');
+  // Relative paths of a configuration start from its folder.
+  const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));
+  const { tokenFile, replicaPath } = answers;
+  const written = { ...answers, tokenFile: inFolder(tokenFile), replicaPath: inFolder(replicaPath) };
+  if (token !== null) write(resolve(session.folder, tokenFile), `${token}\n`, 0o600);
+  write(file, firstConfigText(written), 0o644);
+  await session.stderr.write(`written: ${printable(file)}\n`);
+  return checkAndPrint({ ...invocation, configPath: file });
+}
+
+async function askAll(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {
+  const prompter = new Prompter(invocation.session);
+  try {
+    await prompter.say(`This writes ${file}; nothing is written before the last question.`);
+    return await askAnswers(prompter, invocation, { ...options, pushed: options.push?.map(pushedTable) });
+  } finally {
+    prompter.close();
+  }
+}
+
+/** Without a terminal nobody can be asked. */
+function fromOptions(options: InitOptions, folder: string): FirstFiles {
+  const address = options.url === undefined ? null : readAddress(options.url);
+  const database = options.database ?? address?.database ?? null;
+  const { tokenFile } = options;
+  const missing = [
+    ...(address === null ? ['--url ADDRESS (of the database, as the browser shows it)'] : []),
+    ...(database === null ? ['--database NUMBER (or an address with /db/NUMBER in it)'] : []),
+    ...(tokenFile === undefined ? ['--token-file FILE (that holds an API token)'] : []),
+  ];
+  if (address === null || database === null || tokenFile === undefined) {
+    throw usage(`There is no terminal to ask at, and these are missing: ${missing.join(', ')}`, 'Nothing was written.');
+  }
+  if (!existsSync(resolve(folder, tokenFile))) {
+    throw usage(`There is no file ${tokenFile}`, 'Put the API token into it first: (umask 077 && cat > FILE).');
+  }
+  const pushed = (options.push ?? []).map(pushedTable);
+  const replicaPath = options.replica ?? 'replica.db';
+  const tables = options.table ?? ['*'];
+  return { answers: { url: address.url, database, tokenFile, replicaPath, tables, pushed }, token: null };
+}
+
+/** `Customer=External Id`, or `Customer`. */
+function pushedTable(text: string): PushedTable {
+  const [table = '', ...match] = text.split('=');
+  return { table: table.trim(), match: match.length === 0 ? null : match.join('=').trim() };
+}
+
+function shortPath(folder: string, path: string): string {
+  const short = relative(folder, path);
+  return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
+}
+
+function write(path: string, text: string, mode: number): void {
+  try {
+    writeFileSync(path, text, { mode, flag: 'wx' });
+  } catch (cause) {
+    throw usage(`Writing ${path} failed: ${systemCode(cause)}`, 'Check its folder, or name another file.');
+  }
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}

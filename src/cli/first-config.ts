@@ -1,0 +1,93 @@
+/**
+ * The configuration that `rowsync init` writes: from answers to commented YAML. Also what a pasted address means. Pure.
+ */
+import { optionsSchema } from '../config/options.ts';
+
+/** A table whose edits are pushed. */
+export interface PushedTable {
+  readonly table: string;
+  /** The column that identifies rows; null for none. */
+  readonly match: string | null;
+}
+
+/** What a configuration is made of. */
+export interface Answers {
+  readonly url: string;
+  readonly database: string;
+  readonly tokenFile: string;
+  readonly replicaPath: string;
+  /** Names or patterns. */
+  readonly tables: readonly string[];
+  readonly pushed: readonly PushedTable[];
+}
+
+/** What an address from a browser says: the origin, and the database where it is in it; null for no web address. */
+export function readAddress(pasted: string): { readonly url: string; readonly database: string | null } | null {
+  const text = pasted.trim();
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[\w.-]+:\d/.test(text) ? text : `https://${text}`);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;
+  const [, database] = /\/(?:db|api\/v2)\/(\d{1,20}(?:-\d{1,20})?)(?:[/?#]|$)/.exec(url.pathname) ?? [];
+  return { url: url.origin, database: database ?? null };
+}
+
+/** What is wrong with the answers as options; empty where nothing is. */
+export function complaintsAbout(answers: Answers): readonly string[] {
+  const parsed = optionsSchema.safeParse(optionsOf(answers));
+  return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+}
+
+function optionsOf({ url, database, tokenFile, replicaPath, tables, pushed }: Answers): unknown {
+  const mirrors = tables.map((table): readonly [string, object] => [table, {}]);
+  const twoWay = pushed.map(({ table, match }): readonly [string, object] => {
+    return [table, match === null ? { push: true } : { push: true, match }];
+  });
+  const tablesOf: unknown = Object.fromEntries<object>([...mirrors, ...twoWay]);
+  return {
+    origin: { url, database, tokenFile },
+    replica: { path: replicaPath },
+    tables: tablesOf,
+  };
+}
+
+/** The file; every text in it is quoted, so that no name can mean anything else in YAML. */
+export function firstConfigText(answers: Answers): string {
+  const quote = (text: string): string => JSON.stringify(text.replaceAll('${', () => '$${'));
+  const { pushed, tables } = answers;
+  const mirrors = tables.filter((name) => !pushed.some(({ table }) => table === name));
+  return `# What rowsync copies, and where. Every option there is stands in config/rowsync.example.yaml of the package.
+# After a change: rowsync check
+
+origin:
+  url: ${quote(answers.url)}
+  database: ${quote(answers.database)}
+  # A file with an API token. Let nobody else read it (chmod 600).
+  tokenFile: ${quote(answers.tokenFile)}
+
+replica:
+  # The SQLite file that is kept.
+  path: ${quote(answers.replicaPath)}
+
+# Singular names of tables, or patterns in which * stands for any text; the most specific one decides alone.
+tables:
+${mirrors.map((name) => `  # A read-only mirror.\n  ${quote(name)}: {}\n`).join('')}${pushed.map((table) => pushedText(table, quote)).join('')}
+# When rowsync daemon does what: minute hour day month weekday.
+schedule:
+  # A pull, then a push of what was edited; edits are also pushed some seconds after they were made.
+  sync: '*/5 * * * *'
+  # Compares every cell with the origin. Every Sunday night would be '30 3 * * 0'.
+  verify: false
+`;
+}
+
+function pushedText({ table, match }: PushedTable, quote: (text: string) => string): string {
+  const matchText =
+    match === null
+      ? '    # match: a unique, writable column by which rows are found again; without one, an insert whose answer was lost waits.\n'
+      : `    # Rows are found again by this column.\n    match: ${quote(match)}\n`;
+  return `  # Edited here with SQL, and pushed.
+  ${quote(table)}:
+    push: true
+${matchText}    # Who wins where both sides changed a cell: origin, local, or ask.
+    conflict: origin
+`;
+}

@@ -1,0 +1,164 @@
+/**
+ * The questions of `rowsync init`: what no option said is asked, with suggestions from what the origin describes. Input: answers
+ * of a person, descriptors. Output: everything that a configuration is made of. Nothing is written here.
+ */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import { createLogger } from '../base/log.ts';
+import { readCredentials } from '../config/secrets.ts';
+import { openOrigin, type Origin } from '../origin/client.ts';
+import { judgeMatch } from '../reconcile/match.ts';
+import { columnType, type TableSummary } from '../wire/schema.ts';
+import { valueOf } from './answers.ts';
+import { readAddress, type Answers, type PushedTable } from './first-config.ts';
+import type { Invocation } from './invocation.ts';
+import type { Prompter } from './prompter.ts';
+import { plural } from './text.ts';
+
+/** The options of `init`, as Commander gives them. */
+export interface InitOptions {
+  readonly url?: string;
+  readonly database?: string;
+  readonly tokenFile?: string;
+  readonly replica?: string;
+  readonly table?: readonly string[];
+  readonly push?: readonly string[];
+}
+
+/** A configuration to write, and a token that no file has yet. */
+export interface FirstFiles {
+  readonly answers: Answers;
+  readonly token: string | null;
+}
+
+/** Tables named in one line. */
+const NAMES_MAX = 40;
+
+/** Asks for what the options leave open. @throws RowsyncError of the origin, and where the input ends early. */
+export async function askAnswers(
+  prompter: Prompter,
+  { session }: Invocation,
+  options: Omit<InitOptions, 'push'> & { readonly pushed: readonly PushedTable[] | undefined },
+): Promise<FirstFiles> {
+  const { url, database } = await askAddress(prompter, options);
+  const tokenFile = options.tokenFile ?? (await prompter.ask('File for the API token', { preset: 'token' }));
+  const tokenPath = resolve(session.folder, tokenFile);
+  const isThere = existsSync(tokenPath);
+  if (isThere) await prompter.say(`The token in ${tokenPath} is used.`);
+  const token = isThere ? readToken(tokenPath) : await askToken(prompter);
+  const { clock } = session;
+  const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
+  const origin = openOrigin({ url, database, credentials: { kind: 'bearer', token } }, { clock, log });
+  try {
+    const signal = session.stopSignal();
+    const user = valueOf(await origin.user({ signal }));
+    const described = valueOf(await origin.describeDatabase({ signal }));
+    const names = described.tables.map(({ recordName }) => recordName);
+    const count = plural(names.length, 'table');
+    await prompter.say(`Hello ${user.email} (role ${user.role}). ${described.name} has ${count}: ${listText(names)}.`);
+    const tables = options.table ?? (await askTables(prompter));
+    const pushed = options.pushed ?? (await askPushed(prompter, origin, described.tables));
+    const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
+    const answers = { url, database, tokenFile, replicaPath, tables, pushed };
+    return { answers, token: isThere ? null : token };
+  } finally {
+    await origin.close();
+  }
+}
+
+async function askAddress(
+  prompter: Prompter,
+  options: InitOptions,
+): Promise<{ readonly url: string; readonly database: string }> {
+  const complain = (text: string): string | null =>
+    readAddress(text) === null
+      ? 'That is no web address. Copy it from the browser, with a page of the database open.'
+      : null;
+  const given = options.url !== undefined && complain(options.url) === null ? options.url : null;
+  const pasted = given ?? (await prompter.ask('Address of the database, as the browser shows it', { complain }));
+  const address = readAddress(pasted);
+  const known = options.database ?? address?.database ?? null;
+  const database =
+    known ??
+    (await prompter.ask('Number of the database (it stands behind /db/ in the address)', {
+      complain: (text) => (/^\d{1,20}(?:-\d{1,20})?$/.test(text) ? null : 'That is no number of a database.'),
+    }));
+  return { url: address?.url ?? '', database };
+}
+
+function readToken(tokenFile: string): string {
+  const { credentials, problems } = readCredentials({ tokenFile }, { folder: '/', environment: {} });
+  if (credentials?.kind === 'bearer') return credentials.token;
+  throw new RowsyncError('config', 'config.secret', {
+    message: `${tokenFile} ${problems.map(({ complaint }) => complaint).join('; ')}`,
+    hint: 'Correct it, or name another file; one that does not exist yet is written with the token that you give.',
+  });
+}
+
+async function askToken(prompter: Prompter): Promise<string> {
+  // Ends with a token, or with the input.
+  for (;;) {
+    const token = await prompter.askHidden('API token (it is not shown)');
+    if (token !== null && !/\s/.test(token)) return token;
+    await prompter.say('A token is one word of letters and digits.');
+  }
+}
+
+async function askTables(prompter: Prompter): Promise<readonly string[]> {
+  const text = await prompter.ask('Tables to copy, separated by commas; * stands for any text', { preset: '*' });
+  return splitNames(text);
+}
+
+async function askPushed(
+  prompter: Prompter,
+  origin: Origin,
+  tables: readonly TableSummary[],
+): Promise<readonly PushedTable[]> {
+  const find = (name: string): TableSummary | undefined =>
+    tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
+  const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
+    complain: (given) => {
+      const unknown = splitNames(given).filter((name) => find(name) === undefined);
+      return unknown.length === 0 ? null : `There is no table ${listText(unknown)}.`;
+    },
+  });
+  const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
+  const pushed: PushedTable[] = [];
+  for (const { recordName: name, alias } of chosen) {
+    const descriptor = valueOf(await origin.describeTable({ name, alias }));
+    // A number that the origin gives identifies no row before the origin has it.
+    const given = new Set(
+      descriptor.columns.filter(({ type }) => columnType(type) === 'Autonumber').map((it) => it.name),
+    );
+    const usable = judgeMatch(descriptor, null).usable.filter((column) => !given.has(column));
+    pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
+  }
+  return pushed;
+}
+
+async function askMatch(prompter: Prompter, table: string, usable: readonly string[]): Promise<string | null> {
+  const [first] = usable;
+  if (first === undefined) {
+    await prompter.say(
+      `${table} has no column that is unique and writable; lost answers to inserts will wait for you.`,
+    );
+    return null;
+  }
+  const find = (name: string): string | undefined => usable.find((known) => known.toLowerCase() === name.toLowerCase());
+  const answer = await prompter.ask(`Column that identifies rows of ${table} (${usable.join(', ')}, or - for none)`, {
+    preset: first,
+    complain: (name) => (name === '-' || find(name) !== undefined ? null : `Possible are ${usable.join(', ')} and -.`),
+  });
+  return answer === '-' ? null : (find(answer) ?? null);
+}
+
+function splitNames(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return [...new Set(names.filter((name) => name !== ''))];
+}
+
+function listText(names: readonly string[]): string {
+  const rest = names.length - NAMES_MAX;
+  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
+}
