@@ -41,7 +41,7 @@ import {
   storeColumnState,
   type LedgerColumn,
 } from '../replica/tables.ts';
-import type { ColumnShape, TableDescriptor, TableSummary } from '../wire/schema.ts';
+import { isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 
 /**
@@ -118,10 +118,14 @@ function noteOpenness(tx: Tx, target: RowTarget): void {
   else doubtRows(tx, target);
 }
 
-/** The column that identifies rows, by its name at the origin. @throws RowsyncError `config.invalid` where it cannot. */
+/**
+ * The column that identifies rows, by its name at the origin. A caller who may write nothing of the table only reads: rows are
+ * brought here as before, and the triggers and the push say that they cannot be edited.
+ * @throws RowsyncError `config.invalid` where it cannot.
+ */
 function matchColumn(descriptor: TableDescriptor, wished: string | null): string | null {
   const { column, problem, usable } = judgeMatch(descriptor, wished);
-  if (problem === null) return column;
+  if (problem === null || (column !== null && !descriptor.columns.some(isWritable))) return column;
   throw new RowsyncError('config', 'config.invalid', {
     message: `tables.${descriptor.recordName}.match: the column "${wished ?? ''}" ${problem}`,
     hint:

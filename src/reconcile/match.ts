@@ -6,7 +6,7 @@ import { hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
 
 /** The judged column, by its name at the origin, or what is wrong with it. */
 export interface MatchVerdict {
-  /** Null where the column cannot be used. */
+  /** Null where the column cannot be used; a column that only lacks the right to be written keeps its name. */
   readonly column: string | null;
   /** The end of a sentence that begins with the column; null where it can be used. */
   readonly problem: string | null;
@@ -26,6 +26,6 @@ export function judgeMatch(
   const column = columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
   if (column === undefined) return { column: null, problem: 'does not exist', usable };
   if (!isUnique(column)) return { column: null, problem: 'is not unique', usable };
-  if (!isWritable(column)) return { column: null, problem: 'cannot be written', usable };
+  if (!isWritable(column)) return { column: column.name, problem: 'cannot be written', usable };
   return { column: column.name, problem: null, usable };
 }

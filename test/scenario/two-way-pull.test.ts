@@ -306,3 +306,18 @@ test('edits without the right to make them are put aside when asked to', async (
   expect(changesOf(fixture)).toEqual([]);
   expect(fixture.rows('SELECT local, winner FROM sync_conflicts')).toEqual([{ local: 'mine', winner: 'origin' }]);
 });
+
+test('a caller who may only read pulls on, with a match column too', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Reader' });
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables.map(({ error }) => error)).toEqual([null]);
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs' }]);
+  expect(() => fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`)).toThrow(
+    /does not let you write it/,
+  );
+});
