@@ -9,7 +9,7 @@
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
 import { KEYS_MAX, type Records } from '../wire/query.ts';
-import { writeWriteBody, type FilePart } from '../wire/write-body.ts';
+import { writeWriteBody, type OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { deletePath, writePath, type Address } from './address.ts';
 import type { ReadOptions, Requests } from './requests.ts';
@@ -29,8 +29,8 @@ export interface CreateRequest extends ChangeRequest {
   readonly rows: readonly OutgoingRow[];
   /** The calling user's time zone (`user`), in which timestamps are written. */
   readonly zone: string;
-  /** Files that cells refer to as `cid:<content id>`. */
-  readonly files?: readonly FilePart[] | undefined;
+  /** Files that cells refer to as `cid:<content id>`; from memory, or read while they are sent. */
+  readonly files?: readonly OutgoingFile[] | undefined;
 }
 
 /** What `update` and `upsert` take. */

@@ -50,7 +50,8 @@ export {
   type Value,
   type ViewDescriptor,
 } from '../wire/schema.ts';
-export type { FilePart } from '../wire/write-body.ts';
+export type { OutgoingFile } from '../wire/write-body.ts';
+export type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
 export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 export type { Address, FileVersion, RecordAddress } from './address.ts';
 export type { Answer, FileHeaders } from './answers.ts';

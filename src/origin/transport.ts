@@ -7,8 +7,11 @@
  * is written to a connection once, also where the pool would do so again; every exchange ends within its deadline, or for
  * a body that is handed over, within the gap allowed between two pieces (I18). Failures are values: failures.ts names them.
  */
+import { Readable } from 'node:stream';
+
 import { Pool, type Dispatcher } from 'undici';
 
+import type { OutgoingBytes } from '../wire/multipart.ts';
 import type { OriginLimits } from './limits.ts';
 
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */
@@ -59,7 +62,7 @@ export interface WireRequest {
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly body?: Buffer | undefined;
+  readonly body?: OutgoingBytes | undefined;
   readonly receiver?: Receiver | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -98,13 +101,17 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
   return {
     send: (request) =>
       new Promise((resolve) => {
-        const { method, path, headers, body = null } = request;
+        const { method, path, headers, body } = request;
+        const isStreamed = body !== undefined && !(body instanceof Uint8Array);
         // What has to be sent takes its time before anybody can answer.
         const sendingMs = ((body?.length ?? 0) / limits.sentBytesPerSecondMin) * 1000;
+        // The length is known, so that a server can refuse before it reads.
+        const length = isStreamed ? ['content-length', String(body.length)] : [];
         const exchange = new Exchange(request, { ...limits, deadlineMs: limits.deadlineMs + sendingMs }, resolve);
         if (exchange.isSettled) return;
         const headersTimeout = limits.headersTimeoutMs + sendingMs;
-        pool.dispatch({ method, path, headers: [...headers], body, headersTimeout }, exchange);
+        const content = isStreamed ? Readable.from(body.read(), { objectMode: false }) : (body ?? null);
+        pool.dispatch({ method, path, headers: [...headers, ...length], body: content, headersTimeout }, exchange);
       }),
     destroy: () => pool.destroy(new Error('The connections are being closed')),
   };

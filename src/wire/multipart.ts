@@ -227,35 +227,72 @@ export function textFromUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** Bytes that are read piece by piece while they are sent, each time anew; never more and never fewer than `length`. */
+export interface StreamedBytes {
+  readonly length: number;
+  readonly read: () => AsyncIterable<Uint8Array>;
+}
+
+/** Bytes to send, from memory or from elsewhere. */
+export type OutgoingBytes = Uint8Array | StreamedBytes;
+
 /** One part to write; header names and values are ours. */
 export interface OutgoingPart {
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly bytes: Uint8Array;
+  readonly bytes: OutgoingBytes;
 }
 
 /** A body and the header that goes with it. */
 export interface OutgoingBody {
   readonly contentType: string;
-  readonly bytes: Buffer;
+  readonly bytes: OutgoingBytes;
 }
 
 /** Tries to find a boundary that no part contains: the first of 128 random bits succeeds, or `random` is broken. */
 const BOUNDARY_TRIES_MAX = 4;
 
-/** Writes a multipart/related body; `random` gives uniform numbers in [0, 1). Pre: every header is header text. */
+/**
+ * Writes a multipart/related body; in memory where every part is. `random` gives uniform numbers in [0, 1). Pre: every header
+ * is header text.
+ */
 export function writeMultipart(parts: readonly OutgoingPart[], random: () => number): OutgoingBody {
   const boundary = freeBoundary(parts, random);
-  const chunks: Uint8Array[] = [];
+  const pieces: OutgoingBytes[] = [];
   for (const { headers, bytes } of parts) {
     assert(
       headers.every(([name, value]) => isHeaderText(name) && isHeaderText(value)),
       'headers have one line',
     );
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-    chunks.push(Buffer.from(`--${boundary}\r\n${lines.join('')}\r\n`), bytes, CR_LF);
+    pieces.push(Buffer.from(`--${boundary}\r\n${lines.join('')}\r\n`), bytes, CR_LF);
   }
-  chunks.push(Buffer.from(`--${boundary}--\r\n`));
-  return { contentType: `multipart/related;boundary=${boundary}`, bytes: Buffer.concat(chunks) };
+  pieces.push(Buffer.from(`--${boundary}--\r\n`));
+  return { contentType: `multipart/related;boundary=${boundary}`, bytes: joinBytes(pieces) };
+}
+
+function joinBytes(pieces: readonly OutgoingBytes[]): OutgoingBytes {
+  const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
+  if (inMemory.length === pieces.length) return Buffer.concat(inMemory);
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return { length, read: () => readPieces(pieces) };
+}
+
+async function* readPieces(pieces: readonly OutgoingBytes[]): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    if (piece instanceof Uint8Array) yield piece;
+    else yield* readWhole(piece);
+  }
+}
+
+/** A file that grows or shrinks while it is read would shift everything behind it. */
+async function* readWhole({ length, read }: StreamedBytes): AsyncGenerator<Uint8Array> {
+  let left = length;
+  for await (const chunk of read()) {
+    left -= chunk.length;
+    if (left < 0) break;
+    yield chunk;
+  }
+  if (left !== 0) throw new Error('What was to be sent has another length than it had');
 }
 
 function freeBoundary(parts: readonly OutgoingPart[], random: () => number): string {
@@ -266,9 +303,12 @@ function freeBoundary(parts: readonly OutgoingPart[], random: () => number): str
         .padStart(4, '0'),
     );
     const boundary = `part-${words.join('')}`;
-    if (!parts.some(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(boundary))) {
-      return boundary;
-    }
+    // Streamed bytes are not looked at: 128 random bits do not occur in them.
+    const isTaken = parts.some(
+      ({ bytes }) =>
+        bytes instanceof Uint8Array && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(boundary),
+    );
+    if (!isTaken) return boundary;
   }
   return must<string>(undefined, 'random boundaries do not occur in files');
 }

@@ -20,6 +20,7 @@ import {
   writeMultipart,
   type MultipartLimits,
   type OutgoingBody,
+  type OutgoingBytes,
   type Part,
 } from './multipart.ts';
 import type { InputRow, OutgoingRow } from './writes.ts';
@@ -34,6 +35,9 @@ export interface FilePart {
   readonly type: string;
   readonly bytes: Buffer;
 }
+
+/** A file to send with rows; its bytes may be read while they are sent. */
+export type OutgoingFile = Omit<FilePart, 'bytes'> & { readonly bytes: OutgoingBytes };
 
 /** What a body holds. */
 export interface WriteBody {
@@ -144,7 +148,7 @@ export function fileByContentId(files: ReadonlyMap<string, FilePart>, contentId:
  */
 export function writeWriteBody(
   format: WireFormat,
-  content: { rows: readonly OutgoingRow[]; zone: string; files: readonly FilePart[] },
+  content: { rows: readonly OutgoingRow[]; zone: string; files: readonly OutgoingFile[] },
   random: () => number,
 ): OutgoingBody {
   const bytes = Buffer.from(format.writeInputRows(content.rows, content.zone));

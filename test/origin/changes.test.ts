@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
 import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
+import type { StreamedBytes } from '../../src/wire/multipart.ts';
 import type { OutgoingRow } from '../../src/wire/writes.ts';
 import * as golden from '../fixtures/wire/documents.ts';
 import { testClock, type TestClock } from '../support/clock.ts';
@@ -40,6 +41,16 @@ function open(
 function descriptor(status: number, fields: object = {}): Buffer {
   const body = JSON.stringify({ error: status, code: 0, message: `No: ${CANARY}`, ...fields });
   return http(status, { 'Content-Type': 'application/json' }, body);
+}
+
+/** Bytes that are read in pieces, said to be `length`. */
+function streamOf(bytes: Buffer, length: number): StreamedBytes {
+  return {
+    length,
+    async *read() {
+      for (let at = 0; at < bytes.length; at += 65_536) yield await Promise.resolve(bytes.subarray(at, at + 65_536));
+    },
+  };
 }
 
 /** The two shapes of a change on the wire. */
@@ -149,6 +160,39 @@ describe('what is sent', () => {
         `Content-ID: f1\r\n\r\n\0\r\n\u00FF\r\n--${boundary}--\r\n`,
     );
   });
+
+  test('a file that is read while it is sent arrives whole, with its length announced', async () => {
+    await using server = await startFaultServer(() => json([{ status: 200, id: 8, key: '8' }]));
+    await using origin = open(server.url);
+    const rows = [{ id: 8, cells: [{ name: 'Photo', type: 'Attachment', value: 'cid:f1' }] }] as const;
+    const bytes = Buffer.alloc(700_000, 'a photo ');
+    const files = [{ contentId: 'f1', name: 'a.bin', type: 'image/png', bytes: streamOf(bytes, bytes.length) }];
+
+    await origin.update({ ...WRITE, rows, files });
+
+    const [request] = server.requests;
+    expect(request?.headers['content-length']).toBe(String(request?.body.length));
+    expect(request?.headers['transfer-encoding']).toBeUndefined();
+    expect(request?.body.includes(Buffer.concat([Buffer.from('\r\n\r\n'), bytes, Buffer.from('\r\n--part-')]))).toBe(
+      true,
+    );
+  });
+
+  test.each([1, -1])(
+    'a file that changes its length by %i while it is sent leaves the outcome open',
+    async (change) => {
+      await using server = await startFaultServer(() => json([{ status: 200, id: 8, key: '8' }]));
+      await using origin = open(server.url);
+      const rows = [{ id: 8, cells: [{ name: 'Photo', type: 'Attachment', value: 'cid:f1' }] }] as const;
+      const bytes = Buffer.alloc(700_000, 1);
+      const files = [
+        { contentId: 'f1', name: 'a.bin', type: 'image/png', bytes: streamOf(bytes, bytes.length + change) },
+      ];
+
+      await expect(origin.update({ ...WRITE, rows, files })).rejects.toMatchObject({ code: 'origin.unknownOutcome' });
+      expect(server.requests).toEqual([]); // never whole, and never sent again
+    },
+  );
 
   test('delete is a GET that nothing on the way may remember', async () => {
     await using server = await startFaultServer((nth) =>

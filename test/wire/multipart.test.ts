@@ -8,6 +8,7 @@ import {
   MULTIPART_LIMITS,
   MultipartReader,
   writeMultipart,
+  type OutgoingBytes,
   type Part,
 } from '../../src/wire/multipart.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
@@ -291,7 +292,7 @@ describe('writing', () => {
           const boundary = boundaryFrom(body.contentType);
           if (boundary instanceof WireFault) throw new Error(boundary.message);
 
-          const back = read(body.bytes, { chunkBytes, boundary });
+          const back = read(body.bytes as Buffer, { chunkBytes, boundary });
 
           expect(plain(back)).toEqual(
             parts.map((item) => [
@@ -303,5 +304,42 @@ describe('writing', () => {
       ),
       fuzzRuns(500),
     );
+  });
+
+  async function whole(bytes: OutgoingBytes): Promise<Buffer> {
+    if (bytes instanceof Uint8Array) return Buffer.from(bytes);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of bytes.read()) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  function streamed(length: number, ...chunks: readonly string[]): OutgoingBytes {
+    return {
+      length,
+      async *read() {
+        for (const chunk of chunks) yield await Promise.resolve(Buffer.from(chunk));
+      },
+    };
+  }
+
+  test('streamed parts give the same bytes as parts in memory, as often as they are read', async () => {
+    const headers = [['Content-ID', 'f1']] as const;
+    const { bytes } = writeMultipart([{ headers, bytes: streamed(5, 'ab', 'cde') }], zeros);
+
+    const expected = writeMultipart([{ headers, bytes: Buffer.from('abcde') }], zeros).bytes as Buffer;
+    expect(bytes.length).toBe(expected.length);
+    expect(await whole(bytes)).toEqual(expected);
+    expect(await whole(bytes)).toEqual(expected);
+  });
+
+  test.each([
+    ['shorter', 6],
+    ['longer', 4],
+    ['empty', 1],
+  ])('a part that turns out %s than it said ends the body', async (title, length) => {
+    const part = title === 'empty' ? streamed(length) : streamed(length, 'ab', 'cde');
+    const { bytes } = writeMultipart([{ headers: [], bytes: part }], zeros);
+
+    await expect(whole(bytes)).rejects.toThrow('another length');
   });
 });

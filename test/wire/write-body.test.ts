@@ -205,7 +205,7 @@ describe('writing', () => {
     const format = WIRE_FORMATS[extension];
     const { contentType, bytes } = writeWriteBody(format, { ...content, files: [file] }, () => 0.25);
 
-    const read = readWriteBody(bytes, contentType);
+    const read = readWriteBody(bytes as Buffer, contentType);
 
     expect(read).toMatchObject({ format, rows: [{ id: 5 }, { id: null }], files: new Map([['f1', file]]) });
   });
