@@ -250,7 +250,7 @@ describe('writing', () => {
       'multipart/related;boundary=part-10002000300040005000600070008000',
     );
     word = 0;
-    expect(writeMultipart(parts, random).bytes.toString()).toBe(
+    expect((writeMultipart(parts, random).bytes as Buffer).toString()).toBe(
       '--part-10002000300040005000600070008000\r\nContent-Type: application/json\r\n\r\n[]\r\n' +
         '--part-10002000300040005000600070008000\r\nContent-ID: f1\r\n\r\n\r\nx\r\n' +
         '--part-10002000300040005000600070008000--\r\n',

@@ -183,7 +183,7 @@ describe('writing', () => {
     const boundary = `part-${'0'.repeat(32)}`;
 
     expect(contentType).toBe(`multipart/related;boundary=${boundary}`);
-    expect(bytes.toString()).toBe(
+    expect((bytes as Buffer).toString()).toBe(
       [
         `--${boundary}`,
         'Content-Type: application/json;charset=utf-8',
