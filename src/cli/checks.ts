@@ -2,32 +2,32 @@
  * What `rowsync check` looks at, in the order in which things can go wrong: the way to the origin, the credentials, the
  * database and its tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
  */
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
+import { asRowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { systemCode } from '../config/secrets.ts';
 import type { Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import { planSelection } from '../reconcile/selection.ts';
-import { openReader } from '../replica/reader.ts';
-import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
+import { openReader, sqliteVersion, type ReplicaReader } from '../replica/reader.ts';
+import {
+  hasOption,
+  isWritable,
+  type DatabaseDescriptor,
+  type TableDescriptor,
+  type TableSummary,
+  type UserDescriptor,
+} from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
-import { findFileFacts } from './file-checks.ts';
+import { checkAnswers, type AnswerParts } from './answer-checks.ts';
 import { valueOf } from './answers.ts';
+import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
+import { findFileFacts } from './file-checks.ts';
 import { probeOrigin } from './probe.ts';
 import type { Session } from './session.ts';
 import { bytesText, durationText, plural } from './text.ts';
-
-/** The outcome of one check. */
-export interface CheckResult {
-  readonly name: string;
-  readonly outcome: 'ok' | 'warn' | 'fail';
-  /** What was found. */
-  readonly message: string;
-  /** What to do; empty where all is well. */
-  readonly hint: string;
-}
 
 /** A certificate that ends sooner than this is worth a word. */
 const CERTIFICATE_DAYS_MIN = 14;
@@ -36,17 +36,16 @@ const CLOCK_SKEW_MS_MAX = 60_000;
 /** Free space below which a replica cannot grow, and below which it may soon not. */
 const FREE_BYTES_FAIL = 50 * 1024 ** 2;
 const FREE_BYTES_WARN = 1024 ** 3;
-/** Tables named in one message. */
-const NAMES_MAX = 8;
 
-const ok = (name: string, message: string): CheckResult => ({ name, outcome: 'ok', message, hint: '' });
-const warn = (name: string, message: string, hint: string): CheckResult => ({ name, outcome: 'warn', message, hint });
-const fail = (name: string, message: string, hint: string): CheckResult => ({ name, outcome: 'fail', message, hint });
-const failed = (name: string, { message, hint }: RowsyncError): CheckResult => fail(name, message, hint);
+/** The first version with STRICT tables, which the replica consists of. */
+const SQLITE_MINOR_MIN = 37;
+/** A shell that does not tell its version by then is none. */
+const SHELL_MS_MAX = 5_000;
 
 /** Checks of this machine alone. */
 export function checkReplica(config: Config): readonly CheckResult[] {
-  return [checkFolder(config.replica.path), checkSpace(config.replica.path), ...checkFile(config)];
+  const { path } = config.replica;
+  return [checkFolder(path), checkSpace(path), ...checkFile(config), ...checkMode(config), checkSqlite()];
 }
 
 /** Checks of the way to the origin, then, if there is one, of what the credentials may see there. */
@@ -75,9 +74,26 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
     );
   }
   yield ok('credentials', `${user.email}, role ${user.role}`);
-  yield checkRights(user);
+  yield checkRights(user, config);
   yield checkZone(user);
-  yield* checkTables(origin, config, signal);
+  const reader = openMatchingReader(config);
+  try {
+    yield* checkTables({ origin, config, clock: session.clock, signal, reader });
+  } finally {
+    reader?.close();
+  }
+}
+
+/** The replica, where there is one of this database. */
+function openMatchingReader({ replica: { path }, origin: { database } }: Config): ReplicaReader | null {
+  try {
+    const reader = openReader(path);
+    if (reader.identity()?.database === database) return reader;
+    reader.close();
+    return null;
+  } catch {
+    return null; // missing or damaged, which has been said
+  }
 }
 
 /** Whether the way to the origin is encrypted, and for how long; clear text is fine only where it leaves no machine. */
@@ -115,7 +131,13 @@ function checkClock(skewMs: number | null): CheckResult {
       );
 }
 
-function checkRights({ admin }: UserDescriptor): CheckResult {
+function checkRights({ admin }: UserDescriptor, config: Config): CheckResult {
+  const suppressed = config.tables.rules.filter(({ options }) => options.workflow === 'suppress');
+  if (suppressed.length > 0 && !hasOption(admin, 'ManageData')) {
+    const patterns = suppressed.map(({ pattern }) => pattern);
+    const message = `workflow: suppress (${someOf(patterns)}) needs the permission ManageData, which the user does not have`;
+    return fail('rights', message, 'Give the user that permission, or set workflow: run.');
+  }
   return admin.length > 0
     ? ok('rights', admin.join(', '))
     : warn('rights', 'no administrative rights', 'Rows and columns that this role hides will be missing here.');
@@ -131,7 +153,8 @@ function checkZone({ timezone }: UserDescriptor): CheckResult {
       );
 }
 
-async function* checkTables(origin: Origin, config: Config, signal: AbortSignal): AsyncGenerator<CheckResult> {
+async function* checkTables(parts: AnswerParts): AsyncGenerator<CheckResult> {
+  const { origin, config, signal } = parts;
   let database: DatabaseDescriptor;
   try {
     database = valueOf(await origin.describeDatabase({ signal }));
@@ -161,9 +184,27 @@ async function* checkTables(origin: Origin, config: Config, signal: AbortSignal)
       'Names are case-sensitive, and singular as at the origin.',
     );
   }
-  const problems = (await Promise.all(chosen.map((table) => checkTable(origin, config, table, signal)))).flat();
-  yield* problems;
-  if (chosen.length > 0 && problems.length === 0) yield ok('columns', 'every table can be described');
+  const looks = await Promise.all(chosen.map((table) => checkTable(origin, config, table, signal)));
+  yield* looks.flatMap(({ problems }) => problems);
+  const described = looks.flatMap(({ descriptor }) => descriptor ?? []);
+  if (described.length > 0) yield ok('columns', columnsText(described));
+  yield* checkAnswers(parts, described);
+}
+
+/** How many columns can be read, and how many written. */
+function columnsText(tables: readonly TableDescriptor[]): string {
+  return someOf(
+    tables.map(({ recordName, columns }) => {
+      const writable = columns.filter(isWritable).length;
+      return `${recordName} ${columns.length} (${writable === 0 ? 'none' : writable} writable)`;
+    }),
+  );
+}
+
+/** A table as it is described; null where it cannot be. */
+interface TableLook {
+  readonly descriptor: TableDescriptor | null;
+  readonly problems: readonly CheckResult[];
 }
 
 async function checkTable(
@@ -171,19 +212,30 @@ async function checkTable(
   config: Config,
   table: TableSummary,
   signal: AbortSignal,
-): Promise<readonly CheckResult[]> {
+): Promise<TableLook> {
   const name = table.recordName;
   try {
     const descriptor = valueOf(await origin.describeTable({ name, alias: table.alias }, { signal }));
     const rule = config.tables.find(name);
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
-    const pushed = rule?.options.push === true ? checkMatch(descriptor, rule.options.match ?? null, rule.pattern) : [];
-    if (unknownSort.length === 0) return pushed;
+    const pushed =
+      rule?.options.push === true
+        ? [...checkWritable(descriptor), ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern)]
+        : [];
+    if (unknownSort.length === 0) return { descriptor, problems: pushed };
     const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
-    return [fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`), ...pushed];
+    const wrong = fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`);
+    return { descriptor, problems: [wrong, ...pushed] };
   } catch (thrown) {
-    return [failed('columns', asRowsyncError(thrown))];
+    return { descriptor: null, problems: [failed('columns', asRowsyncError(thrown))] };
   }
+}
+
+/** Whether the calling user may send what is edited in a pushed table; what it may do with one row stands in `_allow`. */
+function checkWritable({ recordName, columns, allowAdd }: TableDescriptor): readonly CheckResult[] {
+  const give = 'Give the role of the user that right at the origin, or leave out push: true.';
+  if (!columns.some(isWritable)) return [fail('push', `${recordName}: no column may be written by this user`, give)];
+  return allowAdd ? [] : [warn('push', `${recordName}: this user may not add rows; inserts are refused here`, give)];
 }
 
 /** What identifies rows when they are pushed, and what is weaker without it. */
@@ -244,6 +296,33 @@ function checkSpace(path: string): CheckResult {
   }
 }
 
+/** Who may read the replica. */
+function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[] {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+  if (mode === undefined) return [];
+  const text = `${path} has mode ${(mode & 0o777).toString(8)}`;
+  if ((mode & 0o007) !== 0) return [warn('mode', `${text}: every user of this machine may use it`, `chmod o= ${path}`)];
+  if (shared || (mode & 0o070) === 0) return [ok('mode', text)];
+  return [warn('mode', `${text}: its group may use it`, `chmod g= ${path}, or say so with replica.shared: true.`)];
+}
+
+/** The SQLite in use here, and the shell that people use beside it. */
+function checkSqlite(): CheckResult {
+  const { stdout, error } = spawnSync('sqlite3', ['--version'], { encoding: 'utf8', timeout: SHELL_MS_MAX });
+  const [, version = '', major = '0', minor = '0'] =
+    /^((\d+)\.(\d+)\.\d+)/.exec(error === undefined ? stdout : '') ?? [];
+  const ours = `rowsync has SQLite ${sqliteVersion()}`;
+  if (version === '') return ok('sqlite', ours);
+  const isOld = Number(major) === 3 && Number(minor) < SQLITE_MINOR_MIN;
+  return isOld
+    ? warn(
+        'sqlite',
+        `${ours}, but sqlite3 is ${version}`,
+        `Install 3.${SQLITE_MINOR_MIN} or newer: older ones cannot open the replica.`,
+      )
+    : ok('sqlite', `${ours}, sqlite3 is ${version}`);
+}
+
 function checkFile(config: Config): readonly CheckResult[] {
   const { origin, replica } = config;
   const { path } = replica;
@@ -274,9 +353,4 @@ function checkFile(config: Config): readonly CheckResult[] {
   } catch (thrown) {
     return [failed('replica', asRowsyncError(thrown))];
   }
-}
-
-function someOf(names: readonly string[]): string {
-  const rest = names.length - NAMES_MAX;
-  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
 }

@@ -276,3 +276,18 @@ export function openReader(path: string): ReplicaReader {
     throw replicaError(thrown, `Reading the replica ${absolute}`);
   }
 }
+
+/** The version of SQLite that reads and writes here. */
+export function sqliteVersion(): string {
+  const db = new Database(':memory:');
+  try {
+    return String(
+      db
+        .prepare(sql`SELECT sqlite_version()`)
+        .pluck()
+        .get(),
+    );
+  } finally {
+    db.close();
+  }
+}

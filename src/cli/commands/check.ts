@@ -4,15 +4,18 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { checkOrigin, checkReplica, type CheckResult } from '../checks.ts';
+import type { CheckResult } from '../check-result.ts';
+import { checkOrigin, checkReplica } from '../checks.ts';
+import { checkDaemon } from '../daemon-checks.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { loadNamedConfig, printJson, withOrigin, type Invocation, type Runner } from '../invocation.ts';
 import { plural, printable } from '../text.ts';
 
 const EXAMPLES = `
-Checks the way to the origin, the credentials and their rights, the database and its tables, clocks and time zone, the
-folder, the disk and the file of the replica. Changes nothing. The exit code is 1 if anything fails.
+Checks the way to the origin, the credentials and their rights, the database, its tables and columns, clocks and time zone, whether
+rows come in a stable order and ETags can be trusted (a sample of the stored pages is read again), the folder, the disk and the
+file of the replica, SQLite, and the service. Changes nothing. The exit code is 1 if anything fails.
 
 Examples:
   rowsync check
@@ -38,6 +41,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
   for (const result of checkReplica(config)) await add(result);
+  for (const result of await checkDaemon(config)) await add(result);
   const checkAll = async ({ origin }: { readonly origin: Origin }): Promise<void> => {
     for await (const result of checkOrigin(origin, config, session)) await add(result);
   };

@@ -1,0 +1,229 @@
+/**
+ * What `rowsync check` finds out about the answers of the origin, on which every pull relies: rows come in the same order twice, an
+ * ETag is honoured, and "not modified" is true. Input: descriptors, and the replica where there is one. Output: findings.
+ *
+ * Reads only, and a bounded number of pages: the first page of a few tables, and a sample of the pages that are stored. What people
+ * change meanwhile is no finding: whatever looks wrong is asked for again with its ETag.
+ */
+import { asRowsyncError } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../config/load.ts';
+import type { Origin } from '../origin/client.ts';
+import type { SelectRequest } from '../origin/rows.ts';
+import { changedIndexes } from '../reconcile/diff.ts';
+import { pageSkip } from '../reconcile/pages.ts';
+import { planSelection } from '../reconcile/selection.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { readTables } from '../replica/ledger.ts';
+import { readPages } from '../replica/pages.ts';
+import type { ReplicaReader } from '../replica/reader.ts';
+import { readRowsById, type RowTarget } from '../replica/rows.ts';
+import { hasBase, readColumns } from '../replica/tables.ts';
+import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
+import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
+import { plural } from './text.ts';
+
+/** Tables whose first page is asked for three times. */
+const TABLES_MAX = 3;
+/** The part of the stored pages that is read again, and how many pages that are at most. */
+const SAMPLE_PART = 0.01;
+const SAMPLE_PAGES_MAX = 20;
+
+/** What the checks work with. */
+export interface AnswerParts {
+  readonly origin: Origin;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Null before the first pull. */
+  readonly reader: ReplicaReader | null;
+}
+
+/** Everything that can be found out about the answers for the tables that are copied. */
+export async function* checkAnswers(
+  parts: AnswerParts,
+  tables: readonly TableDescriptor[],
+): AsyncGenerator<CheckResult> {
+  if (tables.length === 0) return;
+  try {
+    yield* await checkFirstPages(parts, tables.slice(0, TABLES_MAX));
+    if (parts.reader !== null) yield* await checkStoredPages(parts, parts.reader, tables);
+  } catch (thrown) {
+    yield failed('etags', asRowsyncError(thrown));
+  }
+}
+
+async function checkFirstPages(
+  parts: AnswerParts,
+  tables: readonly TableDescriptor[],
+): Promise<readonly CheckResult[]> {
+  const names = {
+    unstable: [] as string[],
+    without: [] as string[],
+    ignored: [] as string[],
+    honoured: [] as string[],
+  };
+  for (const table of tables) {
+    const name = table.recordName;
+    const first = await ask(parts, table);
+    const second = await ask(parts, table);
+    if (first.page === null || second.page === null) continue; // cannot be: no ETag was sent
+    if (isOtherOrder(first.page.ids, second.page.ids)) names.unstable.push(name);
+    if (second.etag === null) names.without.push(name);
+    else if ((await ask(parts, table, { etag: second.etag })).page === null) names.honoured.push(name);
+    // Somebody may have changed a row in between; nobody does so twice in a row just now.
+    else if ((await askTwice(parts, table)) === 'honoured') names.honoured.push(name);
+    else names.ignored.push(name);
+  }
+  const { unstable, without, ignored, honoured } = names;
+  return [
+    unstable.length === 0
+      ? ok('order', 'rows come in the same order twice')
+      : warn(
+          'order',
+          `the same rows came in another order the second time: ${someOf(unstable)}`,
+          'Set sort for these tables to columns that order their rows for good, such as the key.',
+        ),
+    ...(honoured.length === 0 ? [] : [ok('etags', `honoured: ${someOf(honoured)}`)]),
+    ...(without.length === 0
+      ? []
+      : [
+          warn(
+            'etags',
+            `rows come without an ETag: ${someOf(without)}`,
+            'Every pull reads these tables whole. A proxy that strips the header is likely.',
+          ),
+        ]),
+    ...(ignored.length === 0
+      ? []
+      : [
+          warn(
+            'etags',
+            `rows come again although their ETag was sent: ${someOf(ignored)}`,
+            'Every pull reads these tables whole. A column whose formula depends on the time is likely, or a proxy.',
+          ),
+        ]),
+  ];
+}
+
+async function askTwice(parts: AnswerParts, table: TableDescriptor): Promise<'honoured' | 'ignored'> {
+  const { etag } = await ask(parts, table);
+  return etag !== null && (await ask(parts, table, { etag })).page === null ? 'honoured' : 'ignored';
+}
+
+/** The same rows in another order; other rows are somebody's work. */
+function isOtherOrder(one: readonly number[], other: readonly number[]): boolean {
+  const isSameSet = one.length === other.length && new Set([...one, ...other]).size === one.length;
+  return isSameSet && one.some((id, index) => other[index] !== id);
+}
+
+interface StoredPage {
+  readonly table: TableDescriptor;
+  readonly stored: RowTarget;
+  /** In the order of the stored values. */
+  readonly columns: readonly ColumnShape[];
+  readonly page: number;
+  readonly etag: string;
+}
+
+async function checkStoredPages(
+  parts: AnswerParts,
+  reader: ReplicaReader,
+  tables: readonly TableDescriptor[],
+): Promise<readonly CheckResult[]> {
+  const all = tables.flatMap((table) => storedPages(parts, reader, table));
+  const sample = draw(all, Math.min(SAMPLE_PAGES_MAX, Math.ceil(all.length * SAMPLE_PART)), parts.clock);
+  const wrong: string[] = [];
+  for (const page of sample) if (await isLie(parts, reader, page)) wrong.push(page.table.recordName);
+  if (sample.length === 0) return [];
+  if (wrong.length === 0) {
+    return [
+      ok('honesty', `${plural(sample.length, 'stored page')} of ${all.length} read again: "not modified" is true`),
+    ];
+  }
+  const names = [...new Set(wrong)];
+  return [
+    fail(
+      'honesty',
+      `the origin says "not modified" of pages whose rows differ from the replica: ${someOf(names)}`,
+      `Run rowsync resync ${names.map((name) => `"${name}"`).join(' ')} and rowsync pull, then rowsync verify; look for a cache between.`,
+    ),
+  ];
+}
+
+/** The pages of a table that would be asked for with an ETag, as the replica has them. */
+function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDescriptor): readonly StoredPage[] {
+  const known = readTables(reader).find(({ id }) => id === table.id);
+  if (known === undefined || known.doubted) return [];
+  const live = readColumns(reader, known.id).filter(({ state }) => state === 'live');
+  if (live.length !== table.columns.length) return []; // the next pull changes its shape
+  const target = { id: known.id, localName: known.localName, columns: live };
+  const stored = known.push !== 'off' && hasBase(reader, known.id) ? baseTarget(target) : target;
+  const columns = live.map(({ name, type }) => ({ name, type }));
+  return readPages(reader, known.id).flatMap(({ page, etag, url }) =>
+    etag !== null && url === pageUrl(parts, table, page) ? [{ table, stored, columns, page, etag }] : [],
+  );
+}
+
+/** Whether "not modified" was said of a page that is not as it is stored. */
+async function isLie(parts: AnswerParts, reader: ReplicaReader, known: StoredPage): Promise<boolean> {
+  const { table, page, etag, stored, columns } = known;
+  if ((await ask(parts, table, { page, etag })).page !== null) return false; // it changed since the last pull
+  const { page: now } = await ask(parts, table, { page, columns });
+  if (now === null || !isDifferent(reader, stored, now)) return false;
+  return (await ask(parts, table, { page, etag })).page === null;
+}
+
+function isDifferent(reader: ReplicaReader, stored: RowTarget, { rows }: RowPage): boolean {
+  const ids = rows.map(({ id }) => id);
+  const rowById = new Map(readRowsById(reader, stored, ids).map((row) => [row.id, row]));
+  return rows.some((row) => {
+    const here = rowById.get(row.id);
+    return here === undefined || here.allow !== row.allow || changedIndexes(row.values, here.values).length > 0;
+  });
+}
+
+/** Some of a list, each with the same chance. */
+function draw<T>(items: readonly T[], count: number, clock: Clock): readonly T[] {
+  return items
+    .map((item) => ({ item, at: clock.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .slice(0, count)
+    .map(({ item }) => item);
+}
+
+function queryOf({ config }: AnswerParts, table: TableDescriptor, page: number): SelectRequest['query'] {
+  const { pageRows } = config.limits;
+  const { selection } = planSelection(table, config.tables.find(table.recordName)?.options.sort ?? null);
+  const sort = selection.sort.map((column) => ({ column }));
+  return { columns: selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
+}
+
+function pageUrl(parts: AnswerParts, table: TableDescriptor, page: number): string {
+  return parts.origin.selectUrl(addressOf(table), queryOf(parts, table, page));
+}
+
+function addressOf({ recordName: name, alias }: TableDescriptor): SelectRequest['table'] {
+  return { name, alias };
+}
+
+/** A page as the origin has it now; null for "not modified". */
+async function ask(
+  parts: AnswerParts,
+  table: TableDescriptor,
+  { page = 0, etag = null, columns = shapesOf(table) }: Asked = {},
+): Promise<{ readonly page: RowPage | null; readonly etag: string | null }> {
+  const request = { table: addressOf(table), columns, query: queryOf(parts, table, page) };
+  const answer = await parts.origin.select(request, { etag: etag ?? undefined, signal: parts.signal });
+  return answer.kind === 'ok' ? { page: answer.value, etag: answer.etag } : { page: null, etag };
+}
+
+interface Asked {
+  readonly page?: number;
+  readonly etag?: string | null;
+  readonly columns?: readonly ColumnShape[];
+}
+
+function shapesOf({ columns }: TableDescriptor): readonly ColumnShape[] {
+  return columns.map(({ name, type }) => ({ name, type: columnType(type) }));
+}

@@ -1,0 +1,150 @@
+/**
+ * What `rowsync check` finds out about columns, rights and the answers of an origin.
+ */
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { judgeUnit } from '../../src/cli/daemon-checks.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { makeWorkspace } from '../support/child.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
+
+const TABLES: readonly TableSpec[] = [
+  {
+    name: 'Note',
+    columns: [
+      { name: 'Title', type: 'Text' },
+      { name: 'Total', type: 'Numeric', kind: 'Summary' },
+    ],
+    rows: Array.from({ length: 9 }, (_, index) => ({ Title: `note ${index}`, Total: 1 })),
+  },
+];
+
+interface Found {
+  readonly name: string;
+  readonly outcome: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The findings of these names. */
+async function check(folder: string, ...names: readonly string[]): Promise<readonly Found[]> {
+  const { stdout } = await runCli(['check', '--json'], { folder });
+  const { checks } = JSON.parse(stdout) as { checks: readonly Found[] };
+  return checks.filter(({ name }) => names.includes(name));
+}
+
+const outcomes = (found: readonly Found[]): readonly string[] => found.map(({ name, outcome }) => `${name} ${outcome}`);
+
+/** A sandbox that was pulled into a workspace, and then spoiled. */
+async function pulled(sandbox: TestSandbox, yaml = 'limits: { pageRows: 4 }\n') {
+  const workspace = makeWorkspace(sandbox, yaml);
+  await runCli(['pull'], workspace);
+  return workspace;
+}
+
+test('an origin that keeps its word', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox);
+
+  const found = await check(workspace.folder, 'order', 'etags', 'honesty', 'columns', 'sqlite', 'mode');
+
+  expect(found.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+  const text = found.map(({ message }) => message).join('\n');
+  expect(text).toContain('Note 8 (3 writable)');
+  expect(text).toContain('honoured: Note');
+  expect(text).toContain('1 stored page of 3 read again');
+  expect(text).toMatch(/rowsync has SQLite 3\.\d+/);
+});
+
+test('an origin that says "not modified" whatever changed', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox, '');
+  sandbox.store.update('Note', 1, { Title: 'changed since' });
+  sandbox.faults.replace({ faults: [{ fault: 'notModified', method: 'select' }] });
+
+  const found = await check(workspace.folder, 'honesty');
+
+  expect(outcomes(found)).toEqual(['honesty fail']);
+  expect(found[0]?.hint).toContain('rowsync resync "Note"');
+});
+
+test('a change since the last pull is no lie', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox, '');
+  sandbox.store.update('Note', 1, { Title: 'changed since' });
+
+  expect(outcomes(await check(workspace.folder, 'honesty'))).toEqual(['honesty ok']);
+});
+
+test('edits that are still to be pushed are no lie', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox, 'tables: { Note: { push: true } }\n');
+  await runCli(['pull'], workspace);
+  const db = new Database(join(workspace.folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Title" = 'mine'`);
+  db.close();
+
+  expect(outcomes(await check(workspace.folder, 'honesty'))).toEqual(['honesty ok']);
+});
+
+test('an origin that sends rows again in spite of their ETag', async () => {
+  let count = 0;
+  await using sandbox = await startTestSandbox({
+    tables: TABLES,
+    intercept: (request) => {
+      if (request.method === 'select') sandbox.store.update('Note', 1, { Title: `turn ${(count += 1)}` });
+      return false;
+    },
+  });
+  using workspace = makeWorkspace(sandbox);
+
+  const found = await check(workspace.folder, 'etags');
+
+  expect(outcomes(found)).toEqual(['etags warn']);
+  expect(found[0]?.message).toContain('although their ETag was sent: Note');
+});
+
+test('rights that a pushed table lacks', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  sandbox.store.changeUser({ admin: [] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true, workflow: suppress } }\n');
+
+  const found = await check(workspace.folder, 'rights');
+
+  expect(found).toMatchObject([{ outcome: 'fail' }]);
+  expect(found[0]?.message).toContain('ManageData');
+});
+
+test('a replica that others may read', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox);
+  const path = join(workspace.folder, 'replica.db');
+  chmodSync(path, 0o644);
+  const open = await check(workspace.folder, 'mode');
+  chmodSync(path, 0o660);
+
+  const grouped = await check(workspace.folder, 'mode');
+
+  expect(open[0]).toMatchObject({ outcome: 'warn', hint: `chmod o= ${path}` });
+  expect(grouped[0]?.hint).toContain('replica.shared');
+});
+
+test('a daemon that should answer and does not', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = makeWorkspace(sandbox, 'http: { listen: /tmp/rowsync-no-such.sock }\n');
+
+  expect(outcomes(await check(workspace.folder, 'daemon'))).toEqual(['daemon warn']);
+});
+
+test.each([
+  ['LoadState=loaded\nActiveState=active\nNRestarts=0\n', 'ok'],
+  ['LoadState=loaded\nActiveState=active\nNRestarts=3\n', 'warn'],
+  ['LoadState=loaded\nActiveState=inactive\nNRestarts=0\n', 'warn'],
+  ['LoadState=loaded\nActiveState=failed\nNRestarts=5\n', 'fail'],
+  ['LoadState=not-found\nActiveState=inactive\nNRestarts=0\n', 'warn'],
+])('a unit with %j is %s', (text, expected) => {
+  expect(judgeUnit('rowsync@main.service', text).map(({ outcome }) => outcome)).toEqual([expected]);
+});
