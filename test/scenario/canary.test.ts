@@ -73,6 +73,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'service uninstall': [['--dry-run', '--root', '.']],
   'service status': [['canary']],
   completion: [['bash'], ['zsh'], ['fish']],
+  man: [[]],
 };
 
 /** Commands that go on until they are stopped, or have no token of the user's: tested elsewhere or below. */
