@@ -27,6 +27,8 @@ export const LOG_EVENTS = {
   'circuit.closed': 'The failure that concerned everything is over.',
   'guard.held': 'Deletes of a table wait for a person.',
   'guard.waits': 'Something waits for a person; `hint` says what to do.',
+  'rows.parked': 'More rows of a table wait for a person or a timer than before; `rowCount` is how many wait.',
+  'rows.settled': 'No row of the table waits any more.',
   'identity.changed':
     'The credentials stand for another user, role or time zone than before; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',

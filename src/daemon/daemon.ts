@@ -19,6 +19,7 @@ import { Messenger } from './messenger.ts';
 import { metricsOf, statusJson } from './measure.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { Notifier } from './notify.ts';
+import { ParkedWatch } from './parked.ts';
 import { Pulse } from './pulse.ts';
 import { startServer, type StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
@@ -46,6 +47,8 @@ export interface DaemonParts {
 
 /** How long work that is under way may take to end once it was asked to; systemd kills after 30 seconds. */
 const STOP_MS_MAX = 20_000;
+/** What a person does about rows that wait. */
+const PARKED_HINT = 'rowsync failures and rowsync conflicts list them, with the reasons.';
 /** How long a notice may still take at the end. */
 const FLUSH_MS_MAX = 5_000;
 
@@ -92,6 +95,7 @@ class Daemon {
   #jobs: Jobs;
   #entryById = new Map<string, Entry>();
   #edits: EditWatch;
+  #parked = new ParkedWatch();
   #circuit: Circuit = CLOSED;
   #troubleByTable = new Map<string, TableTrouble>();
   readonly #pulse: Pulse;
@@ -335,6 +339,10 @@ class Daemon {
     for (const table of tables) {
       if (table.held !== null) this.#log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
     }
+    for (const { table, rowCount } of this.#parked.look(this.#sides.replica)) {
+      if (rowCount === 0) this.#log.info('rows.settled', { table });
+      else this.#log.warn('rows.parked', { table, rowCount, hint: PARKED_HINT });
+    }
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
@@ -405,6 +413,7 @@ class Daemon {
     }
     this.#jobs = jobsOf(this.#sides.config);
     this.#edits = new EditWatch(this.#sides.replica);
+    this.#parked = new ParkedWatch();
     this.#circuit = CLOSED; // the credentials may be what was changed
     this.#failure = null;
     this.#troubleByTable.clear();

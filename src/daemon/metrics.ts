@@ -26,11 +26,6 @@ interface Sample {
 /** Every metric with its type, its meaning and its samples. */
 export function metricsText(measures: Measures): string {
   const { state, tables } = measures;
-  const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
-    tables.flatMap((table) => {
-      const value = valueOf(table);
-      return value === null ? [] : [{ labels: { table: table.table }, value }];
-    });
   const one = (value: number): readonly Sample[] => [{ value }];
   const texts = [
     metric('up', 'gauge', '1 while the daemon runs.', one(1)),
@@ -39,6 +34,25 @@ export function metricsText(measures: Measures): string {
       { labels: { reason: state.circuit.cause ?? 'none' }, value: state.circuit.failureCount > 0 ? 1 : 0 },
     ]),
     metric('work_total', 'counter', 'Pieces of work that ended since the start.', workSamples(state)),
+    ...tableMetrics(tables, measures.nowMs),
+    metric('http_requests_total', 'counter', 'Requests to the origin.', one(measures.requestCount)),
+    metric('http_not_modified_total', 'counter', 'Answers "not modified".', one(measures.notModifiedCount)),
+    metric('http_received_bytes_total', 'counter', 'Bytes of answers as received.', one(measures.receivedBytes)),
+    metric('replica_bytes', 'gauge', 'Size of the replica file.', one(measures.replicaBytes)),
+    metric('wal_bytes', 'gauge', 'Size of its write-ahead log.', one(measures.walBytes)),
+    metric('free_bytes', 'gauge', 'Free space where the replica is.', one(measures.freeBytes)),
+  ];
+  return texts.join('');
+}
+
+/** What is measured of each table. */
+function tableMetrics(tables: readonly TableStatus[], nowMs: number): readonly string[] {
+  const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
+    tables.flatMap((table) => {
+      const value = valueOf(table);
+      return value === null ? [] : [{ labels: { table: table.table }, value }];
+    });
+  return [
     metric(
       'last_success_timestamp_seconds',
       'gauge',
@@ -64,14 +78,31 @@ export function metricsText(measures: Measures): string {
       'Rows that could not be read.',
       perTable((table) => table.unreadableCount),
     ),
-    metric('http_requests_total', 'counter', 'Requests to the origin.', one(measures.requestCount)),
-    metric('http_not_modified_total', 'counter', 'Answers "not modified".', one(measures.notModifiedCount)),
-    metric('http_received_bytes_total', 'counter', 'Bytes of answers as received.', one(measures.receivedBytes)),
-    metric('replica_bytes', 'gauge', 'Size of the replica file.', one(measures.replicaBytes)),
-    metric('wal_bytes', 'gauge', 'Size of its write-ahead log.', one(measures.walBytes)),
-    metric('free_bytes', 'gauge', 'Free space where the replica is.', one(measures.freeBytes)),
+    metric(
+      'pending_edits',
+      'gauge',
+      'Edited rows that are still to be pushed.',
+      perTable(({ pendingCount }) => pendingCount),
+    ),
+    metric(
+      'parked_rows',
+      'gauge',
+      'Edited rows that wait for a person or a timer.',
+      perTable(({ parkedCount }) => parkedCount),
+    ),
+    metric(
+      'conflicts',
+      'gauge',
+      'Conflicts that wait for a person.',
+      perTable(({ conflictCount }) => conflictCount),
+    ),
+    metric(
+      'oldest_pending_seconds',
+      'gauge',
+      'Age of the oldest edit that the origin has not taken.',
+      perTable(({ oldestChangeAt }) => ageOf(oldestChangeAt, nowMs)),
+    ),
   ];
-  return texts.join('');
 }
 
 function workSamples({ workCounts }: DaemonState): readonly Sample[] {
@@ -90,6 +121,11 @@ function problemSamples(tables: readonly TableStatus[]): readonly Sample[] {
 
 function secondsOf(stamp: string | null): number | null {
   return stamp === null ? null : Date.parse(stamp) / 1000;
+}
+
+/** 0 where there is nothing to be old. */
+function ageOf(stamp: string | null, nowMs: number): number {
+  return stamp === null ? 0 : Math.max(0, nowMs / 1000 - (secondsOf(stamp) ?? 0));
 }
 
 function metric(name: string, type: 'gauge' | 'counter', help: string, samples: readonly Sample[]): string {

@@ -2,7 +2,7 @@
  * Notices: what a person should hear of without looking, decided from the events of the log. Input: an event with its facts,
  * what was told before, the time. Output: a notice, or null. Pure.
  *
- * Told are: what needs a person (refused credentials, guards), what keeps failing, a table's first failure, work that failed,
+ * Told are: what needs a person (refused credentials, guards, rows that wait), what keeps failing, a table's first failure, work that failed,
  * and the recovery of whatever was told. The same thing is told again only after a while, and all of them together
  * are bounded by the hour: a storm of messages is read by nobody.
  */
@@ -76,6 +76,12 @@ function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
       return { ...said, kind: 'recovered', subject: 'everything', message: 'Work goes on as before' };
     case 'guard.waits':
       return { kind: 'needsPerson', subject: text('table') || 'all tables', ...said };
+    case 'rows.parked': {
+      const message = `${text('rowCount')} edited ${text('rowCount') === '1' ? 'row waits' : 'rows wait'}: refused, in conflict or in doubt`;
+      return { ...said, kind: 'needsPerson', subject: `rows of ${text('table')}`, message };
+    }
+    case 'rows.settled':
+      return { ...said, kind: 'recovered', subject: `rows of ${text('table')}`, message: 'No row waits any more' };
     case 'table.waits':
       return { kind: 'failing', subject: text('table'), ...said };
     case 'table.recovered':

@@ -328,3 +328,25 @@ test('keeps edits that come while the origin is down, and pushes them when it is
 
   expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'c']);
 });
+
+test('says once that rows wait, again when they become more, and when none does any more', async () => {
+  const unique = [{ name: 'Title', type: 'Text', options: ['Unique'] }];
+  const rows = [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }];
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: unique, rows }] });
+  await using daemon = startDaemon(sandbox, 'tables: { Note: { push: true } }\n');
+  await daemon.idle();
+  const said = (): readonly unknown[] => daemon.events('rows.parked').map(({ table, rowCount }) => [table, rowCount]);
+
+  daemon.execute(`INSERT INTO "Note" ("Title") VALUES ('a')`);
+  await daemon.elapse(15);
+  expect(said()).toEqual([['Note', 1]]);
+  daemon.execute(`INSERT INTO "Note" ("Title") VALUES ('b')`);
+  await daemon.elapse(6);
+  expect(said()).toEqual([
+    ['Note', 1],
+    ['Note', 2],
+  ]);
+  daemon.execute(`DELETE FROM "Note" WHERE _id < 0`);
+  await daemon.elapse(6);
+  expect(daemon.events('rows.settled').map(({ table }) => table)).toEqual(['Note']);
+});

@@ -72,6 +72,15 @@ test.each<[string, readonly Logged[], readonly string[]]>([
     [0, 1, 5.9, 6, 7].map((at) => [at, 'guard.waits', { table: 'A' }] as const satisfies Logged),
     ['needsPerson A', 'needsPerson A'],
   ],
+  [
+    'rows that wait, once in six hours, and when none does any more',
+    [
+      [0, 'rows.parked', { table: 'A', rowCount: 1 }],
+      [1, 'rows.parked', { table: 'A', rowCount: 2 }],
+      [2, 'rows.settled', { table: 'A' }],
+    ],
+    ['needsPerson rows of A', 'recovered rows of A'],
+  ],
   ['work that failed', [[0, 'work.failed', { work: 'backup' }]], ['failing backup']],
   [
     'nothing of what goes well',

@@ -82,6 +82,21 @@ test('gives metrics that Prometheus can read', async () => {
   expect(body).toContain('rowsync_lockout{reason="none"} 0\n');
 });
 
+test('measures the edits that wait, and how old they are', async () => {
+  await using sandbox = await notes();
+  const yaml = 'http: { listen: "127.0.0.1:0" }\npush: { delay: false }\ntables: { "*": { push: true } }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note ""x""" SET "Title" = 'edited';
+    UPDATE _rowsync_rows SET since = unixepoch('2026-06-01T11:01:00Z')`);
+
+  const { body } = await ask({ port: portOf(daemon) }, '/metrics');
+
+  expect(body).toContain('rowsync_pending_edits{table="Note \\"x\\""} 1\n');
+  expect(body).toContain('rowsync_oldest_pending_seconds{table="Note \\"x\\""} 3600\n');
+  expect(body).toContain('rowsync_parked_rows{table="Note \\"x\\""} 0\n');
+});
+
 test('escapes what would break a line of metrics', () => {
   const table = {
     table: 'a\n"\\',

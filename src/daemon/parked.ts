@@ -1,0 +1,31 @@
+/**
+ * Rows that wait for a person or a timer, watched from one piece of work to the next: told are the tables that have more of them than
+ * before, and those that have none any more. Input: the replica. Output: what changed.
+ */
+import type { Connection } from '../replica/database.ts';
+import { readParkedCounts } from '../replica/push-rows.ts';
+
+/** A table whose waiting rows have become more, or are gone (0). */
+export interface ParkedChange {
+  /** Its name at the origin. */
+  readonly table: string;
+  readonly rowCount: number;
+}
+
+/** Remembers how many rows of each table waited. */
+export class ParkedWatch {
+  #countByTable: ReadonlyMap<string, number> = new Map();
+
+  /** What changed since the last look; nothing waits before the first. */
+  look(replica: Connection): readonly ParkedChange[] {
+    const before = this.#countByTable;
+    const now = readParkedCounts(replica);
+    this.#countByTable = now;
+    const more = [...now].filter(([table, rowCount]) => rowCount > (before.get(table) ?? 0));
+    const gone = [...before.keys()].filter((table) => !now.has(table));
+    return [
+      ...more.map(([table, rowCount]) => ({ table, rowCount })),
+      ...gone.map((table) => ({ table, rowCount: 0 })),
+    ];
+  }
+}
