@@ -88,7 +88,7 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
 function openMatchingReader({ replica: { path }, origin: { database } }: Config): ReplicaReader | null {
   try {
     const reader = openReader(path);
-    if (reader.identity()?.database === database) return reader;
+    if (!reader.isOlder() && reader.identity()?.database === database) return reader;
     reader.close();
     return null;
   } catch {
@@ -335,6 +335,8 @@ function checkFile(config: Config): readonly CheckResult[] {
         const message = `${path} holds database ${identity.database}, the configuration names ${origin.database}`;
         return [fail('replica', message, 'Give each database a replica of its own (replica.path).')];
       }
+      if (reader.isOlder())
+        return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
       const tables = reader.status();
       const troubled = tables.filter(({ problem }) => problem !== null).map(({ table }) => table);
       const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);

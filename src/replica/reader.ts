@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
+import { SCHEMA_VERSION } from './bookkeeping.ts';
 import { checkOwner, type Connection } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
@@ -120,6 +121,11 @@ export class ReplicaReader implements Connection {
     } catch (thrown) {
       throw errorFromReading(thrown, this.#path);
     }
+  }
+
+  /** Whether an earlier version wrote the file; opening it for writing brings it up to this one. */
+  isOlder(): boolean {
+    return Number(this.#db.pragma('user_version', { simple: true })) < SCHEMA_VERSION;
   }
 
   /** Every table, by name. */

@@ -1,7 +1,7 @@
 /**
  * What `rowsync check` finds out about columns, rights and the answers of an origin.
  */
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -130,6 +130,19 @@ test('a replica that others may read', async () => {
 
   expect(open[0]).toMatchObject({ outcome: 'warn', hint: `chmod o= ${path}` });
   expect(grouped[0]?.hint).toContain('replica.shared');
+});
+
+test.each([1, 2, 3])('a replica of version %i, which the next pull brings up to date', async (version) => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = makeWorkspace(sandbox);
+  const db = new Database(join(workspace.folder, 'replica.db'));
+  db.exec(readFileSync(`test/fixtures/replica/version-${version}.sql`, 'utf8'));
+  db.close();
+
+  const found = await check(workspace.folder, 'replica', 'etags', 'honesty');
+
+  expect(outcomes(found)).toEqual(['replica ok', 'etags ok']);
+  expect(found[0]?.message).toContain('earlier version');
 });
 
 test('a daemon that should answer and does not', async () => {
