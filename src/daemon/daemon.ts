@@ -339,6 +339,7 @@ class Daemon {
     for (const table of tables) {
       if (table.held !== null) this.#log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
     }
+    if (error !== null) return; // the replica itself may be what cannot be used
     for (const { table, rowCount } of this.#parked.look(this.#sides.replica)) {
       if (rowCount === 0) this.#log.info('rows.settled', { table });
       else this.#log.warn('rows.parked', { table, rowCount, hint: PARKED_HINT });

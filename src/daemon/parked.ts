@@ -2,7 +2,8 @@
  * Rows that wait for a person or a timer, watched from one piece of work to the next: told are the tables that have more of them than
  * before, and those that have none any more. Input: the replica. Output: what changed.
  */
-import type { Connection } from '../replica/database.ts';
+import type { Replica } from '../replica/database.ts';
+import { errorFromReading } from '../replica/failures.ts';
 import { readParkedCounts } from '../replica/push-rows.ts';
 
 /** A table whose waiting rows have become more, or are gone (0). */
@@ -16,10 +17,10 @@ export interface ParkedChange {
 export class ParkedWatch {
   #countByTable: ReadonlyMap<string, number> = new Map();
 
-  /** What changed since the last look; nothing waits before the first. */
-  look(replica: Connection): readonly ParkedChange[] {
+  /** What changed since the last look; nothing waits before the first. @throws RowsyncError of the replica. */
+  look(replica: Replica): readonly ParkedChange[] {
     const before = this.#countByTable;
-    const now = readParkedCounts(replica);
+    const now = read(replica);
     this.#countByTable = now;
     const more = [...now].filter(([table, rowCount]) => rowCount > (before.get(table) ?? 0));
     const gone = [...before.keys()].filter((table) => !now.has(table));
@@ -27,5 +28,13 @@ export class ParkedWatch {
       ...more.map(([table, rowCount]) => ({ table, rowCount })),
       ...gone.map((table) => ({ table, rowCount: 0 })),
     ];
+  }
+}
+
+function read(replica: Replica): ReadonlyMap<string, number> {
+  try {
+    return readParkedCounts(replica);
+  } catch (thrown) {
+    throw errorFromReading(thrown, replica.path);
   }
 }
