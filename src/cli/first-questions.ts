@@ -9,7 +9,7 @@ import { createLogger } from '../base/log.ts';
 import { readCredentials } from '../config/secrets.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
-import { columnType, type TableSummary } from '../wire/schema.ts';
+import type { TableSummary } from '../wire/schema.ts';
 import { valueOf } from './answers.ts';
 import { readAddress, type Answers, type PushedTable } from './first-config.ts';
 import type { Invocation } from './invocation.ts';
@@ -126,12 +126,7 @@ async function askPushed(
   const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
   const pushed: PushedTable[] = [];
   for (const { recordName: name, alias } of chosen) {
-    const descriptor = valueOf(await origin.describeTable({ name, alias }));
-    // A number that the origin gives identifies no row before the origin has it.
-    const given = new Set(
-      descriptor.columns.filter(({ type }) => columnType(type) === 'Autonumber').map((it) => it.name),
-    );
-    const usable = judgeMatch(descriptor, null).usable.filter((column) => !given.has(column));
+    const { usable } = judgeMatch(valueOf(await origin.describeTable({ name, alias })), null);
     pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
   }
   return pushed;

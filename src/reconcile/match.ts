@@ -2,7 +2,7 @@
  * Whether a column can identify the rows of a table when they are pushed: it must be there, allow each value once, and be writable
  * by the calling user. Input: a descriptor and the name that the configuration gives. Pure.
  */
-import { hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
+import { columnType, hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
 
 /** The judged column, by its name at the origin, or what is wrong with it. */
 export interface MatchVerdict {
@@ -10,7 +10,7 @@ export interface MatchVerdict {
   readonly column: string | null;
   /** The end of a sentence that begins with the column; null where it can be used. */
   readonly problem: string | null;
-  /** Columns that could be used. */
+  /** Columns that could be used, and can have a value before the origin has the row. */
   readonly usable: readonly string[];
 }
 
@@ -21,7 +21,9 @@ export function judgeMatch(
 ): MatchVerdict {
   const isUnique = ({ name, dataOptions }: TableDescriptor['columns'][number]): boolean =>
     hasOption(dataOptions, 'Unique') || name === key;
-  const usable = columns.filter((column) => isWritable(column) && isUnique(column)).map(({ name }) => name);
+  // A number that the origin gives names no row before the origin has it.
+  const isOurs = ({ type }: TableDescriptor['columns'][number]): boolean => columnType(type) !== 'Autonumber';
+  const usable = columns.filter((it) => isWritable(it) && isUnique(it) && isOurs(it)).map(({ name }) => name);
   if (wished === null) return { column: null, problem: null, usable };
   const column = columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
   if (column === undefined) return { column: null, problem: 'does not exist', usable };
