@@ -14,7 +14,7 @@ import {
   type WriteMethod,
 } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/database.ts';
-import { readKeptBatches, readKeptPushes, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
+import { readKeptBatches, readKeptPushes, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -73,21 +73,22 @@ export function readBatches(from: Connection, table: TwoWayTable): readonly Batc
 }
 
 function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {
-  const kept = rows.map(({ id, kind, cells, answer }): KeptRow => {
-    const pairs = cells.map(({ column, value }) => {
+  const keptRows = rows.map(({ id, kind, cells, answer }): KeptRow => {
+    const keptCells = cells.map(({ column, value, file }): KeptCell => {
       const { seq } = must(columns[column], 'a cell names a column of its table');
-      return [seq, typeof value === 'bigint' ? { integer: value.toString() } : value] as const;
+      const keptValue = typeof value === 'bigint' ? { integer: value.toString() } : value;
+      return file === undefined ? [seq, keptValue] : [seq, keptValue, file];
     });
-    return [id, kind, pairs, answer];
+    return [id, kind, keptCells, answer];
   });
-  return JSON.stringify(kept);
+  return JSON.stringify(keptRows);
 }
 
-function rowFromKept({ columns }: TwoWayTable, [id, kind, pairs, answer]: KeptRow): BatchRow {
+function rowFromKept({ columns }: TwoWayTable, [id, kind, kept, answer]: KeptRow): BatchRow {
   // A column that the origin has dropped since says nothing any more.
-  const cells = pairs.flatMap(([seq, value]) => {
+  const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);
-    return column < 0 ? [] : [{ column, value: valueFromKept(value) }];
+    return column < 0 ? [] : [{ column, value: valueFromKept(value), ...(file === undefined ? {} : { file }) }];
   });
   const known = answer === null ? null : { ...answer, as: oneOf(ANSWERED_AS, answer.as) };
   return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known };

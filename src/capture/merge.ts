@@ -7,6 +7,7 @@
 import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
+import { rowAsNew } from '../reconcile/uploads.ts';
 import type { Tx } from '../replica/database.ts';
 import {
   deleteRows,
@@ -123,6 +124,6 @@ function writeLocal(tx: Tx, table: TwoWayTable, rowId: number, { local, base }: 
     removeRows(tx, table, [rowId]);
     renumberRow(tx, table.id, rowId, id);
   }
-  writeRows(tx, table, [{ ...local, id, allow: isLost ? null : local.allow }]);
+  writeRows(tx, table, [isLost ? rowAsNew(local, id, table.columns) : { ...local, id }]);
   return id;
 }

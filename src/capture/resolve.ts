@@ -6,6 +6,7 @@
 import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
+import { valuePutBack } from '../reconcile/uploads.ts';
 import type { Tx } from '../replica/database.ts';
 import { queryRows } from '../replica/query.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
@@ -153,14 +154,17 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: str
   const values = rowValues(tx, table, String(kept));
   const base = row?.base ?? null;
   if (base !== null) {
-    const merged = table.columns.map(({ writable }, index) => (writable ? values[index] : base.values[index]) ?? null);
+    const merged = table.columns.map(({ writable, type }, index) => {
+      const own = base.values[index] ?? null;
+      return writable ? valuePutBack(type, values[index] ?? null, own) : own;
+    });
     writeRows(tx, table, [{ id: rowId, allow: base.allow, values: merged }]);
     return { rowId };
   }
   // The origin has no such row: it is a new one, without what only the origin can give.
   const id = isHere && rowId < 0 ? rowId : takeLocalId(tx, table.id);
-  const own = table.columns.map(({ writable, automatic }, index) =>
-    writable && !automatic ? (values[index] ?? null) : null,
+  const own = table.columns.map(({ writable, automatic, type }, index) =>
+    writable && !automatic ? valuePutBack(type, values[index] ?? null, null) : null,
   );
   const fresh: Row = { id, allow: null, values: own };
   writeRows(tx, table, [fresh]);

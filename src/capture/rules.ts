@@ -3,7 +3,9 @@
  * stand in triggers, so that whoever edits learns at once what the origin would say hours later, and in the words of the
  * table. The conditions use nothing that SQLite 3.38 does not know. Pure.
  */
-import { ident, sql, type Sql } from '../replica/sql.ts';
+import { UPLOAD_PREFIX } from '../reconcile/uploads.ts';
+import { ident, literal, sql, type Sql } from '../replica/sql.ts';
+import { baseName } from '../replica/tables.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
 /** A reason to refuse a value; the condition is over `NEW`. */
@@ -19,7 +21,7 @@ const DOUBLE_MAX = sql`1.7976931348623157e308`;
 export function valueRules(table: TwoWayTable, column: TwoWayColumn): readonly CellRule[] {
   const value = sql`NEW.${ident(column.localName)}`;
   const name = cellName(table, column);
-  const form = formRule(column, value);
+  const form = column.type === 'Attachment' ? uploadRule(table, column, value) : formRule(column, value);
   return [
     ...(form === null ? [] : [{ isBroken: form.isBroken, sentence: `${name} ${form.sentence}` }]),
     ...(column.width !== null && column.width > 0 && isText(column)
@@ -46,15 +48,8 @@ export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new'
 }
 
 /** Why a column that may not be written keeps its value. */
-export function keptSentence(
-  table: TwoWayTable,
-  column: { readonly localName: string; readonly type: string },
-): string {
-  const why =
-    column.type === 'Attachment'
-      ? 'names a file at the origin and cannot be changed by SQL'
-      : 'cannot be changed here: the origin computes it, or does not let you write it';
-  return `${cellName(table, column)} ${why}`;
+export function keptSentence(table: TwoWayTable, column: { readonly localName: string }): string {
+  return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 
 function cellName(table: TwoWayTable, { localName }: { readonly localName: string }): string {
@@ -63,6 +58,15 @@ function cellName(table: TwoWayTable, { localName }: { readonly localName: strin
 
 function isText({ type }: TwoWayColumn): boolean {
   return ['Text', 'Phone', 'EMail', 'URL', 'User', 'Autonumber', 'Multiline', 'Unknown'].includes(type);
+}
+
+/** A value of the origin's names a file there; what is attached is a file here. Setting the origin's value back is no edit. */
+function uploadRule(table: TwoWayTable, { localName }: TwoWayColumn, value: Sql): CellRule {
+  const before = sql`(SELECT ${ident(localName)} FROM ${ident(baseName(table.id))} WHERE _id = NEW._id)`;
+  return {
+    isBroken: sql`${value} NOT GLOB ${literal(`${UPLOAD_PREFIX}?*`)} AND ${value} IS NOT ${before}`,
+    sentence: `takes ${UPLOAD_PREFIX} and the name of a file to attach, such as 'file:/path/to/photo.jpg', or NULL to take the file away`,
+  };
 }
 
 /** The form that values of a type have; null for text, where SQLite itself refuses anything else. */

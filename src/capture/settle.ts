@@ -7,6 +7,7 @@
 import { isChanged, mergeRow, type Conflict, type ConflictPolicy, type MergeDecision } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
+import { rowAsNew } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
@@ -95,9 +96,8 @@ export function settleRows(
     table,
     merged.flatMap((row) => {
       const { local } = row.decision;
-      return local === null || isCopy(row)
-        ? []
-        : { ...local, id: row.newId, allow: row.newId < 0 ? null : local.allow };
+      if (local === null || isCopy(row)) return [];
+      return row.newId < 0 ? rowAsNew(local, row.newId, table.columns) : { ...local, id: row.newId };
     }),
   );
   noteOutcomes(tx, table, merged, options);

@@ -60,8 +60,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       name: column.name,
       localName: column.localName,
       type: column.type,
-      // The value of an attachment names a file at the origin: another text in its place means nothing there.
-      writable: column.writable && column.type !== 'Attachment',
+      writable: column.writable,
       required: hasOption(column.options.split(', '), 'Required'),
       width: column.width,
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',

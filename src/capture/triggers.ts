@@ -137,9 +137,9 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
     ...[...table.columns.filter(({ writable }) => !writable), ...table.keptColumns].map(
       ({ localName }) => sql`${ident(localName)} = b.${ident(localName)}`,
     ),
-    // A statement that leaves out the key of a row that it names by _id does not mean to empty it.
+    // A statement that leaves out the key, or a file, of a row that it names by _id does not mean to empty it.
     ...table.columns
-      .filter(({ writable, automatic }) => writable && automatic)
+      .filter(({ writable, automatic, type }) => writable && (automatic || type === 'Attachment'))
       .map(({ localName }) => {
         const name = ident(localName);
         return sql`${name} = coalesce(${here}.${name}, b.${name})`;

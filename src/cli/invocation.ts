@@ -7,6 +7,7 @@ import { EXIT, type RowsyncError } from '../base/errors.ts';
 import { createLogger, type Logger } from '../base/log.ts';
 import { findConfig, loadConfig, type Config } from '../config/load.ts';
 import { filesSettings, originSettings, pullSettings, pushSettings } from '../config/settings.ts';
+import { uploadKeeper } from '../files/upload.ts';
 import type { FilesContext } from '../files/context.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { secretsOf } from '../origin/credentials.ts';
@@ -94,10 +95,11 @@ export async function withSides<T>(
       const settings = pullSettings(config);
       const { onProgress, onFiles, wantsEstimates: estimates } = progress;
       const shared = { origin, replica, clock, log, signal };
+      const filing = { ...shared, settings: filesSettings(config) };
       return await work({
         pull: { ...shared, settings, onProgress, estimates },
-        push: { ...shared, settings: pushSettings(config) },
-        files: { ...shared, settings: filesSettings(config), onProgress: onFiles },
+        push: { ...shared, settings: pushSettings(config), keepUpload: uploadKeeper(filing) },
+        files: { ...filing, onProgress: onFiles },
       });
     } finally {
       progress.stop();

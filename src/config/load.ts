@@ -42,7 +42,11 @@ export interface Config {
     readonly files: string;
   };
   readonly tables: TableRules;
-  readonly files: Options['files'];
+  readonly files: {
+    readonly maxBytes: Options['files']['maxBytes'];
+    /** Absolute; null for none. */
+    readonly uploadDir: string | null;
+  };
   readonly schedule: ScheduleTexts;
   /** How long after the last edit it is pushed; null for on schedule only. */
   readonly push: { readonly delayMs: number | null };
@@ -50,12 +54,8 @@ export interface Config {
   readonly safety: Options['safety'];
   /** Where backups go; null for none. */
   readonly backup: { readonly folder: string | null; readonly keep: number };
-  /** The command and the address that tell a person; null for none. */
-  readonly notify: {
-    readonly command: readonly string[] | null;
-    readonly webhook: string | null;
-    readonly repeatMinutes: number;
-  };
+  /** The command that tells a person; null for none. */
+  readonly notify: { readonly command: readonly string[] | null; readonly repeatMinutes: number };
   readonly http: { readonly listen: ListenAddress | null };
 }
 
@@ -192,7 +192,10 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       files: options.replica.files === undefined ? `${path}.files` : resolve(folder, options.replica.files),
     },
     tables: tableRules(options.tables),
-    files: options.files,
+    files: {
+      maxBytes: options.files.maxBytes,
+      uploadDir: options.files.uploadDir === undefined ? null : resolve(folder, options.files.uploadDir),
+    },
     schedule: scheduleTexts(options.schedule),
     push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
     limits: options.limits,
@@ -201,11 +204,7 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       folder: options.backup.folder === undefined ? null : resolve(dirname(file), options.backup.folder),
       keep: options.backup.keep,
     },
-    notify: {
-      command: options.notify.command ?? null,
-      webhook: options.notify.webhook ?? null,
-      repeatMinutes: options.notify.repeatMinutes,
-    },
+    notify: { command: options.notify.command ?? null, repeatMinutes: options.notify.repeatMinutes },
     http: { listen: listenAddress(options.http.listen) },
   };
 }

@@ -37,8 +37,9 @@ export function pullSettings({ limits, safety, tables }: Config): PullSettings {
 }
 
 /** The settings of every push under a configuration. */
-export function pushSettings({ limits, safety, tables }: Config): PushSettings {
+export function pushSettings({ files, limits, safety, tables }: Config): PushSettings {
   return {
+    uploadDir: files.uploadDir,
     maxPushRows: safety.maxPushRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,

@@ -10,7 +10,8 @@ import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { pullSettings, pushSettings } from '../config/settings.ts';
+import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
+import { uploadKeeper } from '../files/upload.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -274,6 +275,7 @@ class Daemon {
       // What an earlier push left behind is finished with the table's own options, whatever is due.
       push: {
         ...shared,
+        keepUpload: uploadKeeper({ ...shared, settings: filesSettings(config) }),
         before: () => this.#pulse.beat(),
         settings:
           step.work === 'push'

@@ -2,6 +2,7 @@
  * One batch of one table, from planned rows to settled ones:
  *
  *   reread     the rows as the origin has them now, and rows that have the match values of inserts already
+ *   (upload.ts reads the files that rows attach)
  *   record     merge with what came, diff again, store what is sent, marked as sending, on the disk (I11)
  *   send       one request, or several where it is refused whole
  *   store      what the origin said of each row
@@ -34,9 +35,10 @@ import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
 import { findById, findByValue, type FoundRows } from './lookup.ts';
-import { limitsOf, matchMaker } from './plan.ts';
+import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { settleBatch } from './settle.ts';
+import { attachUploads, readUploads, type Uploads } from './upload.ts';
 
 /** What a batch is pushed with beside its rows. */
 export interface BatchOrder {
@@ -63,12 +65,13 @@ export interface BatchEnd {
  * sent; the batch before must be settled by then. @throws RowsyncError of origin and replica.
  */
 export async function pushBatch(run: TablePush, planned: PlannedBatch, order: BatchOrder): Promise<BatchEnd> {
+  const uploads = await readUploads(run, planned);
   await step(run, 'record');
-  const batch = await record(run, planned, order);
+  const batch = await record(run, planned, { ...order, uploads });
   if (batch === null) return { stop: null, settling: null };
   const unpublished = publish(run, batch);
   await step(run, 'send');
-  const sent = unpublished ?? (await sendRows(run, batch.method, batch.rows));
+  const sent = unpublished ?? (await sendRows(run, batch, uploads.contents));
   if (sent.stop === null && isPlain(batch, sent)) order.onAnswered();
   await step(run, 'store');
   const left = await storeOutcomes(run, batch, sent);
@@ -136,8 +139,12 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
 }
 
 /** Merges what came, plans the rows again, and stores those that are sent; null where nothing is left to send. */
-async function record(run: TablePush, planned: PlannedBatch, order: BatchOrder): Promise<Batch | null> {
-  const { present, confirmed } = order;
+async function record(
+  run: TablePush,
+  planned: PlannedBatch,
+  order: BatchOrder & { readonly uploads: Uploads },
+): Promise<Batch | null> {
+  const { present, confirmed, uploads } = order;
   const { context, table } = run;
   const { clock, replica } = context;
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
@@ -146,7 +153,8 @@ async function record(run: TablePush, planned: PlannedBatch, order: BatchOrder):
     const isAsPlanned = !run.plan.isStale && run.plan.version === replica.foreignVersion();
     const sendable =
       isAsPlanned && present.found.unreadable.size === 0 ? planned.rows : planAgain(tx, run, planned, present);
-    const rows = parkAlternating(tx, run, sendable, { past: order.past, at });
+    const ready = attachUploads(tx, run, sendable, { uploads, at });
+    const rows = parkAlternating(tx, run, ready, { past: order.past, at });
     if (rows.length === 0) return null;
     storeMadeValues(tx, run, rows);
     const batch = {
@@ -173,8 +181,7 @@ function planAgain(tx: Tx, run: TablePush, planned: PlannedBatch, { found }: Pre
   const changes = diffRows(tx, run.table, ids).filter(
     ({ state, problems }) => state === 'edited' && problems.length === 0,
   );
-  const options = { limits: limitsOf(run), makeMatch: matchMaker(run.context.clock) };
-  const { batches } = planPush(changes.map(changedRow), run.planned, options);
+  const { batches } = planPush(changes.map(changedRow), run.planned, planOptions(run));
   return batches.find(({ method }) => method === planned.method)?.rows ?? [];
 }
 

@@ -9,6 +9,7 @@ import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
+import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts } from './report.ts';
@@ -31,6 +32,8 @@ export interface PushSettings {
   readonly concurrency: number;
   /** Options of a table by its origin name; null for a table that is not pushed. */
   readonly tableOptions: (name: string) => PushTableOptions | null;
+  /** Absolute path of the folder for relative names of files to attach; null for none. */
+  readonly uploadDir: string | null;
   /** Smaller batches, for tests. */
   readonly batchLimits?: BatchLimits | undefined;
 }
@@ -49,6 +52,12 @@ export type PushStep =
   | 'settle'
   | 'finish';
 
+/**
+ * Puts a file that the origin took into the file store, so that it need not be downloaded. False where it is not kept, or where
+ * it is not what was sent any more. Never throws for what happens to the file.
+ */
+export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
+
 /** The surroundings of a push. */
 export interface PushContext {
   readonly origin: Origin;
@@ -57,6 +66,8 @@ export interface PushContext {
   readonly log: Logger;
   readonly settings: PushSettings;
   readonly signal?: AbortSignal | undefined;
+  /** Left out where no file store is at hand: the files of a pull are downloaded then. */
+  readonly keepUpload?: KeepUpload | undefined;
   /** Called before each step. */
   readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
 }

@@ -78,7 +78,8 @@ export async function findAlike(
   return lists.map((cells, index) => {
     if (clauses[index] === null) return [];
     return rows.filter((row) =>
-      cells.every(({ column, value }) => {
+      cells.every(({ column, value, file }) => {
+        if (file !== undefined) return true; // compared by content (settle-files.ts)
         const type = run.shapes[column]?.type ?? 'Text';
         return isSameValue(type, row.values[column] ?? null, value);
       }),

@@ -1,6 +1,6 @@
 /**
  * The plan of one table: what is captured, what of it may be sent, and how. For the push itself and for `rowsync plan`, which
- * shows it and takes everything back. Reads the replica only.
+ * shows it and takes everything back. Reads the replica, and the sizes of files that are to be attached.
  */
 import type { Clock } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
@@ -10,12 +10,14 @@ import {
   planPush,
   type BatchLimits,
   type MakeMatch,
+  type PlanOptions,
   type PlannedBatch,
   type PushTable,
   type UnsendableRow,
 } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/database.ts';
 import type { TablePush } from './context.ts';
+import { fileMeasurer } from './upload.ts';
 
 /** What a push of one table would do. */
 export interface TablePlan {
@@ -30,12 +32,7 @@ export interface TablePlan {
 export function planTable(
   tx: Tx,
   table: TwoWayTable,
-  options: {
-    readonly at: string;
-    readonly limits: BatchLimits;
-    readonly makeMatch: MakeMatch;
-    readonly planned?: PushTable;
-  },
+  options: PlanOptions & { readonly at: string; readonly planned?: PushTable },
 ): TablePlan {
   captureChanges(tx, table, options.at);
   const changes = [...readAllChanges(tx, table)];
@@ -56,8 +53,14 @@ export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): Pus
 }
 
 /** How large batches may become. */
-export function limitsOf({ context }: Pick<TablePush, 'context'>): BatchLimits {
+function limitsOf({ context }: Pick<TablePush, 'context'>): BatchLimits {
   return context.settings.batchLimits ?? BATCH_LIMITS;
+}
+
+/** What a push plans its rows with. */
+export function planOptions(run: Pick<TablePush, 'context'>): PlanOptions {
+  const { clock, settings } = run.context;
+  return { limits: limitsOf(run), makeMatch: matchMaker(clock), measureFile: fileMeasurer(settings.uploadDir) };
 }
 
 /** Makes match values: random UUIDs (RFC 9562, version 4), or where these are too long, random digits and small letters. */

@@ -13,6 +13,7 @@ import type { Replica, Tx } from '../replica/database.ts';
 import { readReasons } from '../replica/push-rows.ts';
 import type { Value } from '../wire/schema.ts';
 import { matchMaker, planTable } from './plan.ts';
+import { fileMeasurer } from './upload.ts';
 
 /** One cell of a change, under its name here. */
 export interface PreviewCell {
@@ -47,18 +48,23 @@ export interface TablePreview {
 
 /** Previews tables; those without any change are left out. */
 export async function previewPush(
-  { replica, clock }: { readonly replica: Replica; readonly clock: Clock },
+  { replica, ...surroundings }: { readonly replica: Replica; readonly clock: Clock; readonly uploadDir: string | null },
   tables: readonly TwoWayTable[],
 ): Promise<readonly TablePreview[]> {
   return replica.rehearse('Planning a push', (tx) =>
-    tables.map((table) => previewTable(tx, table, clock)).filter(({ rows }) => rows.length > 0),
+    tables.map((table) => previewTable(tx, table, surroundings)).filter(({ rows }) => rows.length > 0),
   );
 }
 
-function previewTable(tx: Tx, table: TwoWayTable, clock: Clock): TablePreview {
+function previewTable(
+  tx: Tx,
+  table: TwoWayTable,
+  { clock, uploadDir }: { readonly clock: Clock; readonly uploadDir: string | null },
+): TablePreview {
   const at = stampFromMs(clock.nowMs());
   carryOutWishes(tx, table, at);
-  const plan = planTable(tx, table, { at, limits: BATCH_LIMITS, makeMatch: matchMaker(clock) });
+  const makers = { makeMatch: matchMaker(clock), measureFile: fileMeasurer(uploadDir) };
+  const plan = planTable(tx, table, { at, limits: BATCH_LIMITS, ...makers });
   const changeById = new Map(plan.changes.map((change) => [change.rowId, change]));
   const sent = plan.batches.flatMap(({ method, rows }) =>
     rows.flatMap(({ id }) => {

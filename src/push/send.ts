@@ -4,9 +4,10 @@
  * fault (LONE_REFUSALS_MAX). Nothing is ever sent again whose outcome is not known (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { BatchRow } from '../capture/batches.ts';
+import type { Batch, BatchRow } from '../capture/batches.ts';
 import { areStatusesInOrder, isRightLost, judgeRefusal, LONE_REFUSALS_MAX } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
+import type { FilePart } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import type { TablePush } from './context.ts';
@@ -27,9 +28,16 @@ export interface Sent {
   readonly stop: RowsyncError | null;
 }
 
-/** Sends the rows of a batch. Never throws for what the origin does. */
-export async function sendRows(run: TablePush, method: WriteMethod, rows: readonly BatchRow[]): Promise<Sent> {
-  const sending = new Sending(run, method);
+/** What the files of a batch hold, by their SHA-256. */
+export type Contents = ReadonlyMap<string, Buffer>;
+
+/** Sends the rows of a batch with their files. Never throws for what the origin does. */
+export async function sendRows(
+  run: TablePush,
+  { method, rows }: Pick<Batch, 'method' | 'rows'>,
+  contents: Contents,
+): Promise<Sent> {
+  const sending = new Sending(run, method, contents);
   await sending.send(rows);
   return sending.end(rows);
 }
@@ -37,6 +45,7 @@ export async function sendRows(run: TablePush, method: WriteMethod, rows: readon
 class Sending {
   readonly #run: TablePush;
   readonly #method: WriteMethod;
+  readonly #contents: Contents;
   readonly #outcomes = new Map<number, SendOutcome>();
   readonly #alone: number[] = [];
   #forbiddenCount = 0;
@@ -45,15 +54,16 @@ class Sending {
   #isUnclear = false;
   #stop: RowsyncError | null = null;
 
-  constructor(run: TablePush, method: WriteMethod) {
+  constructor(run: TablePush, method: WriteMethod, contents: Contents) {
     this.#run = run;
     this.#method = method;
+    this.#contents = contents;
   }
 
   async send(rows: readonly BatchRow[]): Promise<void> {
     if (this.#stop !== null || this.#isUnclear) return;
     try {
-      this.#answered(rows, await request(this.#run, this.#method, rows));
+      this.#answered(rows, await request(this.#run, this.#method, { rows, contents: this.#contents }));
     } catch (thrown) {
       const error = asRowsyncError(thrown);
       if (error.kind === 'bug') throw thrown;
@@ -132,13 +142,18 @@ function forbidden({ table }: TablePush): RowsyncError {
   });
 }
 
-function request(run: TablePush, method: WriteMethod, rows: readonly BatchRow[]): Promise<readonly StatusDescriptor[]> {
+function request(
+  run: TablePush,
+  method: WriteMethod,
+  { rows, contents }: { readonly rows: readonly BatchRow[]; readonly contents: Contents },
+): Promise<readonly StatusDescriptor[]> {
   const { context, address: table, options, zone, planned } = run;
   const { origin, signal } = context;
   const { workflow } = options;
   if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow }, { signal });
-  const outgoing = rows.map((row) => outgoingRow(run, row));
-  const write = { table, rows: outgoing, zone, workflow };
+  const files: FilePart[] = [];
+  const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }));
+  const write = { table, rows: outgoing, zone, workflow, files };
   if (method === 'create') return origin.create(write, { signal });
   if (method === 'update') return origin.update(write, { signal });
   const match = planned.columns[must(planned.match, 'an upsert has a match column')]?.name;
@@ -147,14 +162,22 @@ function request(run: TablePush, method: WriteMethod, rows: readonly BatchRow[])
 
 /**
  * A row of an upsert that the origin knows carries its id beside the match value: were the match value changed at the origin
- * a moment ago, the value alone would make a second row.
+ * a moment ago, the value alone would make a second row. A file becomes a part of the request, which its cell names.
  */
-function outgoingRow({ planned }: TablePush, { id, cells }: BatchRow): OutgoingRow {
+function outgoingRow(
+  { planned }: TablePush,
+  { id, cells }: BatchRow,
+  { files, contents }: { readonly files: FilePart[]; readonly contents: Contents },
+): OutgoingRow {
   return {
     id: id > 0 ? id : null,
-    cells: cells.map(({ column, value }) => {
+    cells: cells.map(({ column, value, file }) => {
       const { name, type } = must(planned.columns[column], 'a cell names a column of its table');
-      return { name, type, value };
+      if (file === undefined) return { name, type, value };
+      const bytes = must(contents.get(file.sha256), 'files are read before their rows are sent');
+      const contentId = `file-${files.length + 1}`;
+      files.push({ contentId, name: file.name, type: file.type, bytes });
+      return { name, type, value: `cid:${contentId}` };
     }),
   };
 }

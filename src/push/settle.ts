@@ -17,10 +17,12 @@ import { digestOf } from '../reconcile/push-plan.ts';
 import { baseAfterLookup, baseAsSent, baseForReadBack } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
+import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { findAlike, findById, findByValue, type FoundRows } from './lookup.ts';
+import { findFiles, type FileFindings } from './settle-files.ts';
 
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
@@ -43,9 +45,11 @@ interface Findings {
   readonly byValue: ReadonlyMap<number, Row>;
   /** Rows with all the values of a create that has no unique one, by its id here. */
   readonly alike: ReadonlyMap<number, readonly Row[]>;
+  readonly files: FileFindings;
 }
 
-async function lookUp(run: TablePush, { rows, method }: Batch): Promise<Findings> {
+async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
+  const { rows, method } = batch;
   const ids = rows.flatMap(({ id, kind, answer }) => {
     const answered = answer?.id ?? null;
     const own = id > 0 && !(kind === 'delete' && answer?.as === 'accepted') ? [id] : [];
@@ -77,7 +81,9 @@ async function lookUp(run: TablePush, { rows, method }: Batch): Promise<Findings
     run,
     creates.map(({ cells }) => cells),
   );
-  return { found, byValue, alike: new Map(creates.map(({ id }, index) => [id, alike[index] ?? []])) };
+  const alikeById = new Map(creates.map(({ id }, index) => [id, alike[index] ?? []]));
+  const files = await findFiles(run, batch, { found, byValue, alike: alikeById });
+  return { found, byValue, alike: files.alike, files };
 }
 
 /** A cell that was sent and by which the row can be found: the match value, or that of another unique column. */
@@ -124,6 +130,7 @@ class Settling {
     // Only what came out just as it was sent has surely left every other row alone.
     if (settled.some(({ state, conflictCount }) => state !== 'settled' || conflictCount > 0))
       this.#run.plan.isStale = true;
+    this.#storeShown();
     this.#count(batch, settled);
     counts.conflictCount += settled.reduce((sum, { conflictCount }) => sum + conflictCount, 0);
     updateBatch(this.#tx, table, batch.id, this.#left);
@@ -169,9 +176,13 @@ class Settling {
   }
 
   #settleLost(row: BatchRow, adopted: Row | null): void {
-    const { found, byValue } = this.#findings;
+    const { found, byValue, files } = this.#findings;
     if (found.unreadable.has(row.id)) {
       this.#left.push(row);
+      return;
+    }
+    if (files.unclear.has(row.id)) {
+      this.#doubt(row, 'no answer came when its file was sent, and the origin does not let its revisions be compared');
       return;
     }
     const own = found.byId.get(row.id);
@@ -183,11 +194,14 @@ class Settling {
     const isNew = own === undefined && row.kind === 'update' && byValue.has(row.id);
     const remote = own ?? byValue.get(row.id) ?? adopted;
     if (remote !== null && remote !== undefined) {
+      // Whoever was adopted has all the files: they were compared.
+      const columns = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
+      const arrived = remote === adopted ? new Set(columns) : files.arrived.get(row.id);
       this.#toSettle.push({
         rowId: row.id,
         base: ({ base, local }) => {
           const sent = { base: isNew ? null : base, sent: row.cells };
-          return baseAfterLookup(sent, { local, remote }, this.#run.table.columns);
+          return baseAfterLookup(sent, { local, remote }, this.#run.table.columns, arrived);
         },
         remote,
         known: isNew ? this.#recreated(row) : [],
@@ -195,9 +209,17 @@ class Settling {
     } else if (row.kind === 'update') {
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else if (anchorOf(this.#run, row) === null) {
-      this.#doubt(row);
+      this.#doubt(row, 'no answer came when it was created, and nothing at the origin proves that it was, or was not');
     } else {
       this.#move([row.id], 'notApplied');
+    }
+  }
+
+  /** Revisions that were sent from here, and whose content is in the file store already. */
+  #storeShown(): void {
+    const ids = new Set(this.#toSettle.flatMap(({ remote }) => remote?.id ?? []));
+    for (const shown of this.#findings.files.shown) {
+      if (ids.has(shown.rowId)) storeUploadedFile(this.#tx, shown.column, shown, this.#at);
     }
   }
 
@@ -259,10 +281,9 @@ class Settling {
     counts.refusedCount += 1;
   }
 
-  #doubt(row: BatchRow): void {
+  #doubt(row: BatchRow, why: string): void {
     const { table, counts } = this.#run;
-    const reason =
-      'no answer came when it was created, and nothing at the origin proves that it was, or was not; look there, then retry or discard it';
+    const reason = `${why}; look there, then retry or discard it`;
     const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
     storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
     this.#move([row.id], 'doubted');

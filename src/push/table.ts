@@ -18,7 +18,7 @@ import { countWaiting } from '../replica/push-rows.ts';
 import { columnType, hasOption, isWritable, type TableDescriptor, type UserDescriptor } from '../wire/schema.ts';
 import { pushBatch, reread, type Present } from './batch.ts';
 import type { PushContext, PushTableOptions, TablePush } from './context.ts';
-import { limitsOf, matchMaker, planTable, pushTable as plannedTable, type TablePlan } from './plan.ts';
+import { planOptions, planTable, pushTable as plannedTable, type TablePlan } from './plan.ts';
 import { noCounts, type TablePushReport } from './report.ts';
 import { settleBatch } from './settle.ts';
 
@@ -213,8 +213,7 @@ async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
     }
     const plan = planTable(tx, run.table, {
       at,
-      limits: limitsOf(run),
-      makeMatch: matchMaker(context.clock),
+      ...planOptions(run),
       planned: run.planned,
     });
     parkUnsendable(tx, run, plan, { nowMs, at });

@@ -12,6 +12,7 @@ import { must } from '../base/assert.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import { sendProblem } from './sendable.ts';
+import { uploadName, type SentFile } from './uploads.ts';
 
 /** A column as push sees it. */
 export interface PushColumn {
@@ -56,6 +57,8 @@ export const WRITE_METHODS = ['create', 'update', 'upsert', 'delete'] as const;
 export interface SentCell {
   readonly column: number;
   readonly value: Value;
+  /** What is sent in place of the value where that names a file to attach, once the file was read. */
+  readonly file?: SentFile | undefined;
 }
 
 /** One row of a batch. */
@@ -93,8 +96,14 @@ export interface PushPlan {
 /** How large a batch may become. */
 export interface BatchLimits {
   readonly rowsMax: number;
+  /** Of the rows, without their files. */
   readonly bytesMax: number;
+  /** Of rows and files together; REQUEST_BYTES_MAX unless a test says otherwise. */
+  readonly requestBytesMax?: number | undefined;
 }
+
+/** The origin takes 20 MB (origin facts 4.1); the rest is for what stands around the parts. */
+export const REQUEST_BYTES_MAX = 19_500_000;
 
 /** The bounds in use unless a test says otherwise. */
 export const BATCH_LIMITS: BatchLimits = {
@@ -107,15 +116,21 @@ export const BATCH_LIMITS: BatchLimits = {
 /** Makes a new unique text of at most so many characters, never fewer than MADE_MATCH_CHARS_MIN. */
 export type MakeMatch = (charsMax: number) => string;
 
+/** Finds out how many bytes the file has that a value names, or why it cannot be sent, as a sentence without the name. */
+export type MeasureFile = (value: string) => { readonly bytes: number } | { readonly problem: string };
+
+/** What a plan is made with beside rows and table. */
+export interface PlanOptions {
+  readonly limits: BatchLimits;
+  readonly makeMatch: MakeMatch;
+  readonly measureFile: MeasureFile;
+}
+
 /** Shorter texts that are made up may meet: 16 characters of 36 are 82 bits. */
 const MADE_MATCH_CHARS_MIN = 16;
 
 /** Plans the rows of one table. */
-export function planPush(
-  rows: readonly ChangedRow[],
-  table: PushTable,
-  options: { readonly limits: BatchLimits; readonly makeMatch: MakeMatch },
-): PushPlan {
+export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];
   const groups: Record<'freeing' | 'update' | 'upsert' | 'create' | 'delete', PlannedRow[]> = {
     freeing: [],
@@ -124,6 +139,7 @@ export function planPush(
     create: [],
     delete: [],
   };
+  const fileBytes = new Map<PlannedRow, number>();
   const clashes = findClashes(rows, table.match);
   for (const row of rows.toSorted((a, b) => compareIds(a.id, b.id))) {
     if (row.local === null) {
@@ -133,12 +149,19 @@ export function planPush(
     }
     const planned = planWrite(row, row.local, { table, clashes, makeMatch: options.makeMatch });
     if (planned === null) continue;
-    if ('reason' in planned) unsendable.push(planned);
-    else groups[planned.method].push(planned.row);
+    const measured = 'reason' in planned ? planned : measureRow(planned.row, table.columns, options);
+    if (typeof measured !== 'number') unsendable.push(measured);
+    else if (!('reason' in planned)) {
+      groups[planned.method].push(planned.row);
+      fileBytes.set(planned.row, measured);
+    }
   }
   const batches = (['freeing', 'update', 'upsert', 'create', 'delete'] as const).flatMap((group) => {
     const method = group === 'freeing' ? 'delete' : group;
-    return cutBatches(groups[group], table.columns, options.limits).map((cut) => ({ method, rows: cut }));
+    return cutBatches(groups[group], { columns: table.columns, fileBytes }, options.limits).map((cut) => ({
+      method,
+      rows: cut,
+    }));
   });
   return { batches, unsendable };
 }
@@ -240,23 +263,55 @@ function withCell(cells: readonly SentCell[], cell: SentCell): readonly SentCell
   return [...cells.filter(({ column }) => column !== cell.column), cell].toSorted((a, b) => a.column - b.column);
 }
 
+/** Bytes of all the files of a row, or why they cannot be sent. */
+function measureRow(
+  row: PlannedRow,
+  columns: readonly PushColumn[],
+  { limits: { requestBytesMax = REQUEST_BYTES_MAX }, measureFile }: PlanOptions,
+): number | UnsendableRow {
+  const { id, kind, cells } = row;
+  const rowBytes = bytesOf(row, columns);
+  let bytes = 0;
+  for (const { column, value } of cells) {
+    if (uploadName(columnAt(columns, column).type, value) === null) continue;
+    const measured = measureFile(String(value));
+    if ('problem' in measured) return { id, kind, column, reason: measured.problem };
+    bytes += measured.bytes + FILE_PART_BYTES;
+    if (rowBytes + bytes > requestBytesMax) return { id, kind, column, reason: tooLarge(requestBytesMax) };
+  }
+  return bytes;
+}
+
+/** Why files of so many bytes cannot be sent. */
+export function tooLarge(requestBytesMax: number): string {
+  return `a row with its files may have ${requestBytesMax} bytes, since the origin takes no larger request; this one has more`;
+}
+
+/** What the headers of a file's part take, with a long name in both spellings. */
+const FILE_PART_BYTES = 2_048;
+
 function cutBatches(
   rows: readonly PlannedRow[],
-  columns: readonly PushColumn[],
-  { rowsMax, bytesMax }: BatchLimits,
+  { columns, fileBytes }: { columns: readonly PushColumn[]; fileBytes: ReadonlyMap<PlannedRow, number> },
+  { rowsMax, bytesMax, requestBytesMax = REQUEST_BYTES_MAX }: BatchLimits,
 ): readonly (readonly PlannedRow[])[] {
   const batches: PlannedRow[][] = [];
   let batch: PlannedRow[] = [];
   let bytes = 0;
+  let withFiles = 0;
   for (const row of rows) {
     const rowBytes = bytesOf(row, columns);
-    if (batch.length > 0 && (batch.length === rowsMax || bytes + rowBytes > bytesMax)) {
+    const allBytes = rowBytes + (fileBytes.get(row) ?? 0);
+    const isFull = batch.length === rowsMax || bytes + rowBytes > bytesMax || withFiles + allBytes > requestBytesMax;
+    if (batch.length > 0 && isFull) {
       batches.push(batch);
       batch = [];
       bytes = 0;
+      withFiles = 0;
     }
     batch.push(row);
     bytes += rowBytes;
+    withFiles += allBytes;
   }
   if (batch.length > 0) batches.push(batch);
   return batches;
@@ -278,7 +333,11 @@ function columnAt(columns: readonly PushColumn[], index: number): PushColumn {
 
 /** A digest of what is sent of a row, to tell whether the same was sent before (FNV-1a over 32 bits). */
 export function digestOf(cells: readonly SentCell[]): number {
-  const text = cells.map(({ column, value }) => `${column}:${typeof value}:${String(value)}`).join('\n');
+  // A file of one name may have other content each time.
+  const texts = cells.map(({ column, value, file }) => {
+    return `${column}:${typeof value}:${String(value)}${file?.sha256 ?? ''}`;
+  });
+  const text = texts.join('\n');
   let digest = 0x811c_9dc5;
   for (let index = 0; index < text.length; index += 1) {
     digest = Math.imul(digest ^ text.charCodeAt(index), 0x0100_0193);

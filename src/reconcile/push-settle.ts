@@ -46,21 +46,26 @@ export function baseForReadBack(
 /**
  * The base to merge a row with that was looked up after its answer got lost: cells that the origin holds as they were sent were
  * applied; for the others the base is what it was. What the origin filled in of an insert is a default, and nobody's edit.
+ * `arrived` are the columns of files that were compared by content, since the origin shows them in another form.
  */
 export function baseAfterLookup(
   before: SentRow,
   { local, remote }: { readonly local: Row | null; readonly remote: Row },
   columns: readonly MergeColumn[],
+  arrived: ReadonlySet<number> = new Set(),
 ): Row {
   const sentByColumn = new Map(before.sent.map(({ column, value }) => [column, value]));
-  const isApplied = before.sent.every(({ column, value }) =>
-    isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
+  const isApplied = before.sent.every(
+    ({ column, value }) =>
+      arrived.has(column) || isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
   );
   // Created there, deleted here since: the delete is of the row as the origin made it.
   if (before.base === null && local === null && isApplied) return remote;
   const values = columns.map(({ type }, index) => {
     const there = remote.values[index] ?? null;
     const sent = sentByColumn.get(index);
+    // The origin shows the file in another form: what still stands here as it was sent is no edit of it.
+    if (arrived.has(index)) return local?.values[index] === sent ? (sent ?? null) : there;
     if (sent !== undefined && isSameValue(type, sent, there)) return there;
     const isFilledIn = before.base === null && sent === undefined;
     if (isFilledIn && (local?.values[index] ?? null) !== null) return there;

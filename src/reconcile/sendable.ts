@@ -5,6 +5,7 @@
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
 import { isDate, isTimeOfDay, utcFromOffsetText } from '../wire/zone.ts';
+import { uploadName } from './uploads.ts';
 
 /** Why a value of a column cannot be sent, as a sentence without a full stop and without the value; null where it can. */
 export function sendProblem(type: ColumnType, value: Value): string | null {
@@ -24,7 +25,7 @@ export function sendProblem(type: ColumnType, value: Value): string | null {
         ? null
         : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC';
     case 'Attachment':
-      return 'a file cannot be attached by an edit of its column';
+      return uploadName(type, value) ? null : 'a file is attached by file: and its name';
     default:
       return typeof value === 'string' && !value.isWellFormed() ? 'the text has half a character in it' : null;
   }

@@ -160,6 +160,31 @@ export function storeCell(tx: Tx, column: FileColumn, cell: LookedAtCell, at: st
   return goneCount;
 }
 
+/** Stores a revision that was sent from here and whose content is in the store; `value` is what its cell says now. */
+export function storeUploadedFile(
+  tx: Tx,
+  column: FileColumn,
+  { rowId, value, file }: { readonly rowId: number; readonly value: string; readonly file: UploadedFile },
+  at: string,
+): void {
+  const { guid } = file;
+  const present = [{ ...file, author: null, createdAt: null }];
+  storeCell(tx, column, { rowId, value, mode: 'latest', form: 'value', etag: null, guid, present, vanished: [] }, at);
+  const id = tx
+    .prepare(sql`SELECT id FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ? AND guid = ?`)
+    .pluck()
+    .get(column.tableId, column.columnId, rowId, guid) as number; // was stored just now
+  storeFileHere(tx, id, file);
+}
+
+/** A revision that was sent from here. */
+export interface UploadedFile extends Content {
+  readonly name: string;
+  readonly revision: number;
+  readonly guid: string;
+  readonly type: string;
+}
+
 /** Stores why the revisions of a cell could not be listed, on top of what `storeCell` stored of it. */
 export function storeCellProblem(
   tx: Tx,

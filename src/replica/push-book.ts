@@ -10,7 +10,8 @@ import { sql } from './sql.ts';
  * `synchronous = FULL`.
  *
  *   method    create · update · upsert · delete
- *   rows      JSON: id, kind, cells as sent, and what the origin answered, of each row that is not settled
+ *   rows      JSON: id, kind, cells as sent (with path, size and hash of files), and what the origin answered, of each row that
+ *             is not settled
  */
 const BATCHES = sql`
   CREATE TABLE _rowsync_batches (

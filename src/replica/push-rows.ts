@@ -8,12 +8,22 @@ import { ident, sql } from './sql.ts';
 import { baseName } from './tables.ts';
 
 /** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
-export type KeptRow = readonly [
-  id: number,
-  kind: string,
-  cells: readonly (readonly [seq: number, value: KeptValue])[],
-  answer: KeptAnswer | null,
-];
+export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCell[], answer: KeptAnswer | null];
+
+/** A cell as it is kept; the third part stands where a file was sent in place of the value. */
+export type KeptCell =
+  | readonly [seq: number, value: KeptValue]
+  | readonly [seq: number, value: KeptValue, file: KeptFile];
+
+/** A file that was sent (reconcile/uploads.ts). */
+export interface KeptFile {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly before: string | null;
+}
 
 /** A value in JSON, which has no long integers. */
 export type KeptValue = null | string | boolean | number | { readonly integer: string };

@@ -93,6 +93,7 @@ async function pushAll({ url, database, token }: BenchOrigin, path: string, rowC
   const replica = openReplica(path, { clock: systemClock });
   try {
     const settings = {
+      uploadDir: null,
       maxPushRows: rowCount,
       maxDeletePercent: 50,
       concurrency: CONCURRENCY,

@@ -153,7 +153,10 @@ const REFUSED: readonly (readonly [string, string])[] = [
     `REPLACE INTO "Note" (_id, "Title", "Total") VALUES (1, 'x', 11)`,
     '"Total" of Note cannot be changed here: the origin computes it, or does not let you write it',
   ],
-  [`UPDATE "Note" SET "Photo" = 'x'`, '"Photo" of Note names a file at the origin and cannot be changed by SQL'],
+  [
+    `UPDATE "Note" SET "Photo" = 'x'`,
+    `"Photo" of Note takes file: and the name of a file to attach, such as 'file:/path/to/photo.jpg', or NULL to take the file away`,
+  ],
   [`UPDATE "Note" SET "Title" = NULL WHERE _id = 1`, '"Title" of Note must have a value'],
   [`UPDATE "Note" SET "Title" = '' WHERE _id = 1`, '"Title" of Note must have a value'],
   [`INSERT INTO "Note" ("Body") VALUES ('x')`, '"Title" of Note must have a value'],

@@ -4,6 +4,7 @@ import {
   BATCH_LIMITS,
   planPush,
   type ChangedRow,
+  type MeasureFile,
   type PlannedBatch,
   type PushColumn,
   type PushPlan,
@@ -21,6 +22,12 @@ const COLUMNS: readonly PushColumn[] = [
 ];
 const MATCHED: PushTable = { columns: COLUMNS, match: 0, allowAdd: true };
 const UNMATCHED: PushTable = { ...MATCHED, match: null };
+
+/** `file:<bytes>` has so many bytes. */
+function measureFile(value: string): ReturnType<MeasureFile> {
+  const bytes = Number(value.slice('file:'.length));
+  return Number.isInteger(bytes) ? { bytes } : { problem: 'no such file' };
+}
 
 function row(id: number, ...values: readonly Value[]): Row {
   return { id, allow: null, values: COLUMNS.map((_, index) => values[index] ?? null) };
@@ -40,7 +47,7 @@ function deleted(id: number, ...values: readonly Value[]): ChangedRow {
 
 function plan(rows: readonly ChangedRow[], table: PushTable = MATCHED, limits = BATCH_LIMITS): PushPlan {
   let made = 0;
-  return planPush(rows, table, { limits, makeMatch: () => `made-${(made += 1)}` });
+  return planPush(rows, table, { limits, makeMatch: () => `made-${(made += 1)}`, measureFile });
 }
 
 /** Batches in a short form: `upsert 7[0=a,1=b] …`. */
@@ -145,7 +152,11 @@ describe('a plan', () => {
   test('makes up a match value only where one that is unlikely to come twice has room', () => {
     const wide = [100, 36, 20, 16, 15, 1].map((width) => {
       const columns = COLUMNS.map((column, index) => (index === 0 ? { ...column, width } : column));
-      const options = { limits: BATCH_LIMITS, makeMatch: (charsMax: number): string => `at most ${charsMax}` };
+      const options = {
+        limits: BATCH_LIMITS,
+        makeMatch: (charsMax: number): string => `at most ${charsMax}`,
+        measureFile,
+      };
       const { batches, unsendable } = planPush([inserted(-1, null, 'new')], { ...MATCHED, columns }, options);
       return [...said(batches), ...unsendable.map(({ reason }) => reason)];
     });
@@ -206,6 +217,36 @@ describe('a plan', () => {
     ]);
   });
 
+  describe('with files', () => {
+    const columns = COLUMNS.with(1, { name: 'Photo', type: 'Attachment', writable: true, width: null });
+    const table = { columns, match: null, allowAdd: true };
+    const limits = { rowsMax: 500, bytesMax: 4000, requestBytesMax: 10_000 };
+
+    test('cuts batches by rows and files together', () => {
+      const rows = [3000, 2000, 6000, 1000].map((bytes, index) =>
+        updated(index + 1, ['a', null], ['a', `file:${bytes}`]),
+      );
+
+      expect(plan(rows, table, limits).batches.map((batch) => batch.rows.map(({ id }) => id))).toEqual([
+        [1, 2],
+        [3],
+        [4],
+      ]);
+    });
+
+    test('leaves out a row whose file cannot be found, or with which it is too large, and says why', () => {
+      const rows = ['lost', '9000', '10'].map((name, index) => updated(index + 1, ['a', null], ['b', `file:${name}`]));
+
+      const { batches, unsendable } = plan(rows, table, limits);
+
+      expect(batches.flatMap((batch) => batch.rows.map(({ id }) => id))).toEqual([3]);
+      expect(unsendable).toMatchObject([
+        { id: 1, column: 1, reason: 'no such file' },
+        { id: 2, column: 1, reason: expect.stringContaining('10000 bytes') as string },
+      ]);
+    });
+  });
+
   test('sends every changed row once, or says why not, in batches within their bounds', () => {
     const value = fc.constantFrom<Value>(null, 'a', 'b', 'c', '');
     const versions = fc.option(fc.tuple(value, value));
@@ -255,7 +296,9 @@ test.each<[ColumnType, Value, boolean]>([
   ['Timestamp', '2026-01-01T00:00:00.5Z', true],
   ['Timestamp', '2026-01-01T00:00:00', false],
   ['Timestamp', '2026-01-01 00:00', false],
-  ['Attachment', 'file:/etc/passwd', false],
+  ['Attachment', 'a.png;1;b0a2c9a0-0000-4000-8000-000000000001', false],
+  ['Attachment', 'file:', false],
+  ['Attachment', 'file:/photo.jpg', true],
   ['Attachment', null, true],
 ])('a value of type %s can be sent or not: %s', (type, value, isSendable) => {
   expect(sendProblem(type, value) === null).toBe(isSendable);

@@ -2,9 +2,11 @@
  * A push that is killed between every two of its steps, in a process of its own: afterwards the origin has each insert once, no
  * edit and no delete is lost, and the next push brings both sides together.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
-import { integrity, readOrigin, readReplica } from '../support/compare.ts';
+import { integrity, readOrigin, readReplica, withDatabase } from '../support/compare.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import { temporaryFolder, type Fixture } from '../support/replica.ts';
 import { pushInChild } from '../support/push-process.ts';
@@ -85,6 +87,40 @@ test.each(STEPS.filter(([, nth]) => nth === 1))(
     expect(await pushInChild(job, cache.path)).toBe('killed');
 
     await expectFinished(fixture);
+  },
+  30_000,
+);
+
+test.each(STEPS.filter(([, nth]) => nth === 1))(
+  'killed before %s, an upload is finished by the next one with one revision at the origin',
+  async (step, nth) => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    const path = join(fixture.folder, 'photo.png');
+    writeFileSync(path, 'picture');
+    fixture.execute(`UPDATE "Note" SET "Photo" = 'file:${path}' WHERE _id IN (1, 2);
+      INSERT INTO "Note" ("Title", "Photo") VALUES ('new', 'file:${path}');`);
+    fixture.replica.close();
+    const { url, database, token, store } = fixture.sandbox;
+
+    const job = { path: fixture.path, url, database, token, step, nth, batchRows: 2 };
+    expect(await pushInChild(job, cache.path)).toBe('killed');
+
+    expect(integrity(fixture.path)).toBe('ok');
+    fixture.restart();
+    expect(codesOf(await pushNow(fixture, { confirm: true }))).toEqual([]);
+    const revisions = withDatabase(store.path, (db) =>
+      db.prepare('SELECT row_id, max(revision) FROM _sandbox_files GROUP BY row_id').raw().all(),
+    );
+    expect(revisions).toEqual([
+      [1, 1],
+      [2, 1],
+      [7, 1],
+    ]);
+    expect(await captured(fixture)).toEqual([]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+    for (const table of ['sync_conflicts', 'sync_failures', '_rowsync_batches']) {
+      expect(fixture.rows(`SELECT * FROM ${table}`)).toEqual([]);
+    }
   },
   30_000,
 );

@@ -21,6 +21,7 @@ export function pushSettings(
 ): PushSettings {
   return {
     maxPushRows: 1000,
+    uploadDir: null,
     maxDeletePercent: 50,
     concurrency: 4,
     tableOptions: () => ({ conflict: 'origin', workflow: 'run', ...options }),
@@ -29,7 +30,8 @@ export function pushSettings(
 }
 
 /** What a test may change of a push. */
-export interface PushChoice extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock'>> {
+export interface PushChoice
+  extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock' | 'keepUpload'>> {
   readonly settings?: Partial<PushSettings>;
   readonly options?: Partial<PushTableOptions>;
 }
@@ -42,6 +44,7 @@ function pushContext(fixture: Fixture, choice: PushChoice = {}): PushContext {
     clock: choice.clock ?? systemClock,
     log: silentLogger,
     settings: pushSettings(choice.settings, choice.options),
+    keepUpload: choice.keepUpload,
     before: choice.before,
     signal: choice.signal,
   };

@@ -47,10 +47,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
       destination: { write: (line) => void session.stdout.write(line) },
-      secrets: [
-        ...secretsOf(originSettings(of).credentials),
-        ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
-      ],
+      secrets: secretsOf(originSettings(of).credentials),
       form: session.stdout.isTerminal ? 'terminal' : isJournal ? 'journal' : 'json',
     });
   await runDaemon(config, {

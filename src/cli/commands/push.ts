@@ -71,8 +71,9 @@ export async function runPlan(invocation: Invocation, names: readonly string[]):
   const { clock } = invocation.session;
   const replica = openExistingReplica(invocation, config);
   try {
-    const tables = chooseTables({ replica, settings: pushSettings(config) }, names);
-    return await previewPush({ replica, clock }, tables);
+    const settings = pushSettings(config);
+    const tables = chooseTables({ replica, settings }, names);
+    return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
   } finally {
     replica.close();
   }

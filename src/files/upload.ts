@@ -1,0 +1,75 @@
+/**
+ * Putting files that were attached here into the store, once the origin took them: their content is known, so it is not
+ * downloaded. Input: a file as it was sent. Output: whether its content is in the store, whole and durable. A file that changed
+ * on the disk since is left to the downloads, and so is one that the rules leave out, which then say so in `sync_files`.
+ */
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { asRowsyncError } from '../base/errors.ts';
+import { judgeFile } from '../reconcile/files.ts';
+import type { SentFile } from '../reconcile/uploads.ts';
+import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/files.ts';
+import type { FilesContext } from './context.ts';
+import { fileError } from './failures.ts';
+import { Room } from './room.ts';
+import { openStore, type FileStore } from './store.ts';
+
+/** Makes what puts files of a table (by its origin name) into the store; it never throws for what happens to the file. */
+export function uploadKeeper(context: FilesContext): (table: string, file: SentFile) => Promise<boolean> {
+  const { log, replica, settings } = context;
+  let opening: Promise<FileStore> | null = null;
+  return async (table, file) => {
+    const rule = settings.rule(table);
+    if (rule === null || rule.mode === 'none') return false;
+    const room = new Room(settings.bytesMax, readStoredBytes(replica));
+    if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, room.left()).kind !== 'fetch')
+      return false;
+    try {
+      opening ??= openStore(settings.folder, settings.isShared);
+      const store = await opening;
+      if (readStoreFolder(replica) !== store.folder) {
+        await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
+      }
+      return await copyInto(store, file);
+    } catch (thrown) {
+      opening = null;
+      const error = asRowsyncError(fileError(thrown, 'Keeping a file that was attached'));
+      if (error.kind === 'bug') throw error;
+      log.warn('file.failed', { code: error.code });
+      return false;
+    }
+  };
+}
+
+/** Bytes of a file in memory at a time. */
+const PIECE_BYTES = 256 * 1_024;
+
+/** Copies a file into the store if it still is what was sent. */
+async function copyInto(store: FileStore, { path, bytes, sha256 }: SentFile): Promise<boolean> {
+  // Without O_NONBLOCK, a pipe that took the file's place would be waited for.
+  const source = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const facts = await source.stat();
+    if (!facts.isFile() || facts.size !== bytes) return false;
+    const incoming = await store.begin();
+    let isKept = false;
+    try {
+      // Ends: each step reads more of the bytes that were sent, and one more, or finds the end.
+      for (;;) {
+        const piece = Buffer.alloc(Math.min(PIECE_BYTES, bytes + 1 - incoming.bytes));
+        const { bytesRead } = await source.read(piece, 0, piece.length, null);
+        if (bytesRead === 0) break;
+        await incoming.write(piece.subarray(0, bytesRead));
+      }
+      const copy = await incoming.complete();
+      if (copy.sha256 !== sha256) return false;
+      await store.keep([copy]);
+      isKept = true;
+      return true;
+    } finally {
+      if (!isKept) await incoming.discard();
+    }
+  } finally {
+    await source.close();
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * What became of the files of a batch. Input: its rows, and what the origin has of them now. Output: which files arrived although
+ * their answer got lost, told by content; which cells show a revision of ours, whose content is then put into the file store.
+ *
+ * A file is never sent twice where the origin has it already (I4), and never kept under a revision that may be somebody else's
+ * (I15). Requests: for each file without an answer one list, and a download for each new revision of the same size.
+ */
+import { createHash } from 'node:crypto';
+import { asRowsyncError } from '../base/errors.ts';
+import type { Batch, BatchRow } from '../capture/batches.ts';
+import { columnMode, fileFromCell } from '../reconcile/files.ts';
+import { acceptedRevision, likelyRevisions, revisionsToCompare, type SentFile } from '../reconcile/uploads.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
+import { readRowsById } from '../replica/rows.ts';
+import type { Row } from '../wire/schema.ts';
+import type { TablePush } from './context.ts';
+import type { FoundRows } from './lookup.ts';
+
+/** What is known of the files of a batch. */
+export interface FileFindings {
+  /** Columns whose files the origin has, by the id here of rows whose answer got lost. */
+  readonly arrived: ReadonlyMap<number, ReadonlySet<number>>;
+  /** Rows whose answer got lost and whose files the origin does not let be compared. */
+  readonly unclear: ReadonlySet<number>;
+  /** Rows that may be a create whose answer got lost; those with other files are left out. */
+  readonly alike: ReadonlyMap<number, readonly Row[]>;
+  /** Cells, by the origin's id of their row, that show a file of ours whose content is in the store. */
+  readonly shown: readonly ShownFile[];
+}
+
+interface ShownFile {
+  readonly rowId: number;
+  readonly column: FileColumn;
+  readonly value: string;
+  readonly file: UploadedFile;
+}
+
+/** Finds out what became of the files of a batch. @throws RowsyncError of the origin. */
+export async function findFiles(
+  run: TablePush,
+  { rows }: Batch,
+  looked: {
+    readonly found: FoundRows;
+    readonly byValue: ReadonlyMap<number, Row>;
+    readonly alike: ReadonlyMap<number, readonly Row[]>;
+  },
+): Promise<FileFindings> {
+  const withFiles = rows.filter(({ cells }) => cells.some(({ file }) => file !== undefined));
+  if (withFiles.length === 0) return { arrived: new Map(), unclear: new Set(), alike: looked.alike, shown: [] };
+  const finding = new Finding(run);
+  const alike = new Map(looked.alike);
+  for (const row of withFiles) {
+    if (row.answer !== null) {
+      const remote = looked.found.byId.get(row.answer.id ?? row.id);
+      if (remote !== undefined && row.answer.as !== 'look') finding.addAccepted(row, remote);
+      continue;
+    }
+    const remote = looked.found.byId.get(row.id) ?? looked.byValue.get(row.id);
+    if (remote !== undefined) await finding.addLost(row, remote);
+    else alike.set(row.id, await finding.withSameFiles(row, alike.get(row.id) ?? []));
+  }
+  const { arrived, unclear } = finding;
+  return { arrived, unclear, alike, shown: await finding.keep() };
+}
+
+/** A file of ours that a cell shows, whose content is not in the store yet. */
+interface OwnFile {
+  readonly rowId: number;
+  readonly column: FileColumn;
+  readonly value: string;
+  readonly sent: SentFile;
+}
+
+class Finding {
+  readonly arrived = new Map<number, ReadonlySet<number>>();
+  readonly unclear = new Set<number>();
+  readonly #run: TablePush;
+  readonly #columns: ReadonlyMap<string, FileColumn>;
+  readonly #own: OwnFile[] = [];
+
+  constructor(run: TablePush) {
+    this.#run = run;
+    const columns = readFileColumns(run.context.replica, run.table.id);
+    this.#columns = new Map(columns.map((column) => [column.columnName, column]));
+  }
+
+  /** A row that the origin took. */
+  addAccepted({ kind, answer, cells }: BatchRow, remote: Row): void {
+    const isNew = kind === 'insert' || answer?.as === 'recreated';
+    for (const { column, file } of cells) {
+      const value = remote.values[column] ?? null;
+      const isOurs = file !== undefined && acceptedRevision(file, value, { isNew }) !== null;
+      if (isOurs) this.#addOwn(remote, column, file);
+    }
+  }
+
+  /** A row whose answer got lost, as the origin has it. */
+  async addLost(row: BatchRow, remote: Row): Promise<void> {
+    const arrived = new Set<number>();
+    for (const { column, file } of row.cells) {
+      const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column);
+      if (verdict === 'unclear') this.unclear.add(row.id);
+      if (verdict === 'shown' || verdict === 'earlier') arrived.add(column);
+      if (verdict === 'shown' && file !== undefined) this.#addOwn(remote, column, file);
+    }
+    this.arrived.set(row.id, arrived);
+  }
+
+  /** Of rows that have all other values of a create whose answer got lost, those that have its files and are unknown here. */
+  async withSameFiles(row: BatchRow, candidates: readonly Row[]): Promise<readonly Row[]> {
+    const { context, table } = this.#run;
+    const ids = candidates.map(({ id }) => id);
+    const known = new Set(readRowsById(context.replica, baseTarget(table), ids).map(({ id }) => id));
+    const same: Row[] = [];
+    for (const remote of candidates.filter(({ id }) => !known.has(id))) {
+      let isSame = true;
+      for (const { column, file } of row.cells) {
+        if (file === undefined || !isSame) continue;
+        const verdict = await this.#compare(file, remote, column);
+        // What cannot be compared may be it; then there is no telling how many are.
+        if (verdict === 'unclear') this.unclear.add(row.id);
+        isSame = verdict === 'shown' || verdict === 'earlier';
+        if (verdict === 'shown') this.#addOwn(remote, column, file);
+      }
+      if (isSame) same.push(remote);
+    }
+    return same;
+  }
+
+  /** Puts the content of our files into the store; returns the cells that show one. */
+  async keep(): Promise<readonly ShownFile[]> {
+    const { context, table } = this.#run;
+    const kept = new Map<string, boolean>();
+    for (const { sent } of this.#own) {
+      if (kept.has(sent.sha256)) continue;
+      kept.set(sent.sha256, (await context.keepUpload?.(table.name, sent)) ?? false);
+    }
+    return this.#own.flatMap(({ sent, value, ...place }): readonly ShownFile[] => {
+      const file = fileFromCell(value);
+      if (file === null || kept.get(sent.sha256) !== true) return [];
+      return [{ ...place, value, file: { ...file, type: sent.type, bytes: sent.bytes, sha256: sent.sha256 } }];
+    });
+  }
+
+  #addOwn(remote: Row, index: number, sent: SentFile): void {
+    const column = this.#columnAt(index);
+    const value = remote.values[index];
+    if (column !== undefined && typeof value === 'string') this.#own.push({ rowId: remote.id, column, value, sent });
+  }
+
+  #columnAt(index: number): FileColumn | undefined {
+    return this.#columns.get(this.#run.table.columns[index]?.localName ?? '');
+  }
+
+  /** shown: the cell shows the file · earlier: it is a revision before that · absent: it did not arrive. */
+  async #compare(sent: SentFile, remote: Row, index: number): Promise<'shown' | 'earlier' | 'absent' | 'unclear'> {
+    const { origin, signal } = this.#run.context;
+    const column = this.#columnAt(index);
+    if (column === undefined) return 'unclear';
+    const value = remote.values[index] ?? null;
+    const revisions = revisionsToCompare(sent, value, columnMode('all', column.options) === 'all');
+    if (revisions === 0) return 'absent';
+    const place = { ...column.address, record: { id: remote.id } };
+    try {
+      const list = await origin.attachments({ ...place, revisions }, { signal });
+      if (list.kind === 'notModified') return 'unclear'; // cannot be: no ETag was sent
+      for (const { guid } of likelyRevisions(sent, list.value)) {
+        const hash = createHash('sha256');
+        const version = { guid, in: 'path' } as const;
+        await origin.attachment({ ...place, version }, (chunk) => void hash.update(chunk), { signal });
+        if (hash.digest('hex') === sent.sha256) return isShown(guid, String(value)) ? 'shown' : 'earlier';
+      }
+      return 'absent';
+    } catch (thrown) {
+      const error = asRowsyncError(thrown);
+      if (error.kind === 'originRefused') return 'unclear';
+      throw error;
+    }
+  }
+}
+
+function isShown(guid: string, value: string): boolean {
+  return fileFromCell(value)?.guid.toLowerCase() === guid.toLowerCase();
+}

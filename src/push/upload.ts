@@ -1,0 +1,247 @@
+/**
+ * The files that rows attach: what the name in a cell leads to, whether it can be sent, its content. Input: values such as
+ * `file:/path/to/photo.jpg`. Output: sizes for the plan, content and hash for the batch, or why a row is parked.
+ *
+ * Reasons never have the name, since it is a value of a row (I16). The content of one batch stands in memory, which the bound on
+ * a request limits; what was sent of a file is in the batch before it leaves (I11).
+ */
+import { createHash } from 'node:crypto';
+import { constants, realpathSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, extname, isAbsolute, join, normalize, sep } from 'node:path';
+import { must } from '../base/assert.ts';
+import { moveRows } from '../capture/marks.ts';
+import { storeRefusal } from '../capture/refusals.ts';
+import {
+  REQUEST_BYTES_MAX,
+  tooLarge,
+  type MeasureFile,
+  type PlannedBatch,
+  type PlannedRow,
+} from '../reconcile/push-plan.ts';
+import { UPLOAD_PREFIX, uploadName } from '../reconcile/uploads.ts';
+import { baseTarget } from '../replica/compare.ts';
+import type { Tx } from '../replica/database.ts';
+import { readRowsById } from '../replica/rows.ts';
+import { isHeaderText } from '../wire/mime.ts';
+import type { TablePush } from './context.ts';
+
+/** A file that was read. */
+interface ReadFile {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** The files of a batch, by the values that name them. */
+export interface Uploads {
+  readonly files: ReadonlyMap<string, ReadFile>;
+  /** Why a value cannot be sent after all. */
+  readonly problems: ReadonlyMap<string, string>;
+  /** By SHA-256. */
+  readonly contents: ReadonlyMap<string, Buffer>;
+}
+
+/** Measures the files that values name; relative names are looked up in `uploadDir`. */
+export function fileMeasurer(uploadDir: string | null): MeasureFile {
+  return (value) => {
+    const place = findFile(value, uploadDir);
+    return 'problem' in place ? place : { bytes: place.bytes };
+  };
+}
+
+type Place = { readonly path: string; readonly bytes: number } | { readonly problem: string };
+
+/** The file that a value names, as far as it can be sent. */
+function findFile(value: string, uploadDir: string | null): Place {
+  const name = value.slice(UPLOAD_PREFIX.length);
+  if (name === '' || name.includes('\0')) return { problem: 'no file can have this name' };
+  const isRelative = !isAbsolute(name);
+  if (isRelative && uploadDir === null) {
+    return { problem: 'a relative name of a file takes files.uploadDir in the configuration, which is not set' };
+  }
+  if (isRelative && name.split(/[/\\]/).includes('..')) {
+    return { problem: 'a relative name of a file must not have .. in it' };
+  }
+  const path = isRelative ? join(uploadDir ?? '', name) : normalize(name);
+  if (!isHeaderText(basename(path))) return { problem: 'the name of the file has a line break or control character' };
+  try {
+    if (isRelative && !isWithin(realpathSync(path), realpathSync(uploadDir ?? ''))) {
+      return { problem: 'a relative name of a file must not lead out of files.uploadDir' };
+    }
+    const facts = statSync(path);
+    return facts.isFile() ? { path, bytes: facts.size } : { problem: NO_FILE };
+  } catch (thrown) {
+    return { problem: problemOf(thrown) };
+  }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+const NO_FILE = 'what is to be attached is no file (a folder, a pipe or a device)';
+
+/** What the file system said, without the path that its messages have. */
+function problemOf(thrown: unknown): string {
+  const code =
+    typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string'
+      ? thrown.code
+      : null;
+  if (code === null) throw thrown; // no failure of the file system, but a defect of ours
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no file of this name to attach';
+  return `the file to attach cannot be read (${code})`;
+}
+
+/** Reads the files of the rows of a batch, as many as one request takes; rows with the others are left for the next round. */
+export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promise<Uploads> {
+  const { settings } = run.context;
+  const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
+  const files = new Map<string, ReadFile>();
+  const problems = new Map<string, string>();
+  const contents = new Map<string, Buffer>();
+  let left = requestBytesMax;
+  for (const value of rows.flatMap((row) => uploadsOf(run, row).map((cell) => cell.value))) {
+    const known = files.get(value);
+    if (known === undefined && !problems.has(value) && left > 0) {
+      const place = findFile(value, settings.uploadDir);
+      const content = 'problem' in place ? place : await readContent(place.path, requestBytesMax);
+      if ('problem' in content) problems.set(value, content.problem);
+      else if ('path' in place && content.length <= left) {
+        const sha256 = createHash('sha256').update(content).digest('hex');
+        const { path } = place;
+        files.set(value, { path, name: basename(path), type: mediaTypeOf(path), bytes: content.length, sha256 });
+        contents.set(sha256, content);
+      }
+    }
+    // Each row sends a copy of its own.
+    left -= files.get(value)?.bytes ?? 0;
+  }
+  return { files, problems, contents };
+}
+
+function uploadsOf(
+  { table }: TablePush,
+  { cells }: PlannedRow,
+): readonly { readonly column: number; readonly value: string }[] {
+  return cells.flatMap(({ column, value }) => {
+    const type = table.columns[column]?.type ?? 'Text';
+    return uploadName(type, value) === null ? [] : [{ column, value: String(value) }];
+  });
+}
+
+/** Reads a file whole. It is looked at once more, since another may stand there by now. */
+async function readContent(path: string, bytesMax: number): Promise<Buffer | { readonly problem: string }> {
+  try {
+    // Without O_NONBLOCK, a pipe that took the file's place would be waited for.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const facts = await handle.stat();
+      if (!facts.isFile()) return { problem: NO_FILE };
+      if (facts.size > bytesMax) return { problem: tooLarge(bytesMax) };
+      const content = Buffer.alloc(facts.size);
+      let length = 0;
+      // Ends: each step reads more of the size, or nothing is left.
+      for (;;) {
+        const { bytesRead } = await handle.read(content, length, content.length - length, length);
+        length += bytesRead;
+        if (bytesRead === 0 || length === content.length) return content.subarray(0, length);
+      }
+    } finally {
+      await handle.close();
+    }
+  } catch (thrown) {
+    return { problem: problemOf(thrown) };
+  }
+}
+
+/**
+ * Rows as they are recorded: each file with what is sent of it. Rows whose files cannot be read are parked; those whose files were
+ * not read, because they were edited meanwhile or the request is full, are left for the next round.
+ */
+export function attachUploads(
+  tx: Tx,
+  run: TablePush,
+  rows: readonly PlannedRow[],
+  { uploads, at }: { readonly uploads: Uploads; readonly at: string },
+): readonly PlannedRow[] {
+  const { table, counts, context } = run;
+  const withFiles = rows.filter((row) => uploadsOf(run, row).length > 0);
+  if (withFiles.length === 0) return rows;
+  const parked = new Set<number>();
+  for (const row of withFiles) {
+    const broken = uploadsOf(run, row).find(({ value }) => uploads.problems.has(value));
+    if (broken === undefined) continue;
+    const reason = must(uploads.problems.get(broken.value), 'a broken file has a reason');
+    const refusal = { rowId: row.id, kind: row.kind, reason, column: broken.column, words: null, cells: [] } as const;
+    storeRefusal(tx, table, { ...refusal, hope: 'never' }, context.clock.nowMs());
+    parked.add(row.id);
+  }
+  moveRows(tx, table.id, [...parked], { event: 'refused', at });
+  counts.refusedCount += parked.size;
+  const ids = withFiles.map(({ id }) => id);
+  const baseById = new Map(readRowsById(tx, baseTarget(table), ids).map((base) => [base.id, base]));
+  return rows.flatMap((row): readonly PlannedRow[] => {
+    const named = uploadsOf(run, row);
+    if (named.length === 0) return [row];
+    if (parked.has(row.id) || named.some(({ value }) => !uploads.files.has(value))) return [];
+    const fileByColumn = new Map(
+      named.map(({ column, value }) => {
+        const before = baseById.get(row.id)?.values[column] ?? null;
+        const file = must(uploads.files.get(value), 'a row without all its files was left out');
+        return [column, { ...file, before: before === null ? null : String(before) }];
+      }),
+    );
+    const cells = row.cells.map((cell) => {
+      const file = fileByColumn.get(cell.column);
+      return file === undefined ? cell : { ...cell, file };
+    });
+    return [{ ...row, cells }];
+  });
+}
+
+/** What the origin is told a file is, by the end of its name. */
+function mediaTypeOf(path: string): string {
+  return TYPE_BY_END.get(extname(path).slice(1).toLowerCase()) ?? 'application/octet-stream';
+}
+
+/** Media types that are registered (IANA) or in common use. */
+const TYPE_BY_END: ReadonlyMap<string, string> = new Map([
+  ['avif', 'image/avif'],
+  ['bmp', 'image/bmp'],
+  ['csv', 'text/csv'],
+  ['doc', 'application/msword'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['eml', 'message/rfc822'],
+  ['gif', 'image/gif'],
+  ['gz', 'application/gzip'],
+  ['heic', 'image/heic'],
+  ['htm', 'text/html'],
+  ['html', 'text/html'],
+  ['jpeg', 'image/jpeg'],
+  ['jpg', 'image/jpeg'],
+  ['json', 'application/json'],
+  ['md', 'text/markdown'],
+  ['mov', 'video/quicktime'],
+  ['mp3', 'audio/mpeg'],
+  ['mp4', 'video/mp4'],
+  ['odt', 'application/vnd.oasis.opendocument.text'],
+  ['ods', 'application/vnd.oasis.opendocument.spreadsheet'],
+  ['pdf', 'application/pdf'],
+  ['png', 'image/png'],
+  ['ppt', 'application/vnd.ms-powerpoint'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+  ['rtf', 'application/rtf'],
+  ['svg', 'image/svg+xml'],
+  ['tif', 'image/tiff'],
+  ['tiff', 'image/tiff'],
+  ['txt', 'text/plain'],
+  ['wav', 'audio/wav'],
+  ['webp', 'image/webp'],
+  ['xls', 'application/vnd.ms-excel'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['xml', 'application/xml'],
+  ['zip', 'application/zip'],
+]);

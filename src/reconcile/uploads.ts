@@ -1,0 +1,85 @@
+/**
+ * Files that are attached by SQL: a cell that says `file:` and a name, what was sent of it, and which revision at the origin is
+ * the one that was sent. Input: values of cells, kept bookkeeping. Output: verdicts. What the name leads to on the disk
+ * is push/upload.ts.
+ *
+ * The origin numbers the revisions of a cell one by one, so that exactly one more than before, after a write of ours that
+ * it took, is ours. Everything else is told by content. Pure.
+ */
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import { fileFromCell, type CellFile } from './files.ts';
+
+/** How a value begins that names a file to attach. */
+export const UPLOAD_PREFIX = 'file:';
+
+/** A file as it was sent, kept with its batch; `path` is absolute, `before` what the origin showed in the cell. */
+export interface SentFile {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly before: string | null;
+}
+
+/** The name behind `file:`; null where the value asks for no upload. */
+export function uploadName(type: ColumnType, value: Value): string | null {
+  const isUpload = type === 'Attachment' && typeof value === 'string' && value.startsWith(UPLOAD_PREFIX);
+  return isUpload ? value.slice(UPLOAD_PREFIX.length) : null;
+}
+
+/**
+ * A value of a row that is put back as it was, where the origin has `own` in that cell, null for a new row. A file that the
+ * origin had once cannot be attached again by its value; uploads can.
+ */
+export function valuePutBack(type: ColumnType, value: Value, own: Value): Value {
+  return type === 'Attachment' && uploadName(type, value) === null ? own : value;
+}
+
+/** A row that the origin does not have, or not any more, under the id that it gets here. */
+export function rowAsNew(local: Row, id: number, columns: readonly { readonly type: ColumnType }[]): Row {
+  const values = local.values.map((value, index) => valuePutBack(columns[index]?.type ?? 'Text', value, null));
+  return { id, allow: null, values };
+}
+
+/** The revision that a write made which the origin took, if no other can have come in between; `isNew`: in a new row. */
+export function acceptedRevision(
+  sent: SentFile,
+  remote: Value,
+  { isNew }: { readonly isNew: boolean },
+): CellFile | null {
+  const file = typeof remote === 'string' ? fileFromCell(remote) : null;
+  if (file === null) return null;
+  const before = isNew ? 0 : revisionBefore(sent);
+  return before !== null && file.revision === before + 1 ? file : null;
+}
+
+/** The number of the revision that the cell showed before; 0 for none, null where its value does not say. */
+function revisionBefore({ before }: SentFile): number | null {
+  return before === null ? 0 : (fileFromCell(before)?.revision ?? null);
+}
+
+/** Revisions asked for at most to find one that was sent: who attaches more in the meantime is found by a person. */
+const LOOKUP_REVISIONS_MAX = 20;
+
+/**
+ * How many revisions have to be compared by content to tell whether a file arrived whose answer got lost; 0 where the cell
+ * shows that it did not. `showsHistory`: more than the latest one can be had.
+ */
+export function revisionsToCompare(sent: SentFile, remote: Value, showsHistory: boolean): number {
+  if (typeof remote !== 'string' || remote === '') return 0;
+  const file = fileFromCell(remote);
+  if (file === null) return 1;
+  if (remote === sent.before) return 0;
+  const newCount = file.revision - (revisionBefore(sent) ?? 0);
+  return showsHistory ? Math.max(1, Math.min(newCount, LOOKUP_REVISIONS_MAX)) : 1;
+}
+
+/** Revisions that may be the one that was sent: as many bytes, and newer than what the cell showed before. */
+export function likelyRevisions<T extends { readonly revision: number; readonly size: number }>(
+  sent: SentFile,
+  listed: readonly T[],
+): readonly T[] {
+  const before = revisionBefore(sent) ?? 0;
+  return listed.filter(({ revision, size }) => size === sent.bytes && revision > before);
+}

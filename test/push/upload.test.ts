@@ -1,0 +1,416 @@
+/**
+ * Files attached by SQL against a real sandbox: what the origin has afterwards, what the store has without a download, and what
+ * waits where a file cannot be sent.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { uploadKeeper } from '../../src/files/upload.ts';
+import { previewPush } from '../../src/push/preview.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { PushStep } from '../../src/push/context.ts';
+import type { FaultName } from '../../src/sandbox/faults.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { readOrigin, readReplica, withDatabase } from '../support/compare.ts';
+import { contentsOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
+import { changesSent, codesOf, countsOf, pushNow, setFaults, type PushChoice } from '../support/push.ts';
+import { captured, twoWaySettings, twoWayTable } from '../support/two-way.ts';
+
+const ALBUM: TableSpec = {
+  name: 'Album',
+  createdFromMs: Date.UTC(2026, 0, 1),
+  columns: [
+    { name: 'Title', type: 'Text' },
+    { name: 'Code', type: 'Text', options: ['Unique'] },
+    { name: 'Photo', type: 'Attachment', options: ['AllowSeeRevisionHistory'] },
+    { name: 'Scan', type: 'Attachment' },
+  ],
+  rows: [1, 2, 3].map((number) => ({ Title: `title ${number}`, Code: `c${number}` })),
+};
+
+interface Attaching extends FilesFixture {
+  /** The folder for relative names. */
+  readonly uploads: string;
+  /** Writes a file below it; returns its path. */
+  put(name: string, content: string | Buffer): string;
+  upload(choice?: PushChoice): ReturnType<typeof pushNow>;
+}
+
+async function start({ format, match }: { format?: 'json' | 'xml'; match?: string } = {}): Promise<Attaching> {
+  const settings = twoWaySettings({ match: match ?? null });
+  const fixture = await startFilesFixture({ tables: [ALBUM] }, { settings, ...(format && { format }) });
+  await fixture.pull();
+  const uploads = join(fixture.folder, 'uploads');
+  mkdirSync(uploads);
+  return Object.assign(fixture, {
+    uploads,
+    put: (name: string, content: string | Buffer) => {
+      writeFileSync(join(uploads, name), content);
+      return join(uploads, name);
+    },
+    upload: ({ settings: changed, ...choice }: PushChoice = {}) =>
+      pushNow(fixture, {
+        keepUpload: uploadKeeper(fixture.filesContext()),
+        settings: { uploadDir: uploads, ...changed },
+        ...choice,
+      }),
+  });
+}
+
+/** A hook before one step of a push. */
+function at(step: PushStep, action: () => void): (now: PushStep) => void {
+  return (now) => {
+    if (now === step) action();
+  };
+}
+
+/** Names, revisions and content of the files of a row at the origin, the newest first. */
+function revisionsAt({ sandbox }: FilesFixture, id: number): readonly string[] {
+  return withDatabase(sandbox.store.path, (db) =>
+    db
+      .prepare<[number], { text: string }>(
+        `SELECT name || ' ' || revision || ' ' || CAST(bytes AS TEXT) AS text FROM _sandbox_files
+         WHERE row_id = ? ORDER BY revision DESC`,
+      )
+      .all(id)
+      .map(({ text }) => text),
+  );
+}
+
+function failures(fixture: FilesFixture): readonly unknown[] {
+  return fixture.rows('SELECT row_id, "column", reason FROM sync_failures ORDER BY row_id');
+}
+
+describe.each(['json', 'xml'] as const)('over %s', (format) => {
+  test('several rows and files travel in one request and stand in the store without a download', async () => {
+    await using fixture = await start({ format });
+    fixture.put('Grüße ☕.txt', 'one');
+    const second = fixture.put('two.png', Buffer.from([0, 1, 2, 255]));
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:Grüße ☕.txt' WHERE _id = 1;
+      UPDATE "Album" SET "Photo" = 'file:${second}', "Title" = 'both' WHERE _id = 2`);
+
+    expect(countsOf(await fixture.upload())).toEqual({ updated: 2 });
+
+    expect(changesSent(fixture)).toEqual(['update']);
+    expect(revisionsAt(fixture, 1)).toEqual(['Grüße ☕.txt 1 one']);
+    expect(
+      fixture
+        .files()
+        .map(({ row_id, name, revision, type, bytes, state }) => [row_id, name, revision, type, bytes, state]),
+    ).toEqual([
+      [1, 'Grüße ☕.txt', 1, 'text/plain', 3, 'here'],
+      [2, 'two.png', 1, 'image/png', 4, 'here'],
+    ]);
+    expect(fixture.problems()).toEqual([]);
+    const again = await fixture.pullFiles();
+    expect(again.downloadedCount + again.listedCount).toBe(0);
+    expect(fixture.sandbox.requests.count({ method: 'attachment' })).toBe(0);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+    await fixture.pull();
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+});
+
+test('a file comes with a new row, of an upsert too', async () => {
+  await using fixture = await start({ match: 'Code' });
+  fixture.put('a.txt', 'new');
+  fixture.execute(`INSERT INTO "Album" ("Title", "Code", "Photo") VALUES ('x', 'n1', 'file:a.txt')`);
+
+  expect(countsOf(await fixture.upload())).toEqual({ inserted: 1 });
+
+  expect(revisionsAt(fixture, 4)).toEqual(['a.txt 1 new']);
+  expect(fixture.files().map(({ row_id, state }) => [row_id, state])).toEqual([[4, 'here']]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('another file is the next revision, and NULL takes the file away; both revisions stay', async () => {
+  await using fixture = await start();
+  for (const content of ['one', 'two']) {
+    fixture.put('a.txt', content);
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    await fixture.upload();
+  }
+  expect(fixture.files().map(({ revision, state }) => [revision, state])).toEqual([
+    [1, 'here'],
+    [2, 'here'],
+  ]);
+  fixture.execute(`UPDATE "Album" SET "Photo" = NULL WHERE _id = 1`);
+
+  expect(countsOf(await fixture.upload())).toEqual({ updated: 1 });
+
+  expect(revisionsAt(fixture, 1)).toEqual(['a.txt 2 two', 'a.txt 1 one']);
+  expect(fixture.rows('SELECT "Photo" FROM "Album" WHERE _id = 1')).toEqual([{ Photo: null }]);
+  expect(fixture.problems()).toEqual([]);
+});
+
+test.each([
+  ['another text', `UPDATE "Album" SET "Photo" = 'a.txt'`],
+  ['a file of the origin', `UPDATE "Album" SET "Photo" = 'a.txt;1;b0a2c9a0-0000-4000-8000-000000000001'`],
+  ['no name', `UPDATE "Album" SET "Photo" = 'file:'`],
+  ['another text in a new row', `INSERT INTO "Album" ("Photo") VALUES ('a.txt')`],
+])('an edit to %s is refused at once', async (_what, statement) => {
+  await using fixture = await start();
+
+  expect(() => fixture.execute(statement)).toThrow(/"Photo" of Album takes file: and the name of a file to attach/);
+});
+
+test('setting the value back that the origin has is no edit', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'one');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  await fixture.upload();
+  const [row] = fixture.rows('SELECT "Photo" FROM "Album" WHERE _id = 1') as { Photo: string }[];
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:other.txt' WHERE _id = 1`);
+  fixture.execute(`UPDATE "Album" SET "Photo" = '${row?.Photo}' WHERE _id = 1`);
+
+  expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
+test('REPLACE without a file keeps it', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'one');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  await fixture.upload();
+
+  fixture.execute(`REPLACE INTO "Album" (_id, "Title", "Code") VALUES (1, 'x', 'c1')`);
+
+  expect(await captured(fixture, 'Album')).toEqual(['update 1 Title']);
+});
+
+describe('a file that cannot be sent parks its row, and no other', () => {
+  test.each<[string, string, RegExp, boolean]>([
+    ['is missing', 'file:lost.txt', /^there is no file of this name/, true],
+    ['is a folder', 'file:/tmp', /^what is to be attached is no file/, true],
+    ['lies outside', 'file:../replica.db', /must not have \.\. in it$/, true],
+    ['is outside behind a link', 'file:link/replica.db', /must not lead out of files\.uploadDir$/, true],
+    ['is relative to no folder', 'file:good.txt', /takes files\.uploadDir in the configuration/, false],
+    ['is too large', 'file:large.bin', /may have 19500000 bytes/, true],
+    ['has a line break in its name', 'file:a\nb.txt', /line break or control character/, true],
+  ])('because it %s', async (_what, value, reason, hasFolder) => {
+    await using fixture = await start();
+    fixture.put('good.txt', 'good');
+    fixture.put('large.bin', Buffer.alloc(19_600_000));
+    symlinkSync(fixture.folder, join(fixture.uploads, 'link'));
+    fixture.execute(
+      `UPDATE "Album" SET "Photo" = '${value}' WHERE _id = 1; UPDATE "Album" SET "Title" = 'x' WHERE _id = 2`,
+    );
+
+    const report = await fixture.upload(hasFolder ? {} : { settings: { uploadDir: null } });
+
+    expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
+    expect(failures(fixture)).toEqual([
+      { row_id: 1, column: 'Photo', reason: expect.stringMatching(reason) as string },
+    ]);
+    expect(JSON.stringify(failures(fixture))).not.toContain(value.slice('file:'.length));
+  });
+
+  test('until it is edited again', async () => {
+    await using fixture = await start();
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    await fixture.upload();
+    fixture.put('a.txt', 'late');
+    expect(countsOf(await fixture.upload())).toEqual({ parked: 1 });
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:${fixture.uploads}/a.txt' WHERE _id = 1`);
+
+    expect(countsOf(await fixture.upload())).toEqual({ updated: 1 });
+
+    expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 late']);
+    expect(failures(fixture)).toEqual([]);
+  });
+
+  test('although it was there when the push was planned', async () => {
+    await using fixture = await start();
+    const path = fixture.put('a.txt', 'gone');
+    fixture.execute(
+      `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1; UPDATE "Album" SET "Title" = 'x' WHERE _id = 2`,
+    );
+
+    const report = await fixture.upload({ before: at('reread', () => rmSync(path, { force: true })) });
+
+    expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
+    expect(failures(fixture)).toMatchObject([{ row_id: 1, reason: 'there is no file of this name to attach' }]);
+  });
+});
+
+test('files are spread over as many requests as their bytes need', async () => {
+  await using fixture = await start();
+  for (const number of [1, 2, 3]) fixture.put(`${number}.bin`, Buffer.alloc(40_000, number));
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:' || _id || '.bin'`);
+  const batchLimits = { rowsMax: 500, bytesMax: 10_000, requestBytesMax: 100_000 };
+
+  expect(countsOf(await fixture.upload({ settings: { batchLimits } }))).toEqual({ updated: 3 });
+
+  expect(changesSent(fixture)).toEqual(['update', 'update']);
+});
+
+test('a file that changed on the disk while it was sent is fetched from the origin', async () => {
+  await using fixture = await start();
+  const path = fixture.put('a.txt', 'sent');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+
+  await fixture.upload({ before: at('store', () => writeFileSync(path, 'late')) });
+  await fixture.pullFiles();
+
+  const sha256 = createHash('sha256').update('sent').digest('hex');
+  expect(fixture.files()).toMatchObject([{ state: 'here', sha256 }]);
+  expect(fixture.sandbox.requests.count({ method: 'attachment' })).toBe(1);
+  expect(fixture.problems()).toEqual([]);
+});
+
+test('content is never kept under a revision that a colleague added meanwhile', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'mine');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  const theirs = { name: 'a.txt', mediaType: 'text/plain', bytes: Buffer.from('others') };
+
+  await fixture.upload({
+    before: at('readBack', () => void fixture.sandbox.store.update('Album', 1, { Photo: theirs })),
+  });
+  await fixture.pullFiles({ rule: { mode: 'all' } });
+
+  expect(fixture.files().map(({ revision, bytes, state }) => [revision, bytes, state])).toEqual([
+    [1, 4, 'here'],
+    [2, 6, 'here'],
+  ]);
+  expect(fixture.problems()).toEqual([]);
+});
+
+describe('an answer that gets lost', () => {
+  const faults: readonly FaultName[] = ['resetAfter', 'truncated', 'resetBefore', 'failure'];
+  const edits: readonly (readonly [string, string | null, string, string, number])[] = [
+    ['update', null, 'an update', `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`, 1],
+    ['upsert', 'Code', 'an update', `UPDATE "Album" SET "Photo" = 'file:a.txt', "Title" = 'x' WHERE _id = 1`, 1],
+    ['upsert', 'Code', 'an insert', `INSERT INTO "Album" ("Code", "Photo") VALUES ('n', 'file:a.txt')`, 4],
+    ['create', null, 'an insert', `INSERT INTO "Album" ("Code", "Photo") VALUES ('n', 'file:a.txt')`, 4],
+  ];
+
+  test.each(edits.flatMap((edit) => faults.map((fault) => [...edit, fault] as const)))(
+    'of %s (match %s, %s) leaves exactly one revision',
+    async (method, match, _what, statement, id, fault) => {
+      await using fixture = await start(match === null ? {} : { match });
+      fixture.put('a.txt', 'sent');
+      fixture.execute(statement);
+      setFaults(fixture, [{ fault, method, nth: 1 }]);
+
+      await fixture.upload();
+      expect(codesOf(await fixture.upload())).toEqual([]);
+
+      expect(revisionsAt(fixture, id)).toEqual(['a.txt 1 sent']);
+      expect(await captured(fixture, 'Album')).toEqual([]);
+      expect(failures(fixture)).toEqual([]);
+      expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
+      expect(fixture.files()).toMatchObject([{ row_id: id, state: 'here' }]);
+      expect(fixture.problems()).toEqual([]);
+      expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+    },
+  );
+
+  test('settles a row without a second request where the origin has the file, although a colleague added another', async () => {
+    await using fixture = await start();
+    fixture.put('a.txt', 'mine');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+    const theirs = { name: 'b.txt', mediaType: 'text/plain', bytes: Buffer.from('them') };
+
+    await fixture.upload({
+      before: at('readBack', () => void fixture.sandbox.store.update('Album', 1, { Photo: theirs })),
+    });
+
+    expect(changesSent(fixture)).toEqual(['update']);
+    expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 them', 'a.txt 1 mine']);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+  });
+
+  test('of creates that are alike but for their files tells them apart by content', async () => {
+    await using fixture = await start();
+    for (const content of ['one', 'two']) fixture.put(`${content}.txt`, content);
+    fixture.execute(`INSERT INTO "Album" ("Title", "Photo") VALUES ('x', 'file:one.txt'), ('x', 'file:two.txt')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    expect(countsOf(await fixture.upload())).toEqual({ inserted: 2 });
+
+    expect([revisionsAt(fixture, 4), revisionsAt(fixture, 5)]).toEqual([['one.txt 1 one'], ['two.txt 1 two']]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+
+  test('waits for a person where the origin does not let revisions be compared', async () => {
+    await using fixture = await start();
+    fixture.put('a.txt', 'sent');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+    const refusal = JSON.stringify({ error: 403, code: 4000, message: 'no', source: null });
+    fixture.sandbox.answerInstead(
+      1,
+      { status: 403, headers: { 'Content-Type': 'application/json;charset=utf-8' }, body: refusal },
+      { method: 'attachments' },
+    );
+
+    expect(countsOf(await fixture.upload())).toEqual({ inDoubt: 1, parked: 1 });
+    await fixture.upload();
+
+    expect(changesSent(fixture)).toEqual(['update']);
+    expect(revisionsAt(fixture, 1)).toHaveLength(1);
+  });
+});
+
+test('a file here and another one there are a conflict, whose loser is kept', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'mine');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  const theirs = { name: 'b.txt', mediaType: 'text/plain', bytes: Buffer.from('theirs') };
+  fixture.sandbox.store.update('Album', 1, { Photo: theirs });
+
+  await fixture.upload();
+
+  expect(revisionsAt(fixture, 1)).toEqual(['b.txt 1 theirs']);
+  expect(fixture.rows('SELECT "column", local, winner FROM sync_conflicts')).toEqual([
+    { column: 'Photo', local: 'file:a.txt', winner: 'origin' },
+  ]);
+});
+
+test('a plan and sync_changes show the file that is to be attached, and a plan why one cannot be', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'mine');
+  fixture.execute(
+    `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1; UPDATE "Album" SET "Photo" = 'file:b' WHERE _id = 2`,
+  );
+
+  const { replica, uploads: uploadDir } = fixture;
+  const [preview] = await previewPush({ replica, clock: systemClock, uploadDir }, [twoWayTable(fixture, 'Album')]);
+
+  expect(preview?.rows).toMatchObject([
+    { rowId: 1, fate: 'sent', method: 'update', cells: [{ column: 'Photo', base: null, local: 'file:a.txt' }] },
+    { rowId: 2, fate: 'refused', reason: 'there is no file of this name to attach' },
+  ]);
+  expect(fixture.rows('SELECT "column", local FROM sync_changes WHERE row_id = 1')).toEqual([
+    { column: 'Photo', local: 'file:a.txt' },
+  ]);
+});
+
+test('a row that is put back after it was deleted at the origin comes back without its file', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'one');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  await fixture.upload({ options: { conflict: 'local' } });
+  fixture.sandbox.store.delete('Album', 1);
+  fixture.execute(`UPDATE "Album" SET "Title" = 'edited' WHERE _id = 1`);
+
+  expect(countsOf(await fixture.upload({ options: { conflict: 'local' } }))).toMatchObject({ inserted: 1 });
+
+  expect(failures(fixture)).toEqual([]);
+  expect(fixture.rows(`SELECT "Title", "Photo" FROM "Album" WHERE _id = 4`)).toEqual([
+    { Title: 'edited', Photo: null },
+  ]);
+});
+
+test('nothing is put into the store for a table whose files are not wanted', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'one');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+
+  await fixture.upload({ keepUpload: uploadKeeper(fixture.filesContext({ rule: { mode: 'none' } })) });
+
+  expect(fixture.files()).toEqual([]);
+  expect(contentsOf(fixture.store)).toEqual([]);
+});
