@@ -17,6 +17,7 @@ export const EDITED_TABLES: readonly string[] = [
   '  "*": {}',
   '  Customer: { push: true, conflict: ask }',
   '  Employee: { push: true, match: E-Mail }',
+  'files: { uploadDir: . }',
 ];
 
 /** What somebody types into their SQL tool. Employees 2 and 3 then have one address, which the origin does not allow. */
@@ -28,6 +29,21 @@ UPDATE "Employee" SET "E-Mail" = (SELECT "E-Mail" FROM "Employee" WHERE _id = 3)
 const CONFLICTS = `SELECT "table", row_id, "column", base, local, remote FROM sync_conflicts WHERE state = 'open'`;
 const RESOLUTION = `UPDATE sync_conflicts SET resolution = 'local' WHERE state = 'open'`;
 const FAILURES = `SELECT "table", row_id, kind, status, reason FROM sync_failures`;
+
+/** A picture to attach, in the demo's folder. */
+export const NEW_BADGE = {
+  name: 'new badge.svg',
+  text: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" rx="2"/></svg>\n',
+};
+
+/** Settles what was refused, and attaches a picture to an employee who has one. */
+const MENDED = `UPDATE "Employee" SET "E-Mail" = 'new.address@example.com' WHERE _id = 2;
+UPDATE "Employee" SET "Photo" = 'file:${NEW_BADGE.name}'
+WHERE _id = (SELECT max(row_id) FROM sync_files WHERE "table" = 'Employee');`;
+
+const REVISIONS = `SELECT row_id, revision, name, bytes, state FROM sync_files
+WHERE row_id = (SELECT row_id FROM sync_files WHERE name = '${NEW_BADGE.name}') AND "table" = 'Employee'
+ORDER BY revision`;
 
 /** Where the story is told. */
 export interface Stage {
@@ -69,11 +85,14 @@ export async function tellEdits({ invocation, sandbox, path, rowsync, number, sa
   await say(`\n   ... who decides in SQL as well, or with ${rowsync} resolve:\n\n${indented(RESOLUTION)}`);
   executeAsClient(path, RESOLUTION);
   await say(`   What the origin refused waits too, with its words, until the row is edited:\n\n${ask(FAILURES)}`);
-  const mended = `UPDATE "Employee" SET "E-Mail" = 'new.address@example.com' WHERE _id = 2`;
-  await say(`\n${indented(mended)}   $ ${rowsync} push\n\n`);
-  executeAsClient(path, mended);
+  await say(`\n   A file is attached in SQL, too; this one lies beside the replica:\n\n${indented(MENDED)}`);
+  await say(`   $ ${rowsync} push\n\n`);
+  executeAsClient(path, MENDED);
   const report = await runPush(invocation, push);
   await say(pushText(report, width));
+  await say(
+    `\n   Both revisions are here, and nothing had to be downloaded:\n\n${indented(REVISIONS)}\n${ask(REVISIONS)}`,
+  );
   return report;
 }
 

@@ -16,7 +16,7 @@ import { answerAsTable } from '../output.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
 import { pushFailures, pushJson } from '../push-report.ts';
 import { durationText, plural } from '../text.ts';
-import { EDITED_TABLES, indented, tellEdits } from './demo-edits.ts';
+import { EDITED_TABLES, indented, NEW_BADGE, tellEdits } from './demo-edits.ts';
 import { cycleFailures, cycleJson, cycleText, runPull } from './pull.ts';
 import { verifyFailures } from '../../pull/verify.ts';
 import { runVerify, verifyText } from './verify.ts';
@@ -153,6 +153,7 @@ function makeFolder({ url, database, token }: Sandbox): string {
       '  path: replica.db',
       ...EDITED_TABLES,
     ];
+    writeFileSync(join(folder, NEW_BADGE.name), NEW_BADGE.text);
     writeFileSync(join(folder, 'rowsync.yaml'), `${lines.join('\n')}\n`);
     return folder;
   } catch (cause) {
