@@ -14,7 +14,7 @@ export const LOG_EVENTS = {
   'http.listening': 'The HTTP server answers at `path`.',
   'notify.failed': 'systemd cannot be told how the daemon is.',
   'notice.sent': 'A person was told something; `reason` is needsPerson, failing or recovered.',
-  'notice.failed': 'The command of `notify` failed; the next notice is the next try.',
+  'notice.failed': 'The command or the webhook of `notify` failed; the next notice is the next try.',
   'work.started': 'A piece of scheduled work begins.',
   'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
   'work.failed': 'A piece of work failed by itself, such as a backup; it is tried again on its next tick.',

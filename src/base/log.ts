@@ -71,7 +71,7 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 /** Longest text of one fact in characters: a message and its table name fit, a body does not. */
 const FACT_CHARS_MAX = 1_000;
 
-/** Forms of a secret shorter than this are not searched for in base64: they occur in any text. */
+/** Forms of a secret shorter than this are not searched for in base64 or hex: they occur in any text. */
 const BASE64_CORE_MIN = 6;
 
 /** What stands in a line where a secret stood. */
@@ -142,7 +142,12 @@ function secretForms(secret: string): readonly string[] {
   // Escaped up to three times: JSON in a line, JSON quoted inside of that, and once more.
   const escaped = plainForms.map(jsonEscaped);
   const twice = escaped.map(jsonEscaped);
-  return [...plainForms, ...escaped, ...twice, ...twice.map(jsonEscaped), ...base64Cores(secret)];
+  return [...plainForms, ...escaped, ...twice, ...twice.map(jsonEscaped), ...base64Cores(secret), ...hexForm(secret)];
+}
+
+/** The bytes of a secret as a dump shows them; those of a very short one occur in any dump. */
+function hexForm(secret: string): readonly string[] {
+  return secret.length < BASE64_CORE_MIN ? [] : [Buffer.from(secret).toString('hex')];
 }
 
 function jsonEscaped(text: string): string {

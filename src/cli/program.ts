@@ -17,6 +17,7 @@ import { addDemoCommand } from './commands/demo.ts';
 import { addFailureCommands } from './commands/failures.ts';
 import { addFilesCommands } from './commands/files.ts';
 import { addInitCommand } from './commands/init.ts';
+import { addManCommand } from './commands/man.ts';
 import { addPullCommands } from './commands/pull.ts';
 import { addPushCommands } from './commands/push.ts';
 import { addResyncCommand } from './commands/resync.ts';
@@ -111,6 +112,7 @@ function buildProgram(
   addServiceCommand(program, hooks.runner);
   addSandboxCommand(program, hooks.runner);
   addCompletionCommand(program, hooks.runner);
+  addManCommand(program, hooks.runner);
   return program;
 }
 

@@ -54,8 +54,12 @@ export interface Config {
   readonly safety: Options['safety'];
   /** Where backups go; null for none. */
   readonly backup: { readonly folder: string | null; readonly keep: number };
-  /** The command that tells a person; null for none. */
-  readonly notify: { readonly command: readonly string[] | null; readonly repeatMinutes: number };
+  /** The command and the address that tell a person; null for none. */
+  readonly notify: {
+    readonly command: readonly string[] | null;
+    readonly webhook: string | null;
+    readonly repeatMinutes: number;
+  };
   readonly http: { readonly listen: ListenAddress | null };
 }
 
@@ -204,7 +208,11 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       folder: options.backup.folder === undefined ? null : resolve(dirname(file), options.backup.folder),
       keep: options.backup.keep,
     },
-    notify: { command: options.notify.command ?? null, repeatMinutes: options.notify.repeatMinutes },
+    notify: {
+      command: options.notify.command ?? null,
+      webhook: options.notify.webhook ?? null,
+      repeatMinutes: options.notify.repeatMinutes,
+    },
     http: { listen: listenAddress(options.http.listen) },
   };
 }

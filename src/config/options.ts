@@ -440,6 +440,8 @@ const backup = section(
 
 const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';
 
+const WEBHOOK_MUST_BE = 'must be the http or https address that notices are posted to';
+
 const notify = section(
   {
     command: z
@@ -451,6 +453,16 @@ const notify = section(
         description:
           'A program and its arguments, run by the daemon when something needs a person, keeps failing, or is well again. It ' +
           'gets a JSON object with kind, subject, code, message and hint on its standard input. No shell is involved.',
+      }),
+    webhook: z
+      .string({ error: WEBHOOK_MUST_BE })
+      .regex(/^https?:\/\/[^\s\p{Cc}]+$/u, { error: WEBHOOK_MUST_BE })
+      .refine((address) => URL.canParse(address), { error: WEBHOOK_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'An address that the daemon posts the same JSON object to, with a text beside it that chat services show. Write ${NAME}, ' +
+          'an environment variable, where the address itself is a secret.',
       }),
     repeatMinutes: wholeNumber({
       from: 1,

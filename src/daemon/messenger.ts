@@ -1,7 +1,7 @@
 /**
- * Sends notices by the command that the configuration names: the notice is on its standard input, as one JSON object. Input:
- * the events of the log. Output: processes, one at a time, each with a deadline. A command that fails is logged,
- * and never tried again: the next notice is the next try.
+ * Sends notices the ways that the configuration names: a command gets the notice on its standard input, a webhook gets it posted, as
+ * one JSON object. Input: the events of the log. Output: processes and requests, one at a time, each with a deadline. What
+ * fails is logged, without the address, which may be a secret, and never tried again: the next notice is the next try.
  */
 import { spawn } from 'node:child_process';
 import type { Clock } from '../base/clock.ts';
@@ -12,6 +12,12 @@ import { judgeNotice, NOTHING_TOLD, type Notice, type Told } from './notices.ts'
 
 /** Mail servers think for a while; whatever takes longer hangs. */
 const COMMAND_MS_MAX = 60_000;
+
+/** Chat services answer within a second. */
+const WEBHOOK_MS_MAX = 30_000;
+
+/** The ways to a person, out of the configuration. */
+type Ways = Pick<Config['notify'], 'command' | 'webhook'>;
 
 /** Watches a log and sends what a person should hear of. */
 export class Messenger {
@@ -25,14 +31,14 @@ export class Messenger {
 
   /** A log that writes to `log`, and whose events are judged under a configuration. */
   listen(log: Logger, { notify }: Config): Logger {
-    const { command, repeatMinutes } = notify;
-    if (command === null) return log;
+    const { command, webhook, repeatMinutes } = notify;
+    if (command === null && webhook === null) return log;
     const look = (event: LogEvent, facts: LogFacts = {}): void => {
       const options = { nowMs: this.#clock.nowMs(), repeatMs: repeatMinutes * 60_000 };
       const judged = judgeNotice(event, facts, this.#told, options);
       if (judged === null) return;
       this.#told = judged.told;
-      this.#sending = this.#sendAfter(this.#sending, { command, notice: judged.notice, log });
+      this.#sending = this.#sendAfter(this.#sending, { command, webhook, notice: judged.notice, log });
     };
     const writer =
       (level: keyof Logger): Logger['info'] =>
@@ -50,12 +56,15 @@ export class Messenger {
 
   async #sendAfter(
     before: Promise<void>,
-    what: { readonly command: readonly string[]; readonly notice: Notice; readonly log: Logger },
+    { command, webhook, notice, log }: Ways & { readonly notice: Notice; readonly log: Logger },
   ): Promise<void> {
     await before;
-    const reason = await run(what.command, `${JSON.stringify(what.notice)}\n`);
-    if (reason === null) what.log.info('notice.sent', { reason: what.notice.kind });
-    else what.log.error('notice.failed', { reason });
+    const failures = [
+      command === null ? null : await run(command, `${JSON.stringify(notice)}\n`),
+      webhook === null ? null : await post(webhook, notice),
+    ].filter((reason) => reason !== null);
+    for (const reason of failures) log.error('notice.failed', { reason });
+    if (failures.length === 0) log.info('notice.sent', { reason: notice.kind });
   }
 }
 
@@ -68,4 +77,36 @@ function run([program = '', ...given]: readonly string[], input: string): Promis
     child.stdin.on('error', () => undefined); // it may not want to read; its exit code says how it went
     child.stdin.end(input);
   });
+}
+
+/** Posts a notice, with a line of text for services that show nothing else; why it failed, or null. */
+async function post(address: string, notice: Notice): Promise<string | null> {
+  const { kind, subject, message, hint } = notice;
+  const text = [`rowsync: ${subject} ${WORDS[kind]}`, message, hint].filter((part) => part !== '').join('. ');
+  try {
+    const answer = await fetch(address, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...notice, text }),
+      redirect: 'manual', // the address may be a secret, and so is nobody else's business
+      signal: AbortSignal.timeout(WEBHOOK_MS_MAX),
+    });
+    await answer.body?.cancel();
+    return answer.ok ? null : `the webhook answered ${answer.status}`;
+  } catch (thrown) {
+    return `the webhook did not answer: ${reasonOf(thrown)}`;
+  }
+}
+
+const WORDS: Readonly<Record<Notice['kind'], string>> = {
+  needsPerson: 'needs a person',
+  failing: 'fails',
+  recovered: 'is well again',
+};
+
+/** The system's code of a failed request, such as ECONNREFUSED; its message may name the address. */
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : null;
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+  return cause instanceof Error ? cause.name : 'no reason';
 }

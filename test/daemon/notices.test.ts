@@ -1,7 +1,9 @@
 /**
  * Notices: what is worth telling, how often, and that the command gets it.
  */
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LogEvent } from '../../src/base/log-events.ts';
@@ -132,4 +134,75 @@ test('a command that cannot be run is logged, and changes nothing else', async (
   await daemon.stop();
 
   expect(daemon.events('notice.failed')).toHaveLength(1);
+});
+
+/** A chat service: what it was posted, and what it answers. */
+async function startHook(status = 200) {
+  const posted: unknown[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => {
+      posted.push(JSON.parse(text));
+      response.writeHead(status, { Location: '/elsewhere' }).end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    posted,
+    url: `http://127.0.0.1:${port}/hooks/secret-path`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('the webhook gets the notice with a text, as often as the command would', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+  await using hook = await startHook();
+  await using daemon = startDaemon(sandbox, `notify: { webhook: "${hook.url}" }\n`);
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(60);
+
+  await daemon.stop();
+
+  expect(hook.posted).toMatchObject([{ kind: 'needsPerson', subject: 'everything', code: 'origin.forbidden' }]);
+  expect(JSON.stringify(hook.posted)).toContain('rowsync: everything needs a person. ');
+  expect(JSON.stringify([hook.posted, daemon.events()])).not.toContain(sandbox.token);
+});
+
+test.each([500, 302])(
+  'a webhook that answers %i is logged without its address, and changes nothing else',
+  async (status) => {
+    await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+    await using hook = await startHook(status);
+    await using daemon = startDaemon(sandbox, `notify: { webhook: "${hook.url}" }\n`);
+    await daemon.idle();
+    sandbox.store.revokeToken(sandbox.token);
+    await daemon.elapse(5);
+
+    await daemon.stop();
+
+    expect(hook.posted).toHaveLength(1);
+    expect(daemon.events('notice.failed')).toMatchObject([{ reason: `the webhook answered ${status}` }]);
+    expect(JSON.stringify(daemon.events())).not.toContain('secret-path');
+  },
+);
+
+test('a webhook that nobody answers is logged with the reason alone', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+  await using daemon = startDaemon(sandbox, 'notify: { webhook: "http://127.0.0.1:1/hooks/secret-path" }\n');
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+
+  await daemon.stop();
+
+  expect(daemon.events('notice.failed')).toHaveLength(1);
+  expect(JSON.stringify(daemon.events())).not.toContain('secret-path');
 });

@@ -47,7 +47,10 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
       destination: { write: (line) => void session.stdout.write(line) },
-      secrets: secretsOf(originSettings(of).credentials),
+      secrets: [
+        ...secretsOf(originSettings(of).credentials),
+        ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
+      ],
       form: session.stdout.isTerminal ? 'terminal' : isJournal ? 'journal' : 'json',
     });
   await runDaemon(config, {

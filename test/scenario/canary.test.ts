@@ -1,0 +1,238 @@
+/**
+ * Secrets and values of rows that would be noticed anywhere: every command, in every form, against an origin that keeps its word and
+ * one that throws the token back. The token stands in the file that holds it and nowhere else; values of rows stand in the
+ * replica and in answers that are about them, but in no log, status or metric.
+ */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import Database from 'better-sqlite3';
+import { describe, expect, test, vi } from 'vitest';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { makeWorkspace } from '../support/child.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { runCli, type RunResult } from '../support/session.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const TOKEN = 'c0ffee00c0ffee11c0ffee22c0ffee33';
+const VALUE = 'canary-in-a-row';
+
+/** The forms in which a secret could slip through. */
+const FORMS: readonly string[] = [
+  TOKEN,
+  TOKEN.toUpperCase(),
+  Buffer.from(TOKEN).toString('base64').replace(/=+$/, ''),
+  Buffer.from(TOKEN).toString('hex'),
+];
+
+const TABLES: readonly TableSpec[] = [
+  {
+    name: 'Note',
+    columns: [
+      { name: 'Title', type: 'Text', width: 40 },
+      { name: 'Code', type: 'Text', options: ['Unique'] },
+      { name: 'Photo', type: 'Attachment' },
+    ],
+    rows: Array.from({ length: 5 }, (_, index) => ({ Title: `${VALUE} ${index}`, Code: `c${index}` })),
+  },
+];
+
+const YAML = 'tables: { Note: { push: true, conflict: ask, files: all } }\nlimits: { pageRows: 2 }\n';
+
+/** How each command is called; a command without a line fails the test. */
+const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  init: [['--config', 'other.yaml', '--url', 'https://127.0.0.1:1/secure/db/1', '--token-file', 'token']],
+  check: [[]],
+  pull: [[], ['Note']],
+  sync: [[]],
+  plan: [[]],
+  push: [['--dry-run'], []],
+  status: [[]],
+  sql: [['SELECT count(*) FROM "Note"'], ['SELECT nonsense']],
+  conflicts: [[], ['--all']],
+  resolve: [['1', '--take', 'local']],
+  discard: [['Note', '1']],
+  failures: [[]],
+  retry: [[]],
+  verify: [[]],
+  resync: [['Note']],
+  'schema prune': [[]],
+  'files list': [[]],
+  'files pull': [[]],
+  'files verify': [[]],
+  'files export': [['exported']],
+  'files prune': [[]],
+  backup: [['copy.db']],
+  restore: [['copy.db']],
+  'service install': [
+    ['--dry-run', '--root', '.', '--url', 'https://a.example', '--database', '1', '--token-file', 'token'],
+  ],
+  'service uninstall': [['--dry-run', '--root', '.']],
+  'service status': [['canary']],
+  completion: [['bash'], ['zsh'], ['fish']],
+  man: [[]],
+};
+
+/** Commands that go on until they are stopped, or have no token of the user's: tested elsewhere or below. */
+const OTHERS = ['daemon', 'demo', 'sandbox'];
+
+async function leafCommands(): Promise<readonly string[]> {
+  const { stdout } = await runCli(['completion', 'bash']);
+  const paths = [...stdout.matchAll(/^ {4}'([^']+)'\) words=/gm)].map(([, path = '']) => path);
+  return paths.filter((path) => !paths.some((other) => other.startsWith(`${path} `)));
+}
+
+/** Everything below a folder but the file that holds the token, with the form of the token that was found. */
+function filesWithToken(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
+    const path = join(folder, name);
+    if (name === 'token' || !existsSync(path) || !statSync(path).isFile()) return false;
+    const content = readFileSync(path, 'latin1');
+    return FORMS.some((form) => content.includes(form));
+  });
+}
+
+/** An edit, a refused edit and a conflict, so that every command has something to speak of. */
+function makeTrouble(sandbox: TestSandbox, folder: string): void {
+  const path = join(folder, 'replica.db');
+  if (!existsSync(path)) return;
+  const db = new Database(path);
+  db.exec(`UPDATE "Note" SET "Title" = '${VALUE} edited' WHERE _id IN (1, 2);
+           INSERT INTO "Note" ("Title", "Code") VALUES ('${VALUE} new', 'c4')`);
+  db.close();
+  sandbox.store.update('Note', 1, { Title: `${VALUE} at the origin` });
+}
+
+async function runAll(
+  sandbox: TestSandbox,
+  folder: string,
+): Promise<readonly (RunResult & { readonly call: string })[]> {
+  const results: (RunResult & { readonly call: string })[] = [];
+  for (const flags of [[], ['--verbose'], ['--json', '--verbose']]) {
+    for (const [command, calls] of Object.entries(CALLS)) {
+      if (command === 'plan') makeTrouble(sandbox, folder);
+      for (const given of calls) {
+        const args = [...command.split(' '), ...given, ...flags];
+        results.push({ call: args.join(' '), ...(await runCli(args, { folder })) });
+      }
+    }
+  }
+  return results;
+}
+
+function callsWith(results: readonly (RunResult & { readonly call: string })[], forms: readonly string[]) {
+  return results
+    .filter(({ stdout, stderr }) => forms.some((form) => (stdout + stderr).includes(form)))
+    .map(({ call }) => call);
+}
+
+test('every command is called here', async () => {
+  const known = [...Object.keys(CALLS), ...OTHERS];
+
+  expect((await leafCommands()).filter((command) => !known.includes(command))).toEqual([]);
+});
+
+/** An origin that refuses with the credentials in its words, as a badly set up proxy does. */
+function throwBack(request: { readonly method: string }, response: ServerResponse): boolean {
+  if (request.method === 'user') return false;
+  const words = `no such thing as ${FORMS.join(' ')}`;
+  response.writeHead(400, { 'Content-Type': 'application/json', 'X-Token': TOKEN });
+  response.end(JSON.stringify({ error: 400, code: 400, message: words, source: TOKEN }));
+  return true;
+}
+
+describe.each([
+  ['an origin that keeps its word', undefined],
+  ['an origin that throws the token back', throwBack],
+])('with %s', (_which, intercept) => {
+  test('no command shows the token, no log shows a row, and no file holds the token', async () => {
+    let isSpoiled = false;
+    await using sandbox = await startTestSandbox({
+      tables: TABLES,
+      token: TOKEN,
+      intercept: (request, response) => isSpoiled && intercept !== undefined && intercept(request, response),
+    });
+    using workspace = makeWorkspace(sandbox, YAML);
+    const { folder } = workspace;
+    await runCli(['pull'], workspace);
+    isSpoiled = true;
+
+    const results = await runAll(sandbox, folder);
+
+    expect(callsWith(results, FORMS)).toEqual([]);
+    const logs = results.map(({ call, stderr }) => ({ call, exitCode: 0, stdout: '', stderr: logLines(stderr) }));
+    expect(callsWith(logs, [VALUE])).toEqual([]);
+    expect(filesWithToken(folder)).toEqual([]);
+    expect(logs.filter(({ stderr }) => stderr.includes('"origin.request"')).length).toBeGreaterThan(10);
+  });
+});
+
+/** The lines of the log; the rest of stderr is progress and words for the person who asked. */
+function logLines(stderr: string): string {
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{"level"'))
+    .join('\n');
+}
+
+function ask(port: number, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    httpRequest({ host: '127.0.0.1', port, path, agent: false }, (response) => resolve(text(response)))
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('the daemon says neither, in its log at every level, over HTTP or to whom it tells', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES, token: TOKEN });
+  await using daemon = startDaemon(sandbox, '');
+  const told = join(daemon.folder, 'told');
+  const command = [process.execPath, '-e', `fs.appendFileSync(${JSON.stringify(told)}, fs.readFileSync(0))`];
+  await daemon.idle();
+  daemon.reload(`${YAML}http: { listen: "127.0.0.1:0" }\nnotify: { command: ${JSON.stringify(command)} }\n`);
+  await daemon.elapse(7);
+  makeTrouble(sandbox, daemon.folder);
+  await daemon.elapse(7);
+  const port = Number(String(daemon.events('http.listening')[0]?.['path']).split(':').at(-1));
+  const answers = [];
+  for (const path of ['/', '/livez', '/readyz', '/status', '/metrics']) answers.push(await ask(port, path));
+  sandbox.store.revokeToken(TOKEN);
+  await daemon.elapse(7);
+  for (const path of ['/readyz', '/status', '/metrics']) answers.push(await ask(port, path));
+  await daemon.stop();
+
+  const log = JSON.stringify(daemon.events());
+  const notices = readFileSync(told, 'utf8');
+  expect(notices).toContain('needsPerson');
+  expect(log).toContain('origin.request');
+  for (const where of [log, notices, answers.join('\n')]) {
+    expect([...FORMS, VALUE].filter((form) => where.includes(form))).toEqual([]);
+  }
+  expect(filesWithToken(daemon.folder)).toEqual([]);
+});
+
+test('a token that stands where none belongs is in no complaint', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES, token: TOKEN });
+  using workspace = makeWorkspace(sandbox, YAML);
+  const file = join(workspace.folder, 'rowsync.yaml');
+  const written = readFileSync(file, 'utf8');
+  const wrong = [
+    written.replace('tokenFile: token', `token: ${TOKEN}`),
+    written.replace('tokenFile: token', `tokenFile: ${TOKEN}`),
+    written.replace('tokenFile: token', `user: me, password: ${TOKEN}`),
+    `${written}notify: { webhook: ${TOKEN} }\n`,
+  ];
+  const results = [];
+  for (const yaml of wrong) {
+    writeFileSync(file, yaml);
+    for (const command of ['check', 'pull', 'status', 'daemon']) {
+      results.push({ call: command, ...(await runCli([command], workspace)) });
+    }
+  }
+
+  expect(callsWith(results, FORMS)).toEqual([]);
+  expect(results.filter(({ call, exitCode }) => call !== 'status' && exitCode !== 2)).toEqual([]);
+});
