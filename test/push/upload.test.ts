@@ -244,6 +244,18 @@ test('files are spread over as many requests as their bytes need', async () => {
   expect(changesSent(fixture)).toEqual(['update', 'update']);
 });
 
+test('a file that just fits into a request is sent whole', async () => {
+  await using fixture = await start();
+  const content = Buffer.alloc(19_400_000, 'large ');
+  fixture.put('large.bin', content);
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:large.bin' WHERE _id = 1`);
+
+  expect(countsOf(await fixture.upload())).toEqual({ updated: 1 });
+
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  expect(fixture.files()).toMatchObject([{ state: 'here', bytes: content.length, sha256 }]);
+});
+
 test('a file that changed on the disk while it was sent is fetched from the origin', async () => {
   await using fixture = await start();
   const path = fixture.put('a.txt', 'sent');

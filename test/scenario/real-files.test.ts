@@ -1,9 +1,13 @@
-/** The photos and pictures of a real database, served by the sandbox as attachments, come back byte for byte. */
-import { existsSync, readFileSync } from 'node:fs';
+/** The photos and pictures of a real database, served by the sandbox as attachments, come back byte for byte, and leave so. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { uploadKeeper } from '../../src/files/upload.ts';
 import { quoted, withDatabase } from '../support/compare.ts';
 import { startFilesFixture } from '../support/files.ts';
+import { pushNow } from '../support/push.ts';
+import { twoWaySettings } from '../support/two-way.ts';
 
 const ORIGINAL = fileURLToPath(new URL('../../../shared/data/northwind.sqlite', import.meta.url));
 const RUN_MS_MAX = 60_000;
@@ -57,6 +61,42 @@ test.skipIf(!existsSync(ORIGINAL))(
     expect(report).toMatchObject({ downloadedCount: expected.size, failedCount: 0, error: null });
     expect([...here.keys()].toSorted()).toEqual([...expected.keys()].toSorted());
     for (const [place, bytes] of expected) expect([place, here.get(place)?.equals(bytes)]).toEqual([place, true]);
+    expect(fixture.problems()).toEqual([]);
+  },
+  RUN_MS_MAX,
+);
+
+test.skipIf(!existsSync(ORIGINAL))(
+  'every picture of Northwind that is attached by SQL arrives as it left',
+  async () => {
+    await using fixture = await startFilesFixture({ dataPath: ORIGINAL }, { settings: twoWaySettings() });
+    await fixture.pull();
+    const pictures = fixture.rows('SELECT _id, "Photo" FROM "Employees" WHERE "Photo" IS NOT NULL ORDER BY _id') as {
+      _id: number;
+    }[];
+    const contents = [...originals()].filter(([name]) => name.startsWith('Employees/')).map(([, bytes]) => bytes);
+    expect(contents.length).toBeGreaterThan(5);
+    expect(pictures).toHaveLength(contents.length);
+    for (const [index, { _id }] of pictures.entries()) {
+      const path = join(fixture.folder, `${_id}.bmp`);
+      writeFileSync(path, contents.at(-1 - index) ?? '');
+      fixture.execute(`UPDATE "Employees" SET "Photo" = 'file:${path}' WHERE _id = ${_id}`);
+    }
+
+    const report = await pushNow(fixture, { keepUpload: uploadKeeper(fixture.filesContext()) });
+
+    expect(report.tables.map(({ error, held }) => error ?? held)).not.toContainEqual(expect.anything());
+    const there = withDatabase(fixture.sandbox.store.path, (db) =>
+      db
+        .prepare<[], { bytes: Buffer }>(
+          `SELECT bytes FROM _sandbox_files WHERE revision = 2 AND name LIKE '%.bmp' ORDER BY row_id`,
+        )
+        .all(),
+    );
+    expect(there.map(({ bytes }, index) => bytes.equals(contents.at(-1 - index) ?? Buffer.alloc(0)))).toEqual(
+      contents.map(() => true),
+    );
+    expect(fixture.sandbox.requests.count({ method: 'attachment' })).toBe(0);
     expect(fixture.problems()).toEqual([]);
   },
   RUN_MS_MAX,
