@@ -7,7 +7,8 @@ import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { areStatusesInOrder, isRightLost, judgeRefusal, LONE_REFUSALS_MAX } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
-import type { FilePart } from '../wire/write-body.ts';
+import type { StreamedBytes } from '../wire/multipart.ts';
+import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import type { TablePush } from './context.ts';
@@ -29,7 +30,7 @@ export interface Sent {
 }
 
 /** What the files of a batch hold, by their SHA-256. */
-export type Contents = ReadonlyMap<string, Buffer>;
+export type Contents = ReadonlyMap<string, StreamedBytes>;
 
 /** Sends the rows of a batch with their files. Never throws for what the origin does. */
 export async function sendRows(
@@ -151,7 +152,7 @@ function request(
   const { origin, signal } = context;
   const { workflow } = options;
   if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow }, { signal });
-  const files: FilePart[] = [];
+  const files: OutgoingFile[] = [];
   const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }));
   const write = { table, rows: outgoing, zone, workflow, files };
   if (method === 'create') return origin.create(write, { signal });
@@ -167,7 +168,7 @@ function request(
 function outgoingRow(
   { planned }: TablePush,
   { id, cells }: BatchRow,
-  { files, contents }: { readonly files: FilePart[]; readonly contents: Contents },
+  { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },
 ): OutgoingRow {
   return {
     id: id > 0 ? id : null,

@@ -2,12 +2,13 @@
  * The files that rows attach: what the name in a cell leads to, whether it can be sent, its content. Input: values such as
  * `file:/path/to/photo.jpg`. Output: sizes for the plan, content and hash for the batch, or why a row is parked.
  *
- * Reasons never have the name, since it is a value of a row (I16). The content of one batch stands in memory, which the bound on
- * a request limits; what was sent of a file is in the batch before it leaves (I11).
+ * Reasons never have the name, since it is a value of a row (I16). Content is never in memory whole: a file is read once for its hash,
+ * which is in the batch before it leaves (I11), and again while it is sent. What is not the same by then is not sent to its end,
+ * so that the origin cannot take it.
  */
 import { createHash } from 'node:crypto';
 import { constants, realpathSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { basename, extname, isAbsolute, join, normalize, sep } from 'node:path';
 import { must } from '../base/assert.ts';
 import { moveRows } from '../capture/marks.ts';
@@ -24,7 +25,9 @@ import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
+import type { StreamedBytes } from '../wire/multipart.ts';
 import type { TablePush } from './context.ts';
+import type { Contents } from './send.ts';
 
 /** A file that was read. */
 interface ReadFile {
@@ -41,7 +44,7 @@ export interface Uploads {
   /** Why a value cannot be sent after all. */
   readonly problems: ReadonlyMap<string, string>;
   /** By SHA-256. */
-  readonly contents: ReadonlyMap<string, Buffer>;
+  readonly contents: Contents;
 }
 
 /** Measures the files that values name; relative names are looked up in `uploadDir`. */
@@ -101,19 +104,18 @@ export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promi
   const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
   const files = new Map<string, ReadFile>();
   const problems = new Map<string, string>();
-  const contents = new Map<string, Buffer>();
+  const contents = new Map<string, StreamedBytes>();
   let left = requestBytesMax;
   for (const value of rows.flatMap((row) => uploadsOf(run, row).map((cell) => cell.value))) {
     const known = files.get(value);
     if (known === undefined && !problems.has(value) && left > 0) {
       const place = findFile(value, settings.uploadDir);
-      const content = 'problem' in place ? place : await readContent(place.path, requestBytesMax);
+      const content = 'problem' in place ? place : await hashFile(place.path, requestBytesMax);
       if ('problem' in content) problems.set(value, content.problem);
-      else if ('path' in place && content.length <= left) {
-        const sha256 = createHash('sha256').update(content).digest('hex');
+      else if ('path' in place && content.bytes <= left) {
         const { path } = place;
-        files.set(value, { path, name: basename(path), type: mediaTypeOf(path), bytes: content.length, sha256 });
-        contents.set(sha256, content);
+        files.set(value, { path, name: basename(path), type: mediaTypeOf(path), ...content });
+        contents.set(content.sha256, { length: content.bytes, read: () => readAgain(path, content) });
       }
     }
     // Each row sends a copy of its own.
@@ -132,28 +134,70 @@ function uploadsOf(
   });
 }
 
-/** Reads a file whole. It is looked at once more, since another may stand there by now. */
-async function readContent(path: string, bytesMax: number): Promise<Buffer | { readonly problem: string }> {
+/** What stands in a file. */
+type Content = Pick<ReadFile, 'bytes' | 'sha256'>;
+
+/** Opens a file to read it; another may stand there by now. Without O_NONBLOCK, a pipe in its place would be waited for. */
+async function openFile(path: string): Promise<{ readonly handle: FileHandle; readonly bytes: number } | null> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const facts = await handle.stat();
+  if (facts.isFile()) return { handle, bytes: facts.size };
+  await handle.close();
+  return null;
+}
+
+async function hashFile(path: string, bytesMax: number): Promise<Content | { readonly problem: string }> {
   try {
-    // Without O_NONBLOCK, a pipe that took the file's place would be waited for.
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const file = await openFile(path);
+    if (file === null) return { problem: NO_FILE };
     try {
-      const facts = await handle.stat();
-      if (!facts.isFile()) return { problem: NO_FILE };
-      if (facts.size > bytesMax) return { problem: tooLarge(bytesMax) };
-      const content = Buffer.alloc(facts.size);
-      let length = 0;
-      // Ends: each step reads more of the size, or nothing is left.
-      for (;;) {
-        const { bytesRead } = await handle.read(content, length, content.length - length, length);
-        length += bytesRead;
-        if (bytesRead === 0 || length === content.length) return content.subarray(0, length);
+      if (file.bytes > bytesMax) return { problem: tooLarge(bytesMax) };
+      const hash = createHash('sha256');
+      let bytes = 0;
+      for await (const chunk of readOpen(file)) {
+        hash.update(chunk);
+        bytes += chunk.length;
       }
+      return { bytes, sha256: hash.digest('hex') };
     } finally {
-      await handle.close();
+      await file.handle.close();
     }
   } catch (thrown) {
     return { problem: problemOf(thrown) };
+  }
+}
+
+/** The bytes of a file that was hashed before. The last ones come only once they all are known to be the same. */
+async function* readAgain(path: string, { bytes, sha256 }: Content): AsyncGenerator<Uint8Array> {
+  const file = await openFile(path);
+  if (file === null) throw new Error('What was to be sent is no file any more');
+  try {
+    if (file.bytes !== bytes) throw new Error('What was to be sent has another length than it had');
+    const hash = createHash('sha256');
+    let held: Uint8Array | null = null;
+    for await (const chunk of readOpen(file)) {
+      hash.update(chunk);
+      if (held !== null) yield held;
+      held = chunk;
+    }
+    if (hash.digest('hex') !== sha256) throw new Error('What was to be sent has changed');
+    if (held !== null) yield held;
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** Bytes read in one go; a file is in memory a piece at a time. */
+const READ_BYTES = 256 * 1024;
+
+/** The pieces of an open file, up to the size that it had when it was opened; each has memory of its own. */
+async function* readOpen({ handle, bytes }: { handle: FileHandle; bytes: number }): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  while (at < bytes) {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(READ_BYTES, bytes - at)), 0, undefined, at);
+    if (bytesRead === 0) return; // shorter than it was; whoever counts finds out
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }
 

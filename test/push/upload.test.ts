@@ -270,6 +270,24 @@ test('a file that changed on the disk while it was sent is fetched from the orig
   expect(fixture.problems()).toEqual([]);
 });
 
+test('a file that changes between its hash and its sending is not taken, and the next round sends what stands there then', async () => {
+  await using fixture = await start();
+  fixture.put('a.txt', 'before');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  let changes = 1;
+  const before = at('send', () => {
+    if (changes > 0) fixture.put('a.txt', 'after!'); // as long as before
+    changes -= 1;
+  });
+
+  const first = await fixture.upload({ before });
+  const second = await fixture.upload();
+
+  expect([...codesOf(first), ...codesOf(second)]).toEqual([]);
+  expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 after!']);
+  expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
 test('content is never kept under a revision that a colleague added meanwhile', async () => {
   await using fixture = await start();
   fixture.put('a.txt', 'mine');
