@@ -4,7 +4,7 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { createWriteStream, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -112,36 +112,59 @@ async function ratio(context: FilesBenchContext): Promise<Figure> {
   };
 }
 
-/** The peak memory of a process that downloads one file of so many bytes, in bytes. */
-async function peakBytesOfOne(context: FilesBenchContext, fileBytes: number): Promise<number> {
+/** The peak memory of processes that download one file of so many bytes, and that upload one, in bytes. */
+async function peakBytesOfOne(
+  context: FilesBenchContext,
+  fileBytes: number,
+): Promise<{ readonly down: number; readonly up: number }> {
   const origin = await context.origins.serveFile('files-1', (path) => writeScans(path, 1, 10));
-  const replica = await pulledRows(context, origin);
-  const server = fork(new URL('big-file-child.ts', import.meta.url), [String(fileBytes)]);
+  const server = fork(new URL('big-file-child.ts', import.meta.url), [String(fileBytes), origin.url]);
   try {
     const [url] = (await once(server, 'message')) as [string];
     const { database, token } = origin;
-    const job = { address: { url, database, token }, path: replica, store: newPath(context) };
-    const child = fork(new URL('memory-child.ts', import.meta.url), [JSON.stringify(job)]);
-    const ended = once(child, 'exit');
-    const [bytes] = (await Promise.race([once(child, 'message'), ended.then(() => [Number.NaN])])) as [number];
-    await ended;
-    return bytes;
+    const address = { url, database, token };
+    const path = `${newPath(context)}.db`;
+    await pullOnce(address, path, { compress: false, isTwoWay: true });
+    const down = await peakBytesIn({ address, path, store: newPath(context) });
+    const upload = newPath(context);
+    writeFileSync(upload, '');
+    truncateSync(upload, fileBytes);
+    nameUpload(path, upload);
+    return { down, up: await peakBytesIn({ address, path, uploadBytes: fileBytes }) };
   } finally {
     server.kill();
   }
 }
 
-/** `files.ratio` and `files.peakRssMiB`. */
+/** The peak memory of a process that does a job, in bytes; NaN where it failed. */
+async function peakBytesIn(job: object): Promise<number> {
+  const child = fork(new URL('memory-child.ts', import.meta.url), [JSON.stringify(job)]);
+  const ended = once(child, 'exit');
+  const [bytes] = (await Promise.race([once(child, 'message'), ended.then(() => [Number.NaN])])) as [number];
+  await ended;
+  return bytes;
+}
+
+function nameUpload(replicaPath: string, uploadPath: string): void {
+  const db = new Database(replicaPath);
+  try {
+    db.prepare(`UPDATE ${TABLE} SET Content = ? WHERE _id = 1`).run(`file:${uploadPath}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** `files.ratio`, `files.peakRssMiB` and `files.peakRssUpMiB`. */
 export async function filesBench(context: FilesBenchContext): Promise<readonly Figure[]> {
   const fileBytes = (context.isSmoke ? 32 : 1_024) * 1024 ** 2;
-  return [
-    await ratio(context),
-    {
-      name: 'files.peakRssMiB',
-      value: (await peakBytesOfOne(context, fileBytes)) / 1024 ** 2,
-      unit: 'MiB',
-      bound: { kind: 'atMost', value: 200 },
-      note: `peak of a process that downloads one file of ${fileBytes / 1024 ** 2} MiB`,
-    },
-  ];
+  const figure = await ratio(context);
+  const { down, up } = await peakBytesOfOne(context, fileBytes);
+  const peak = (name: string, bytes: number, does: string): Figure => ({
+    name,
+    value: bytes / 1024 ** 2,
+    unit: 'MiB',
+    bound: { kind: 'atMost', value: 200 },
+    note: `peak of a process that ${does} one file of ${fileBytes / 1024 ** 2} MiB`,
+  });
+  return [figure, peak('files.peakRssMiB', down, 'downloads'), peak('files.peakRssUpMiB', up, 'uploads')];
 }

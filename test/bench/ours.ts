@@ -4,8 +4,11 @@ import { createLogger, type Logger } from '../../src/base/log.ts';
 import type { FilesReport } from '../../src/files/context.ts';
 import { pullFiles } from '../../src/files/pull.ts';
 import { openOrigin, type Origin } from '../../src/origin/client.ts';
+import type { OriginLimits } from '../../src/origin/limits.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullReport } from '../../src/pull/report.ts';
+import { push } from '../../src/push/push.ts';
+import { BATCH_LIMITS } from '../../src/reconcile/push-plan.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import type { Address } from './origin-child.ts';
 
@@ -55,11 +58,12 @@ function openEnds(
   { url, database, token }: Address,
   path: string,
   compress: boolean,
+  limits: Partial<OriginLimits> = {},
 ): { origin: Origin; replica: Replica; log: Logger } {
   const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
   const credentials = { kind: 'bearer' as const, token };
   const origin = openOrigin(
-    { url, database, credentials, concurrency: CONCURRENCY, compress },
+    { url, database, credentials, concurrency: CONCURRENCY, compress, limits },
     { clock: systemClock, log },
   );
   return { origin, replica: openReplica(path, { clock: systemClock }), log };
@@ -72,6 +76,30 @@ export async function pullOnce(address: Address, path: string, options: PullWay)
     return await opened.pull();
   } finally {
     await opened.close();
+  }
+}
+
+/** Pushes the files that a replica's edits name, each of at most so many bytes, opening and closing both ends. */
+export async function pushFilesOnce(address: Address, path: string, bytesMax: number): Promise<void> {
+  const requestBytesMax = bytesMax + 1024 ** 2;
+  const { origin, replica, log } = openEnds(address, path, false, { sentBytesMax: requestBytesMax });
+  const settings = {
+    maxPushRows: 1,
+    maxDeletePercent: 50,
+    concurrency: CONCURRENCY,
+    uploadDir: null,
+    batchLimits: { ...BATCH_LIMITS, requestBytesMax },
+    tableOptions: () => EDITING,
+  };
+  try {
+    const context = { origin, replica, clock: systemClock, log, settings };
+    const { tables, error } = await push(context, { tables: [], confirm: false });
+    const failure = error ?? tables[0]?.error ?? tables[0]?.held ?? null;
+    if (failure !== null) throw failure;
+    if (tables[0]?.updatedCount !== 1) throw new Error('the file was not pushed');
+  } finally {
+    replica.close();
+    await origin.close();
   }
 }
 
