@@ -102,7 +102,7 @@ export class FileStore {
 
   /** Where content stands, or would stand. */
   pathOf(sha256: string): string {
-    return join(this.folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+    return join(this.folder, sha256.slice(0, 2), sha256);
   }
 
   /** Begins a file. @throws RowsyncError `replica.full` or `files.store`. */
@@ -133,11 +133,9 @@ export class FileStore {
   /** Makes the folder of some content; `changed` are the folders that got an entry by it. */
   async #makeFolder(folder: string, changed: Set<string>): Promise<void> {
     if (this.#folders.has(folder)) return;
-    const first = await mkdir(folder, { recursive: true, mode: this.#modes.folder });
+    const made = await mkdir(folder, { recursive: true, mode: this.#modes.folder });
     this.#folders.add(folder);
-    if (first === undefined) return;
-    changed.add(dirname(folder));
-    if (first.length < folder.length) changed.add(this.folder); // the folder above was made, too
+    if (made !== undefined) changed.add(this.folder);
   }
 
   /** Reads content and compares it with its name and size. */
@@ -157,12 +155,10 @@ export class FileStore {
 
   /** Everything that stands under the name of a hash. */
   async *list(): AsyncGenerator<StoredContent> {
-    for (const first of await foldersIn(this.folder)) {
-      for (const second of await foldersIn(join(this.folder, first))) {
-        for (const name of await readdir(join(this.folder, first, second))) {
-          const isOurs = HASH.test(name) && name.startsWith(first + second);
-          if (isOurs) yield { sha256: name, bytes: (await stat(this.pathOf(name))).size };
-        }
+    for (const folder of await foldersIn(this.folder)) {
+      for (const name of await readdir(join(this.folder, folder))) {
+        const isOurs = HASH.test(name) && name.startsWith(folder);
+        if (isOurs) yield { sha256: name, bytes: (await stat(this.pathOf(name))).size };
       }
     }
   }

@@ -69,7 +69,7 @@ const FILES_VIEW = sql`
   SELECT coalesce(t.local_name, f.table_name) AS "table", f.row_id, coalesce(c.local_name, f.column_name) AS "column",
          f.revision, f.name, f.type, f.bytes, f.sha256, f.guid, f.author, f.created_at AS created, f.state, f.reason,
          f.vanished_at AS vanished,
-         (SELECT s.folder || '/' || substr(f.sha256, 1, 2) || '/' || substr(f.sha256, 3, 2) || '/' || f.sha256
+         (SELECT s.folder || '/' || substr(f.sha256, 1, 2) || '/' || f.sha256
           FROM _rowsync_file_store s) AS path
   FROM _rowsync_files f
   LEFT JOIN _rowsync_tables t ON t.id = f.table_id

@@ -179,8 +179,8 @@ test.skipIf(!canMount)(`on another disk, files are copied, and are the reader’
 test('pruning removes what no row refers to, and a dry run only counts it', async () => {
   await using fixture = await pulled();
   const orphan = 'ab'.repeat(32);
-  const path = join(fixture.store, 'ab', 'ab', orphan);
-  mkdirSync(join(fixture.store, 'ab', 'ab'), { recursive: true });
+  const path = join(fixture.store, 'ab', orphan);
+  mkdirSync(join(fixture.store, 'ab'), { recursive: true });
   writeFileSync(path, 'left behind');
   writeFileSync(join(fixture.store, 'ab', 'README'), 'not ours');
 
