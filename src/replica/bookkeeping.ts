@@ -364,6 +364,12 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
     for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
     for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
   }
-  if (fromVersion <= 2) for (const statement of ADDED_3) db.exec(statement);
+  if (fromVersion === 3) {
+    // The view of version 3 named content by two levels of folders.
+    db.exec(sql`DROP VIEW sync_files`);
+    for (const statement of FILE_VIEWS) db.exec(statement);
+  } else {
+    for (const statement of ADDED_3) db.exec(statement);
+  }
   for (const statement of [...TABLES_4, SENT]) db.exec(statement);
 }
