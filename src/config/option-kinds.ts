@@ -1,0 +1,70 @@
+/**
+ * The kinds of options that the configuration has more than once: a section, a number within bounds, a size, a text of one
+ * form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema. Input: bounds and words.
+ * Output: schemas for options.ts. Pure.
+ */
+import { z } from 'zod';
+
+/** A mapping in which every key is declared; an unknown one is a problem of its own that names the known ones. */
+export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string): z.ZodObject<Shape, z.core.$strict> {
+  return z
+    .strictObject(shape, {
+      error: (issue) =>
+        issue.code === 'unrecognized_keys'
+          ? `is not an option; here stand: ${Object.keys(shape).join(', ')}`
+          : 'must be a mapping of options',
+    })
+    .meta({ description: doc });
+}
+
+interface NumberOption {
+  readonly from: number;
+  readonly to: number;
+  readonly default: number;
+  readonly unit: string;
+  readonly doc: string;
+}
+
+/** A whole number within bounds. */
+export function wholeNumber(option: NumberOption) {
+  const error = `must be a whole number from ${option.from} to ${option.to}`;
+  return z
+    .int({ error })
+    .min(option.from, { error })
+    .max(option.to, { error })
+    .default(option.default)
+    .meta({ description: `${option.doc} Unit: ${option.unit}.` });
+}
+
+/** A number within bounds. */
+export function decimalNumber(option: NumberOption) {
+  const error = `must be a number from ${option.from} to ${option.to}`;
+  return z
+    .number({ error })
+    .min(option.from, { error })
+    .max(option.to, { error })
+    .default(option.default)
+    .meta({ description: `${option.doc} Unit: ${option.unit}.` });
+}
+
+/** A size without a default: no bound. */
+export function byteCount(doc: string) {
+  const error = `must be a whole number of bytes from 1 to ${BYTES_MAX}`;
+  return z
+    .int({ error })
+    .min(1, { error })
+    .max(BYTES_MAX, { error })
+    .optional()
+    .meta({ description: `${doc} Unit: bytes; no bound by default.` });
+}
+
+/** A pebibyte: more than any disk that rowsync will see. */
+const BYTES_MAX = 1024 ** 5;
+
+/** A text of one form. */
+export function text(option: { readonly pattern: RegExp; readonly mustBe: string; readonly doc: string }) {
+  return z
+    .string({ error: option.mustBe })
+    .regex(option.pattern, { error: option.mustBe })
+    .meta({ description: option.doc });
+}
