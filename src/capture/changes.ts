@@ -49,7 +49,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table.localName);
   const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
-    markDiffering(tx, table, at);
+    tx.countUncaptured(markDiffering(tx, table, at));
     storeCompareDue(tx, table.id, false);
   }
   const renumbered = readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id));

@@ -17,6 +17,7 @@ import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type Ta
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
+import { LoopDelay } from './loop-delay.ts';
 import { metricsOf, statusJson } from './measure.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { Notifier } from './notify.ts';
@@ -107,6 +108,8 @@ class Daemon {
   #heldTables: readonly string[] = [];
   readonly #lastByWork = new Map<WorkKind, LastWork>();
   readonly #workCounts = new Map<string, number>();
+  #mismatchCount = 0;
+  readonly #loopDelay = new LoopDelay();
   #isReloadAsked = false;
   #isCycleAsked = false;
   #wake = new AbortController();
@@ -163,6 +166,7 @@ class Daemon {
         return; // SQLite takes back what was not committed
       }
     }
+    this.#loopDelay.stop();
     await this.#server?.close();
     await this.#sides.close();
     this.#log.info('daemon.stopped');
@@ -332,6 +336,7 @@ class Daemon {
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const result = this.#parts.signals.stop.aborted ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     this.#log.info('work.finished', { work, outcome: result, durationMs: Math.round(durationMs), ...facts });
+    if (work === 'verify') this.#mismatchCount += tables.filter((table) => table.held !== null).length;
     const { clock } = this.#parts;
     this.#lastByWork.set(work, { outcome: result, durationMs, finishedAtMs: clock.nowMs() });
     const counted = `${work} ${result}`;
@@ -448,7 +453,8 @@ class Daemon {
       isAlive: () => this.#pulse.isAlive,
       unreadyReason: () => unreadyReason(this.#state()),
       status: () => statusJson(this.#state(), this.#sides),
-      metrics: () => metricsOf(this.#state(), this.#sides, this.#parts.clock.nowMs()),
+      metrics: () =>
+        metricsOf(this.#state(), this.#sides, { nowMs: this.#parts.clock.nowMs(), loopDelay: this.#loopDelay }),
     });
     this.#log.info('http.listening', { path: server.address });
     return server;
@@ -479,6 +485,7 @@ class Daemon {
       }),
       lastByWork: this.#lastByWork,
       workCounts: this.#workCounts,
+      mismatchCount: this.#mismatchCount,
     };
   }
 }

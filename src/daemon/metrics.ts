@@ -1,17 +1,24 @@
 /**
- * The metrics of the daemon in Prometheus' text format (version 0.0.4). Input: a snapshot of the daemon, the tables as
- * `sync_status` has them, and sums. Output: text. Labels are names of tables, of work and of outcomes, never values of rows. Pure.
+ * The metrics of the daemon in Prometheus' text format. Input: a snapshot of the daemon, the tables as `sync_status` has them, and
+ * sums. Output: text, from a registry that is made for it, so that a table that is gone leaves nothing behind. Labels are names
+ * of tables, of work, of causes and of outcomes, never values or keys of rows. The README lists every metric.
  */
-import type { TableStatus } from '../replica/reader.ts';
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { Counters } from '../origin/requests.ts';
+import type { ReplicaMeasures, TableStatus } from '../replica/reader.ts';
 import type { DaemonState } from './state.ts';
 
 /** What the metrics are made of. */
 export interface Measures {
   readonly state: DaemonState;
   readonly tables: readonly TableStatus[];
-  readonly requestCount: number;
-  readonly notModifiedCount: number;
-  readonly receivedBytes: number;
+  readonly replica: ReplicaMeasures;
+  readonly origin: Counters;
+  /** How long writes waited for other clients' transactions so far. */
+  readonly busyMs: number;
+  /** Edits that triggers did not see, and a comparison found. */
+  readonly uncapturedCount: number;
+  readonly loopDelaySeconds: number;
   readonly replicaBytes: number;
   readonly walBytes: number;
   readonly freeBytes: number;
@@ -23,84 +30,150 @@ interface Sample {
   readonly value: number;
 }
 
+/** One metric: its name without the prefix, its meaning, and its samples. */
+interface Metric {
+  readonly name: string;
+  readonly kind: 'gauge' | 'counter';
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** The content type of the text. */
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
 /** Every metric with its type, its meaning and its samples. */
-export function metricsText(measures: Measures): string {
-  const { state, tables } = measures;
-  const one = (value: number): readonly Sample[] => [{ value }];
-  const texts = [
-    metric('up', 'gauge', '1 while the daemon runs.', one(1)),
-    metric('start_time_seconds', 'gauge', 'When the daemon started.', one(state.startedAtMs / 1000)),
-    metric('lockout', 'gauge', '1 while a failure that concerns everything keeps work waiting, by cause.', [
-      { labels: { reason: state.circuit.cause ?? 'none' }, value: state.circuit.failureCount > 0 ? 1 : 0 },
-    ]),
-    metric('work_total', 'counter', 'Pieces of work that ended since the start.', workSamples(state)),
-    ...tableMetrics(tables, measures.nowMs),
-    metric('http_requests_total', 'counter', 'Requests to the origin.', one(measures.requestCount)),
-    metric('http_not_modified_total', 'counter', 'Answers "not modified".', one(measures.notModifiedCount)),
-    metric('http_received_bytes_total', 'counter', 'Bytes of answers as received.', one(measures.receivedBytes)),
-    metric('replica_bytes', 'gauge', 'Size of the replica file.', one(measures.replicaBytes)),
-    metric('wal_bytes', 'gauge', 'Size of its write-ahead log.', one(measures.walBytes)),
-    metric('free_bytes', 'gauge', 'Free space where the replica is.', one(measures.freeBytes)),
+export function metricsText(measures: Measures): Promise<string> {
+  const registry = new Registry();
+  const all = [
+    ...daemonMetrics(measures),
+    ...tableMetrics(measures),
+    ...originMetrics(measures.origin),
+    ...fileMetrics(measures),
   ];
-  return texts.join('');
+  for (const { name, kind, help, samples } of all) {
+    const labelNames = Object.keys(samples[0]?.labels ?? {});
+    const settings = { name: `rowsync_${name}`, help, labelNames, registers: [registry] };
+    const metric = kind === 'gauge' ? new Gauge(settings) : new Counter(settings);
+    for (const { labels = {}, value } of samples) metric.inc(labels, value);
+  }
+  return registry.metrics();
+}
+
+function gauge(name: string, help: string, samples: number | readonly Sample[]): Metric {
+  return { name, kind: 'gauge', help, samples: typeof samples === 'number' ? [{ value: samples }] : samples };
+}
+
+function counter(name: string, help: string, samples: number | readonly Sample[]): Metric {
+  return { ...gauge(name, help, samples), kind: 'counter' };
+}
+
+function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[] {
+  const { circuit } = state;
+  return [
+    gauge('up', '1 while the daemon runs.', 1),
+    gauge('start_time_seconds', 'When the daemon started.', state.startedAtMs / 1000),
+    gauge('lockout', '1 while a failure that concerns everything keeps work waiting, by cause.', [
+      { labels: { reason: circuit.cause ?? 'none' }, value: circuit.failureCount > 0 ? 1 : 0 },
+    ]),
+    counter('work_total', 'Pieces of work that ended since the start.', workSamples(state)),
+    counter('audit_mismatch_total', 'Tables that verify found to differ from the origin.', state.mismatchCount),
+    gauge('eventloop_delay_p99', 'Seconds that the event loop was late since the last scrape.', loopDelaySeconds),
+  ];
 }
 
 /** What is measured of each table. */
-function tableMetrics(tables: readonly TableStatus[], nowMs: number): readonly string[] {
+function tableMetrics({ tables, replica, nowMs }: Measures): readonly Metric[] {
   const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
     tables.flatMap((table) => {
       const value = valueOf(table);
       return value === null ? [] : [{ labels: { table: table.table }, value }];
     });
+  const counted = (counts: ReplicaMeasures['sweeps']): readonly Sample[] =>
+    counts.map(({ table, count }) => ({ labels: { table }, value: count }));
+  const conflicts = replica.conflicts.map(({ table, winner, count }) => ({ labels: { table, winner }, value: count }));
   return [
-    metric(
+    gauge(
       'last_success_timestamp_seconds',
-      'gauge',
       'End of the last pull that went through the whole table.',
       perTable(({ lastSweepAt }) => secondsOf(lastSweepAt)),
     ),
-    metric(
+    gauge(
       'fresh_since_timestamp_seconds',
-      'gauge',
       'Every row of the table was equal to the origin at this time or later.',
       perTable(({ freshSince }) => secondsOf(freshSince)),
     ),
-    metric(
+    gauge(
       'rows',
-      'gauge',
       'Rows in the replica.',
       perTable(({ rowCount }) => rowCount),
     ),
-    metric('problems', 'gauge', 'Tables in a state that needs attention, by state.', problemSamples(tables)),
-    metric(
+    gauge('problems', 'Tables in a state that needs attention, by state.', problemSamples(tables)),
+    gauge(
       'unreadable_rows',
-      'gauge',
       'Rows that could not be read.',
-      perTable((table) => table.unreadableCount),
+      perTable(({ unreadableCount }) => unreadableCount),
     ),
-    metric(
+    gauge(
       'pending_edits',
-      'gauge',
       'Edited rows that are still to be pushed.',
       perTable(({ pendingCount }) => pendingCount),
     ),
-    metric(
+    gauge(
       'parked_rows',
-      'gauge',
       'Edited rows that wait for a person or a timer.',
       perTable(({ parkedCount }) => parkedCount),
     ),
-    metric(
+    gauge('uncertain_creates', 'Rows that may or may not have been created at the origin.', counted(replica.inDoubt)),
+    gauge(
       'conflicts',
-      'gauge',
       'Conflicts that wait for a person.',
       perTable(({ conflictCount }) => conflictCount),
     ),
-    metric(
+    counter('conflicts_total', 'Conflicts so far, by who won when they came up.', conflicts),
+    gauge(
       'oldest_pending_seconds',
-      'gauge',
       'Age of the oldest edit that the origin has not taken.',
       perTable(({ oldestChangeAt }) => ageOf(oldestChangeAt, nowMs)),
+    ),
+    counter('sweeps_total', 'Sweeps that were begun, over the life of the replica.', counted(replica.sweeps)),
+    gauge(
+      'schema_drift',
+      'Tables and columns that are kept although the origin no longer describes them.',
+      replica.driftCount,
+    ),
+  ];
+}
+
+function originMetrics({ countByClass, quietMs, ...sums }: Counters): readonly Metric[] {
+  const requests = Object.entries(countByClass).map(([name, value]) => ({ labels: { class: name }, value }));
+  return [
+    counter(
+      'http_requests_total',
+      'Requests to the origin that ended, by class of status (none: no answer).',
+      requests,
+    ),
+    counter('http_not_modified_total', 'Answers "not modified".', sums.notModifiedCount),
+    counter('http_retries_total', 'Requests that were sent again.', sums.retryCount),
+    counter('http_received_bytes_total', 'Bytes of answers as received.', sums.receivedBytes),
+    gauge('retry_after_seconds', 'For how much longer the origin asked to be left alone.', quietMs / 1000),
+  ];
+}
+
+function fileMetrics(measures: Measures): readonly Metric[] {
+  return [
+    gauge('replica_bytes', 'Size of the replica file.', measures.replicaBytes),
+    gauge('wal_bytes', 'Size of its write-ahead log.', measures.walBytes),
+    gauge(
+      'checkpoint_pending_frames',
+      'Pages in the write-ahead log that are not in the file yet.',
+      measures.replica.pendingFrameCount,
+    ),
+    gauge('free_bytes', 'Free space where the replica is.', measures.freeBytes),
+    counter('db_busy_ms_total', 'Milliseconds that writes waited for transactions of other clients.', measures.busyMs),
+    counter(
+      'shadow_diff_uncaptured_total',
+      'Edits that the triggers missed and a comparison of all rows found.',
+      measures.uncapturedCount,
     ),
   ];
 }
@@ -126,16 +199,4 @@ function secondsOf(stamp: string | null): number | null {
 /** 0 where there is nothing to be old. */
 function ageOf(stamp: string | null, nowMs: number): number {
   return stamp === null ? 0 : Math.max(0, nowMs / 1000 - (secondsOf(stamp) ?? 0));
-}
-
-function metric(name: string, type: 'gauge' | 'counter', help: string, samples: readonly Sample[]): string {
-  const lines = samples.map(({ labels = {}, value }) => {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
-    return `rowsync_${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
-  });
-  return `# HELP rowsync_${name} ${help}\n# TYPE rowsync_${name} ${type}\n${lines.join('')}`;
-}
-
-function escapeLabel(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

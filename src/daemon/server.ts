@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIPv6 } from 'node:net';
 import { RowsyncError } from '../base/errors.ts';
 import type { ListenAddress } from '../config/load.ts';
+import { METRICS_TYPE } from './metrics.ts';
 
 /** What is answered; each is asked for when a request comes. */
 export interface ServerView {
@@ -18,7 +19,7 @@ export interface ServerView {
   /** Why the daemon cannot work; null where it can. */
   unreadyReason(): string | null;
   status(): unknown;
-  metrics(): string;
+  metrics(): Promise<string>;
 }
 
 /** A running server. */
@@ -88,7 +89,7 @@ function answer(
 ): void {
   const send = (status: number, type: string, body: string): void => {
     response.writeHead(status, {
-      'Content-Type': `${type}; charset=utf-8`,
+      'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),
       'Cache-Control': 'no-store',
       'Content-Security-Policy': "default-src 'none'",
@@ -97,28 +98,31 @@ function answer(
     response.end(request.method === 'HEAD' ? undefined : body);
   };
   const { host, origin } = request.headers;
-  if (names !== null && !names.includes((host ?? '').toLowerCase())) return send(421, 'text/plain', 'wrong host\n');
-  if (origin !== undefined && origin !== `http://${host ?? ''}`) return send(403, 'text/plain', 'wrong origin\n');
-  if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, 'text/plain', 'only GET and HEAD\n');
+  if (names !== null && !names.includes((host ?? '').toLowerCase())) return send(421, TEXT, 'wrong host\n');
+  if (origin !== undefined && origin !== `http://${host ?? ''}`) return send(403, TEXT, 'wrong origin\n');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, TEXT, 'only GET and HEAD\n');
   const [path = ''] = (request.url ?? '').split('?');
-  try {
-    route(path, view, send);
-  } catch {
-    // The replica cannot be read; what it says of itself must not travel further than the log.
-    send(503, 'text/plain', 'the replica cannot be read\n');
-  }
+  // The replica cannot be read; what it says of itself must not travel further than the log.
+  route(path, view, send).catch(() => send(503, TEXT, 'the replica cannot be read\n'));
 }
 
-function route(path: string, view: ServerView, send: (status: number, type: string, body: string) => void): void {
+const TEXT = 'text/plain; charset=utf-8';
+
+async function route(
+  path: string,
+  view: ServerView,
+  send: (status: number, type: string, body: string) => void,
+): Promise<void> {
   if (path === '/livez') {
     const isAlive = view.isAlive();
-    return send(isAlive ? 200 : 503, 'text/plain', isAlive ? 'ok\n' : 'work does not advance\n');
+    return send(isAlive ? 200 : 503, TEXT, isAlive ? 'ok\n' : 'work does not advance\n');
   }
   if (path === '/readyz') {
     const reason = view.unreadyReason();
-    return send(reason === null ? 200 : 503, 'text/plain', `${reason ?? 'ok'}\n`);
+    return send(reason === null ? 200 : 503, TEXT, `${reason ?? 'ok'}\n`);
   }
-  if (path === '/status') return send(200, 'application/json', `${JSON.stringify(view.status(), null, 2)}\n`);
-  if (path === '/metrics') return send(200, 'text/plain; version=0.0.4', view.metrics());
-  send(404, 'text/plain', 'here are /livez, /readyz, /status and /metrics\n');
+  if (path === '/status')
+    return send(200, 'application/json; charset=utf-8', `${JSON.stringify(view.status(), null, 2)}\n`);
+  if (path === '/metrics') return send(200, METRICS_TYPE, await view.metrics());
+  send(404, TEXT, 'here are /livez, /readyz, /status and /metrics\n');
 }

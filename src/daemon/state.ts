@@ -29,6 +29,8 @@ export interface DaemonState {
   readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */
   readonly workCounts: ReadonlyMap<string, number>;
+  /** Tables that verify found to differ from the origin, since the start. */
+  readonly mismatchCount: number;
 }
 
 /** Why the daemon cannot do its work; null where it can, or waits for an origin that is down. */

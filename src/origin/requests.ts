@@ -88,7 +88,14 @@ export interface Counters {
   readonly retryCount: number;
   /** Bytes of bodies as they came over the wire. */
   readonly receivedBytes: number;
+  /** Requests that ended, by class of their answer's status; `none` had no answer. */
+  readonly countByClass: Readonly<Record<StatusClass, number>>;
+  /** For how much longer the origin asked to be left alone; the one part that is no sum. */
+  readonly quietMs: number;
 }
+
+/** The class of a status, or that there was none. */
+export type StatusClass = '2xx' | '3xx' | '4xx' | '5xx' | 'none';
 
 /** What requests are made of. */
 export interface RequestParts {
@@ -128,6 +135,7 @@ export class Requests {
   readonly #queue: PQueue;
   readonly #closing = new AbortController();
   readonly #counters = { requestCount: 0, notModifiedCount: 0, retryCount: 0, receivedBytes: 0 };
+  readonly #countByClass = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 };
   /** Until then (monotonic) the origin asked to be left alone. */
   #quietUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -198,7 +206,8 @@ export class Requests {
 
   /** The sums so far. */
   counters(): Counters {
-    return { ...this.#counters };
+    const quietMs = Math.max(0, this.#quietUntilMs - this.#parts.clock.monotonicMs());
+    return { ...this.#counters, countByClass: { ...this.#countByClass }, quietMs };
   }
 
   /** Ends every call with `origin.stopped` and closes the connections. May be called twice. */
@@ -333,6 +342,7 @@ export class Requests {
     const path = root + target.path;
     const result = await transport.send({ ...request, path, headers: [...headers, ...request.headers] });
     this.#counters.receivedBytes += result.receivedBytes;
+    this.#countByClass[classOf(result)] += 1;
     this.#logRequest(target, result, clock.monotonicMs() - sentAtMs);
     return result;
   }
@@ -358,6 +368,13 @@ export class Requests {
     await this.#parts.clock.sleep(ms, waking.signal);
     for (const each of signals) each.removeEventListener('abort', wake);
   }
+}
+
+function classOf(result: Result): StatusClass {
+  if (result.kind === 'fault') return 'none';
+  if (result.status < 300) return '2xx';
+  if (result.status < 400) return '3xx';
+  return result.status < 500 ? '4xx' : '5xx';
 }
 
 /** What stands for a request that was never sent, because nobody waits for it. */

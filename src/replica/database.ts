@@ -37,6 +37,8 @@ declare const open: unique symbol;
 /** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
 export interface Tx extends Connection {
   readonly [open]: true;
+  /** Counts edits that no trigger saw. */
+  countUncaptured(count: number): void;
 }
 
 /** The replica, open for writing by this process alone. */
@@ -47,6 +49,7 @@ export class Replica implements Connection {
   readonly #clock: Clock;
   readonly #statements = new Map<Sql, Database.Statement>();
   #hasWritten = false;
+  readonly #counters = { busyMs: 0, uncapturedCount: 0 };
 
   constructor(path: string, parts: { db: Database.Database; lock: Database.Database; clock: Clock }) {
     this.path = path;
@@ -64,6 +67,16 @@ export class Replica implements Connection {
   /** A number that differs whenever another client has changed the file since it was read last (`PRAGMA data_version`). */
   foreignVersion(): number {
     return Number(this.#db.pragma('data_version', { simple: true }));
+  }
+
+  /** Sums since the replica was opened: how long writes waited for other clients, and edits that no trigger saw. */
+  counters(): { readonly busyMs: number; readonly uncapturedCount: number } {
+    return { ...this.#counters };
+  }
+
+  /** Counts edits that no trigger saw. */
+  countUncaptured(count: number): void {
+    this.#counters.uncapturedCount += count;
   }
 
   /** Forgets prepared statements; called after tables changed, so that the cache stays small. */
@@ -106,7 +119,9 @@ export class Replica implements Connection {
     const startedMs = this.#clock.monotonicMs();
     // Ends after WRITE_WAIT_MS_MAX.
     while (!this.#begin(what, options, startedMs)) {
+      const beforeMs = this.#clock.monotonicMs();
       await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), options.signal);
+      this.#counters.busyMs += this.#clock.monotonicMs() - beforeMs;
     }
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.

@@ -86,6 +86,25 @@ export interface FailureLine {
   readonly retryAt: string | null;
 }
 
+/** What monitoring wants to know of the replica beyond `sync_status`. */
+export interface ReplicaMeasures {
+  /** Rows of each table that may have been created at the origin. */
+  readonly inDoubt: readonly TableCount[];
+  /** Sweeps that were begun of each table, over the life of the replica. */
+  readonly sweeps: readonly TableCount[];
+  /** All conflicts that were kept, by who won when they came up. */
+  readonly conflicts: readonly (TableCount & { readonly winner: string })[];
+  /** Tables and columns that the origin no longer describes. */
+  readonly driftCount: number;
+  /** Pages in the write-ahead log that are not in the file yet. */
+  readonly pendingFrameCount: number;
+}
+
+interface TableCount {
+  readonly table: string;
+  readonly count: number;
+}
+
 /** Whose data the replica holds; null before the first pull. */
 export interface ReplicaIdentity {
   readonly url: string;
@@ -183,6 +202,27 @@ export class ReplicaReader implements Connection {
           WHERE c.state <> 'live' AND t.state <> 'gone'`,
     );
     return rows.map((row) => (row as { name: string }).name); // names are text (bookkeeping.ts)
+  }
+
+  /** Counts for monitoring; tables by name. */
+  measures(): ReplicaMeasures {
+    // Looks without moving anything.
+    const [log] = this.#all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
+    return {
+      inDoubt: this.#all(
+        sql`SELECT t.local_name AS "table",
+              (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'inDoubt') AS count
+            FROM _rowsync_tables t ORDER BY t.local_name`,
+      ) as TableCount[], // columns and types are ours (bookkeeping.ts)
+      sweeps: this.#all(
+        sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
+      ) as TableCount[], // as above
+      conflicts: this.#all(
+        sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
+      ) as (TableCount & { winner: string })[], // as above
+      driftCount: this.prunable().length,
+      pendingFrameCount: Math.max(0, (log?.log ?? 0) - (log?.checkpointed ?? 0)),
+    };
   }
 
   /**

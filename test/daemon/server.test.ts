@@ -6,8 +6,6 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { metricsText, type Measures } from '../../src/daemon/metrics.ts';
-import { CLOSED } from '../../src/daemon/circuit.ts';
 import { temporaryFolder } from '../support/replica.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -80,65 +78,6 @@ test('gives metrics that Prometheus can read', async () => {
   expect(body).toContain('rowsync_rows{table="Note \\"x\\""} 1\n');
   expect(body).toContain('rowsync_work_total{kind="pull",outcome="done"} 1\n');
   expect(body).toContain('rowsync_lockout{reason="none"} 0\n');
-});
-
-test('measures the edits that wait, and how old they are', async () => {
-  await using sandbox = await notes();
-  const yaml = 'http: { listen: "127.0.0.1:0" }\npush: { delay: false }\ntables: { "*": { push: true } }\n';
-  await using daemon = startDaemon(sandbox, yaml);
-  await daemon.idle();
-  daemon.execute(`UPDATE "Note ""x""" SET "Title" = 'edited';
-    UPDATE _rowsync_rows SET since = unixepoch('2026-06-01T11:01:00Z')`);
-
-  const { body } = await ask({ port: portOf(daemon) }, '/metrics');
-
-  expect(body).toContain('rowsync_pending_edits{table="Note \\"x\\""} 1\n');
-  expect(body).toContain('rowsync_oldest_pending_seconds{table="Note \\"x\\""} 3600\n');
-  expect(body).toContain('rowsync_parked_rows{table="Note \\"x\\""} 0\n');
-});
-
-test('escapes what would break a line of metrics', () => {
-  const table = {
-    table: 'a\n"\\',
-    state: 'steady',
-    rowCount: 1,
-    pageCount: 1,
-    lastSweepAt: null,
-    freshSince: null,
-    unreadableCount: 0,
-    mode: 'mirror',
-    pendingCount: 0,
-    parkedCount: 0,
-    refusedCount: 0,
-    conflictCount: 0,
-    oldestChangeAt: null,
-    problem: null,
-    hint: null,
-  };
-  const state = {
-    startedAtMs: 0,
-    working: null,
-    circuit: CLOSED,
-    failure: null,
-    circuitWaitMs: 0,
-    troubleByTable: new Map(),
-    heldTables: [],
-    jobs: [],
-    lastByWork: new Map(),
-    workCounts: new Map(),
-  };
-  const sums = {
-    requestCount: 0,
-    notModifiedCount: 0,
-    receivedBytes: 0,
-    replicaBytes: 0,
-    walBytes: 0,
-    freeBytes: 0,
-    nowMs: 0,
-  };
-  const measures: Measures = { state, tables: [table], ...sums };
-
-  expect(metricsText(measures)).toContain('rowsync_rows{table="a\\n\\"\\\\"} 1\n');
 });
 
 test.each<[string, { method?: string; headers?: Record<string, string> }, number]>([

@@ -241,7 +241,14 @@ describe('conditional requests', () => {
 
     expect(server.requests[0]?.headers['if-none-match']).toBe('"e1"');
     expect(answer).toEqual({ kind: 'notModified' });
-    expect(origin.counters()).toEqual({ requestCount: 1, notModifiedCount: 1, retryCount: 0, receivedBytes: 0 });
+    expect(origin.counters()).toEqual({
+      requestCount: 1,
+      notModifiedCount: 1,
+      retryCount: 0,
+      receivedBytes: 0,
+      countByClass: { '2xx': 0, '3xx': 1, '4xx': 0, '5xx': 0, none: 0 },
+      quietMs: 0,
+    });
   });
 
   test.each([

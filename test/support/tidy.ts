@@ -42,6 +42,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   table: ['src/cli/'],
   'cli-progress': ['src/cli/'],
   'csv-stringify': ['src/cli/'],
+  'prom-client': ['src/daemon/'],
 };
 
 interface Import {
@@ -141,7 +142,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:process': [],
   'node:timers': [],
   'node:timers/promises': [],
-  'node:perf_hooks': [],
+  'node:perf_hooks': ['src/daemon/loop-delay.ts'],
   'node:console': [],
 };
 

@@ -1,0 +1,198 @@
+/**
+ * The metrics of the daemon: what each one counts, that no value of a row is in them, and that the README lists them.
+ */
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { CLOSED } from '../../src/daemon/circuit.ts';
+import { metricsText, type Measures } from '../../src/daemon/metrics.ts';
+import type { SeenRequest } from '../../src/sandbox/requests.ts';
+import type { TableStatus } from '../../src/replica/reader.ts';
+import { startDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+
+const TABLE: TableStatus = {
+  table: 'Note',
+  state: 'steady',
+  rowCount: 1,
+  pageCount: 1,
+  lastSweepAt: null,
+  freshSince: null,
+  unreadableCount: 0,
+  mode: 'mirror',
+  pendingCount: 0,
+  parkedCount: 0,
+  refusedCount: 0,
+  conflictCount: 0,
+  oldestChangeAt: null,
+  problem: null,
+  hint: null,
+};
+
+const NOTHING: Measures = {
+  state: {
+    startedAtMs: 0,
+    working: null,
+    circuit: CLOSED,
+    failure: null,
+    circuitWaitMs: 0,
+    troubleByTable: new Map(),
+    heldTables: [],
+    jobs: [],
+    lastByWork: new Map(),
+    workCounts: new Map(),
+    mismatchCount: 0,
+  },
+  tables: [],
+  replica: { inDoubt: [], sweeps: [], conflicts: [], driftCount: 0, pendingFrameCount: 0 },
+  origin: {
+    requestCount: 0,
+    notModifiedCount: 0,
+    retryCount: 0,
+    receivedBytes: 0,
+    countByClass: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 },
+    quietMs: 0,
+  },
+  busyMs: 0,
+  uncapturedCount: 0,
+  loopDelaySeconds: 0,
+  replicaBytes: 0,
+  walBytes: 0,
+  freeBytes: 0,
+  nowMs: 0,
+};
+
+const LISTEN = 'http: { listen: "127.0.0.1:0" }\n';
+const PUSHED = `${LISTEN}push: { delay: false }\ntables: { "*": { push: true, conflict: ask } }\n`;
+const spec = { name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }, { Title: 'b' }] };
+
+/** The lines of a scrape, without comments. */
+async function scrape(daemon: TestDaemon): Promise<readonly string[]> {
+  const address = String(daemon.events('http.listening')[0]?.['path']);
+  const text = await (await fetch(`http://${address}/metrics`)).text();
+  return text.split('\n').filter((line) => line.startsWith('rowsync_'));
+}
+
+test('names of tables are escaped', async () => {
+  const text = await metricsText({ ...NOTHING, tables: [{ ...TABLE, table: 'a\n"\\' }] });
+
+  expect(text).toContain('rowsync_rows{table="a\\n\\"\\\\"} 1\n');
+});
+
+test('every metric is in the README with its kind and its labels, and no other', async () => {
+  const readme = readFileSync('README.md', 'utf8');
+  const part = readme.slice(readme.indexOf('\n| metric '), readme.indexOf('\nAlarms worth having'));
+  const documented = [...part.matchAll(/^\| `rowsync_([a-z0-9_]+)(?:\{([a-z, ]+)\})?` *\| (gauge|counter) /gm)].map(
+    ([, name = '', labels = '', kind = '']) => `${kind} ${name} ${labels}`.trim(),
+  );
+  const count = { table: 'Note', count: 1 };
+  const text = await metricsText({
+    ...NOTHING,
+    state: { ...NOTHING.state, workCounts: new Map([['pull done', 1]]) },
+    tables: [{ ...TABLE, lastSweepAt: '2026-06-01T12:00:00Z', freshSince: '2026-06-01T12:00:00Z' }],
+    replica: { ...NOTHING.replica, inDoubt: [count], sweeps: [count], conflicts: [{ ...count, winner: 'origin' }] },
+  });
+
+  const given = [...text.matchAll(/^# TYPE rowsync_(\S+) (\w+)\nrowsync_\S+?(?:\{(.+)\})? \S+$/gm)].map(
+    ([, name = '', kind = '', labels = '']) =>
+      `${kind} ${name} ${[...labels.matchAll(/(\w+)="/g)].map(([, label]) => label).join(', ')}`.trim(),
+  );
+  expect(given.length).toBeGreaterThan(25);
+  expect(documented.toSorted()).toEqual(given.toSorted());
+});
+
+test('edits that wait are counted, with the age of the oldest', async () => {
+  await using sandbox = await startTestSandbox({ tables: [spec] });
+  await using daemon = startDaemon(sandbox, PUSHED);
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE "Title" = 'a';
+    UPDATE _rowsync_rows SET since = unixepoch('2026-06-01T11:01:00Z')`);
+
+  const lines = await scrape(daemon);
+
+  expect(lines).toContain('rowsync_pending_edits{table="Note"} 1');
+  expect(lines).toContain('rowsync_oldest_pending_seconds{table="Note"} 3600');
+  expect(lines).toContain('rowsync_parked_rows{table="Note"} 0');
+  expect(lines).toContain('rowsync_uncertain_creates{table="Note"} 0');
+});
+
+test('conflicts are counted while they are open and for good, without their values', async () => {
+  await using sandbox = await startTestSandbox({ tables: [spec] });
+  await using daemon = startDaemon(sandbox, PUSHED);
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note" SET "Title" = 'here' WHERE "Title" = 'a'`);
+  sandbox.store.update('Note', 1, { Title: 'there' });
+  await daemon.elapse(5);
+
+  const lines = await scrape(daemon);
+
+  expect(lines).toContain('rowsync_conflicts{table="Note"} 1');
+  expect(lines).toContain('rowsync_conflicts_total{table="Note",winner="nobody"} 1');
+  expect(lines.join('\n')).not.toMatch(/here|there/);
+});
+
+test('requests are counted by the class of their answer, and a wait that the origin asked for shows', async () => {
+  let isBusy = false;
+  const intercept = (_request: SeenRequest, response: ServerResponse): boolean => {
+    if (isBusy) response.writeHead(429, { 'Retry-After': '30' }).end();
+    return isBusy;
+  };
+  await using sandbox = await startTestSandbox({ tables: [spec], intercept });
+  await using daemon = startDaemon(sandbox, `${LISTEN}schedule: { pull: "0 * * * *" }\n`);
+  await daemon.idle();
+  const before = await scrape(daemon);
+  isBusy = true;
+  daemon.cycle();
+  await daemon.idle();
+
+  const lines = await scrape(daemon);
+
+  expect(before.find((line) => line.includes('{class="2xx"}'))).toMatch(/ [1-9]\d*$/);
+  expect(before).toContain('rowsync_http_requests_total{class="4xx"} 0');
+  expect(before).toContain('rowsync_retry_after_seconds 0');
+  expect(lines.find((line) => line.includes('{class="4xx"}'))).toMatch(/ [1-9]\d*$/);
+  expect(lines.find((line) => line.startsWith('rowsync_retry_after_seconds '))).toMatch(
+    / (?:[1-9]|[12]\d|30)(?:\.\d+)?$/,
+  );
+});
+
+test('edits around the triggers are counted when a comparison finds them', async () => {
+  await using sandbox = await startTestSandbox({ tables: [spec] });
+  await using daemon = startDaemon(sandbox, PUSHED);
+  await daemon.idle();
+  expect(await scrape(daemon)).toContain('rowsync_shadow_diff_uncaptured_total 0');
+  const [{ sql } = { sql: '' }] = daemon.rows(
+    `SELECT group_concat('DROP TRIGGER "' || name || '"', ';') AS sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`,
+  ) as { sql: string }[];
+  daemon.execute(`${sql}; UPDATE "Note" SET "Title" = 'unseen' WHERE "Title" = 'a'`);
+  await daemon.elapse(5);
+
+  expect(await scrape(daemon)).toContain('rowsync_shadow_diff_uncaptured_total 1');
+});
+
+test('what verify found to differ is counted', async () => {
+  await using sandbox = await startTestSandbox({ tables: [spec] });
+  await using daemon = startDaemon(sandbox, `${LISTEN}schedule: { pull: "0 0 1 1 *", verify: "*/5 * * * *" }\n`);
+  await daemon.idle();
+  daemon.execute(`INSERT INTO _rowsync_writer VALUES (1); UPDATE "Note" SET "Title" = 'rotten' WHERE "Title" = 'a';
+    DELETE FROM _rowsync_writer`);
+  await daemon.elapse(5);
+
+  expect(await scrape(daemon)).toContain('rowsync_audit_mismatch_total 1');
+});
+
+test('the log of writes that are not in the file yet is measured', async () => {
+  await using sandbox = await startTestSandbox({ tables: [spec] });
+  await using daemon = startDaemon(sandbox, LISTEN);
+  await daemon.idle();
+  const reader = new Database(join(daemon.folder, 'replica.db'), { readonly: true });
+  reader.exec('BEGIN; SELECT 1 FROM "Note"');
+
+  const lines = await scrape(daemon);
+
+  reader.close();
+  expect(lines.find((line) => line.startsWith('rowsync_checkpoint_pending_frames '))).toMatch(/ [1-9]\d*$/);
+  expect(lines.find((line) => line.startsWith('rowsync_eventloop_delay_p99 '))).toMatch(/ \d/);
+});
