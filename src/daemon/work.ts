@@ -15,8 +15,8 @@ import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
-import { backUpDated } from '../replica/backup.ts';
 import { readTables } from '../replica/ledger.ts';
+import { backUpDated, lostFilesError } from './backup.ts';
 import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
 
@@ -124,12 +124,13 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
   });
 }
 
-async function runBackup({ pull: { replica, clock }, config: { backup } }: WorkContext): Promise<WorkOutcome> {
-  const folder = must(backup.folder, 'a schedule for backups has a folder for them');
+async function runBackup({ pull: { clock }, config }: WorkContext): Promise<WorkOutcome> {
+  const folder = must(config.backup.folder, 'a schedule for backups has a folder for them');
   const none = { error: null, held: null, tables: [] };
   try {
-    const { path, rowCount, tableCount } = await backUpDated(replica.path, { ...backup, folder, nowMs: clock.nowMs() });
-    return { ...none, own: null, facts: { path, rowCount, tableCount } };
+    const { path, rowCount, tableCount, files } = await backUpDated(config, folder, clock.nowMs());
+    const fileCount = (files?.linkedCount ?? 0) + (files?.copiedCount ?? 0);
+    return { ...none, own: lostFilesError(files), facts: { path, rowCount, tableCount, fileCount } };
   } catch (thrown) {
     return { ...none, own: asRowsyncError(thrown), facts: {} };
   }

@@ -6,14 +6,15 @@
  * Names come from the origin and are made safe by reconcile/file-names.ts. Nothing is written through a link: every folder
  * below the given one is checked to be a folder, and a file comes to its name by a rename (reliability S13).
  */
-import { constants, type Stats } from 'node:fs';
-import { chmod, copyFile, link, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { FolderNames, nameWithRemark, safeName } from '../reconcile/file-names.ts';
 import type { Connection } from '../replica/database.ts';
 import { readFilesHere, readKeyText, type FileHere } from '../replica/files.ts';
 import { fileError, fileErrorCode } from './failures.ts';
+import { copyTo, tryLink } from './links.ts';
 import { FileStore, hashOfFile } from './store.ts';
 import { chooseTables } from './tables.ts';
 
@@ -160,25 +161,9 @@ async function isThere(path: string, content: Stats, sha256: string): Promise<bo
   return (content.ino === present.ino && content.dev === present.dev) || (await hashOfFile(path)) === sha256;
 }
 
-/** What a system answers where two places cannot share a file. */
-const UNLINKABLE: ReadonlySet<string> = new Set([
-  'EXDEV',
-  'EPERM',
-  'EMLINK',
-  'ENOTSUP',
-  'EOPNOTSUPP',
-  'ENOSYS',
-  'EACCES',
-]);
-
 async function linkOrCopy(source: string, path: string): Promise<boolean> {
-  try {
-    await link(source, path);
-    return true;
-  } catch (thrown) {
-    if (!UNLINKABLE.has(fileErrorCode(thrown))) throw thrown;
-  }
-  await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  if (await tryLink(source, path)) return true;
+  await copyTo(source, path);
   // A copy is the reader's own; a link shares the content of the store, which nobody may change.
   await chmod(path, 0o600);
   return false;

@@ -1,5 +1,5 @@
 /**
- * The file store: content by its SHA-256, `<folder>/ab/cd/abcd…`, equal content once. Input: bytes as they arrive. Output:
+ * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Input: bytes as they arrive. Output:
  * files that are whole. Names of the origin never become paths here.
  *
  * Invariant (I15): a file stands under its final name only after all of its bytes were written and synced; its folder is
@@ -8,10 +8,11 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileError, fileErrorCode } from './failures.ts';
+import { copyTo, tryLink } from './links.ts';
 
 /** Content, by what it is. */
 export interface StoredContent {
@@ -117,6 +118,49 @@ export class FileStore {
     }
   }
 
+  /**
+   * Takes over content of another store, where it stands in one of the given files: as a link, else as a copy. The hash of a copy
+   * is compared, that of a link where it is asked for. @returns null where none of them is what it should be.
+   */
+  async adopt(
+    { sha256, bytes }: StoredContent,
+    sources: readonly string[],
+    { comparesLinks }: { readonly comparesLinks: boolean },
+  ): Promise<{ readonly file: CompleteFile; readonly isLinked: boolean } | null> {
+    this.#incomingCount += 1;
+    const path = join(this.folder, INCOMING, String(this.#incomingCount));
+    try {
+      for (const mayCopy of [false, true]) {
+        for (const source of sources) {
+          if ((await sizeOf(source)) !== bytes) continue;
+          const isLinked = await tryLink(source, path);
+          if (!isLinked && !mayCopy) continue;
+          if (!isLinked) await copyTo(source, path);
+          if ((isLinked && !comparesLinks) || (await hashOfFile(path)) === sha256) {
+            await this.#prepare(path);
+            return { file: { path, sha256, bytes }, isLinked };
+          }
+          await rm(path);
+        }
+      }
+      return null;
+    } catch (thrown) {
+      throw fileError(thrown, `Copying a file to ${this.folder}`);
+    }
+  }
+
+  /** Gives a file that came from elsewhere its mode, and makes it durable. */
+  async #prepare(path: string): Promise<void> {
+    const { file } = this.#modes;
+    if (((await stat(path)).mode & file) !== file) await chmod(path, file);
+    await syncPath(path);
+  }
+
+  /** Removes what is only needed while files come. */
+  async close(): Promise<void> {
+    await rm(join(this.folder, INCOMING), { recursive: true, force: true });
+  }
+
   /** Gives complete files their final names, durably; where content stands already, a whole file takes its place. */
   async keep(files: readonly CompleteFile[]): Promise<void> {
     try {
@@ -124,7 +168,7 @@ export class FileStore {
       await Promise.all(files.map(({ sha256 }) => this.#makeFolder(dirname(this.pathOf(sha256)), changed)));
       await Promise.all(files.map(({ path, sha256 }) => rename(path, this.pathOf(sha256))));
       for (const { sha256 } of files) changed.add(dirname(this.pathOf(sha256)));
-      await Promise.all([...changed].map(syncFolder));
+      await Promise.all([...changed].map(syncPath));
     } catch (thrown) {
       throw fileError(thrown, `Keeping a file in ${this.folder}`);
     }
@@ -198,13 +242,24 @@ export async function hashOfFile(path: string): Promise<string> {
 
 /** Makes a folder durable, and those above it up to `top`. */
 async function syncUpTo(folder: string, top: string): Promise<void> {
-  await syncFolder(folder);
+  await syncPath(folder);
   if (folder !== top && folder !== dirname(folder)) await syncUpTo(dirname(folder), top);
 }
 
-/** Makes what was renamed into a folder durable. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
+/** The size of a file; null where none stands. */
+async function sizeOf(path: string): Promise<number | null> {
+  try {
+    const found = await stat(path);
+    return found.isFile() ? found.size : null;
+  } catch (thrown) {
+    if (fileErrorCode(thrown) === 'ENOENT') return null;
+    throw thrown;
+  }
+}
+
+/** Makes a file, or what was renamed into a folder, durable. */
+async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r');
   try {
     await handle.sync();
   } finally {

@@ -2,8 +2,9 @@
  * A backup of the replica while everybody goes on working, and the way back from one.
  *
  * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name: SQLite finds it whole, and every
- * table has the rows that it had in the moment of which the backup is. Invariants: a file under its final name is complete
- * (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
+ * table has the rows that it had in the moment of which the backup is. The content that it names is carried by functions of
+ * whoever asks, since this folder knows no file store. Invariants: a file under its final name is complete, and its
+ * content stands beside it (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
  */
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -11,8 +12,9 @@ import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { disownFile } from './copies.ts';
-import { checkOwner, takeLock } from './database.ts';
+import { checkOwner, takeLock, type Tx } from './database.ts';
 import { replicaError } from './failures.ts';
+import { readContents, storeContentLost, storeStoreFolder, type Content } from './files.ts';
 import { ident, sql } from './sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
@@ -28,11 +30,18 @@ export interface CopyReport {
   readonly rowCount: number;
 }
 
+/** Brings content that a copy names to where the copy goes; its folder is durable when this resolves. */
+export type Carry<T> = (contents: readonly Content[]) => Promise<T>;
+
 /**
  * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work.
  * @throws RowsyncError `backup.exists`, `backup.damaged` (the copy did not pass, and is gone), or of the replica.
  */
-export async function backUp(source: string, target: string): Promise<CopyReport> {
+export async function backUp<T = null>(
+  source: string,
+  target: string,
+  carry?: Carry<T>,
+): Promise<CopyReport & { readonly files: T | null }> {
   const path = resolve(target);
   if (existsSync(path)) {
     throw new RowsyncError('usage', 'backup.exists', {
@@ -53,9 +62,10 @@ export async function backUp(source: string, target: string): Promise<CopyReport
     await db.backup(partial, { progress: () => PAGES_PER_STEP });
     db.exec('COMMIT');
     checkCopy(partial, counts);
+    const files = carry === undefined ? null : await carry(contentsIn(partial));
     takeName(partial, path);
     const rowCount = [...counts.values()].reduce((total, count) => total + count, 0);
-    return { path, bytes: statSync(path).size, tableCount: counts.size, rowCount };
+    return { path, bytes: statSync(path).size, tableCount: counts.size, rowCount, files };
   } catch (thrown) {
     removeFile(partial);
     throw replicaError(thrown, `Backing up ${source} to ${path}`);
@@ -64,19 +74,40 @@ export async function backUp(source: string, target: string): Promise<CopyReport
   }
 }
 
-/** A dated backup in a folder, of which the newest `keep` stay; files with names of other people stay in any case. */
-export async function backUpDated(
+/** The path of a dated backup in a folder, and those of the earlier ones, the newest first. */
+export function datedBackups(
   source: string,
-  options: { readonly folder: string; readonly keep: number; readonly nowMs: number },
-): Promise<CopyReport> {
+  { folder, nowMs }: { readonly folder: string; readonly nowMs: number },
+): { readonly path: string; readonly earlier: readonly string[] } {
   const name = basename(source).replace(/\.[^.]*$/, '');
-  const stamp = stampFromMs(options.nowMs).replaceAll(/[-:]/g, '');
-  const report = await backUp(source, join(options.folder, `${name}-${stamp}.db`));
-  const ours = readdirSync(options.folder)
+  const stamp = stampFromMs(nowMs).replaceAll(/[-:]/g, '');
+  const earlier = namesIn(folder)
     .filter((file) => file.startsWith(`${name}-`) && /^\d{8}T\d{6}Z\.db$/.test(file.slice(name.length + 1)))
     .toSorted((a, b) => (a < b ? 1 : -1));
-  for (const file of ours.slice(options.keep)) rmSync(join(options.folder, file));
-  return report;
+  return { path: join(folder, `${name}-${stamp}.db`), earlier: earlier.map((file) => join(folder, file)) };
+}
+
+/** A folder that cannot be read has none; making a file in it says what is wrong. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** What a file holds of the content that it names; nothing where it is of a version without files. */
+function contentsIn(path: string): readonly Content[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    return hasFiles(db) ? readContents(db, null) : [];
+  } finally {
+    db.close();
+  }
+}
+
+function hasFiles(db: Database.Database): boolean {
+  return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;
 }
 
 /** Rows of every table that holds some of the origin's, by name. */
@@ -100,6 +131,7 @@ function countRows(db: Database.Database): ReadonlyMap<string, number> {
   );
 }
 
+/** @throws RowsyncError `backup.damaged`. */
 function checkCopy(path: string, expected: ReadonlyMap<string, number>): void {
   const db = new Database(path, { fileMustExist: true });
   try {
@@ -139,34 +171,63 @@ function removeFile(path: string): void {
 }
 
 /** What a restore did. */
-export interface RestoreReport extends CopyReport {
+export interface RestoreReport<T> extends CopyReport {
+  readonly files: T | null;
   /** Where the former replica stands now; null where there was none. */
   readonly asidePath: string | null;
   /** Rows of two-way tables that the origin had not seen when the backup was made. */
   readonly pendingCreateCount: number;
 }
 
+/** What came of the content that a restored file names. */
+export interface CarriedBack {
+  /** The store that it stands in. */
+  readonly folder: string | null;
+  /** Hashes of what did not come; its files are missing from now on, and the next pull fetches them. */
+  readonly lost: readonly string[];
+}
+
 /**
  * Puts a backup in the place of the replica, which is moved aside with all it holds. The next pull reads every page again.
  * @throws RowsyncError `replica.inUse` while another process works on it, `backup.damaged`, `replica.foreign`, ….
  */
-export async function restore(backup: string, target: string, stamp: string): Promise<RestoreReport> {
+export async function restore<T extends CarriedBack>(
+  backup: string,
+  { path: target, stamp }: { readonly path: string; readonly stamp: string },
+  carry?: Carry<T>,
+): Promise<RestoreReport<T>> {
   const path = resolve(target);
   const partial = path + PARTIAL;
   const lock = takeLock(path, 0o600);
   try {
     const copied = await copyBackup(resolve(backup), partial);
+    const files = carry === undefined ? null : await carry(contentsIn(partial));
+    if (files !== null) noteFiles(partial, files);
     const pendingCreateCount = countCreates(partial);
     sync(partial);
     const asidePath = moveAside(path, stamp);
     disownFile(path);
     takeName(partial, path);
-    return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount };
+    return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount, files };
   } catch (thrown) {
     removeFile(partial);
     throw replicaError(thrown, `Restoring ${backup} to ${path}`);
   } finally {
     lock.close();
+  }
+}
+
+function noteFiles(path: string, { folder, lost }: CarriedBack): void {
+  const db = new Database(path);
+  try {
+    if (!hasFiles(db)) return;
+    db.transaction(() => {
+      const tx = db as unknown as Tx; // a transaction is open
+      if (folder !== null) storeStoreFolder(tx, folder);
+      for (const sha256 of lost) storeContentLost(tx, sha256);
+    }).immediate();
+  } finally {
+    db.close();
   }
 }
 

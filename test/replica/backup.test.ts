@@ -6,11 +6,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openReplica } from '../../src/replica/database.ts';
-import { backUp, backUpDated, restore } from '../../src/replica/backup.ts';
+import { backUp, restore } from '../../src/replica/backup.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { startDaemon } from '../support/daemon.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
-import { startTestSandbox } from '../support/sandbox.ts';
 
 const notes = (count: number): TableSpec => ({
   name: 'Note',
@@ -118,7 +116,7 @@ test('a restore moves the replica aside, trusts no ETag, and the next pull makes
   await fixture.pull();
   fixture.replica.close();
 
-  const report = await restore(target, fixture.path, STAMP);
+  const report = await restore(target, { path: fixture.path, stamp: STAMP });
   const restored = titlesIn(fixture.path);
   fixture.restart();
   fixture.sandbox.requests.clear();
@@ -137,7 +135,7 @@ test('a restore waits for nobody: a replica in use is left alone', async () => {
   const target = join(fixture.folder, 'copy.db');
   await backUp(fixture.path, target);
 
-  await expect(restore(target, fixture.path, STAMP)).rejects.toMatchObject({ code: 'replica.inUse' });
+  await expect(restore(target, { path: fixture.path, stamp: STAMP })).rejects.toMatchObject({ code: 'replica.inUse' });
 });
 
 test.each([
@@ -150,52 +148,8 @@ test.each([
   const file = join(fixture.folder, 'file');
   if (text !== null) writeFileSync(file, text);
 
-  await expect(restore(file, fixture.path, STAMP)).rejects.toMatchObject({ name: 'RowsyncError' });
+  await expect(restore(file, { path: fixture.path, stamp: STAMP })).rejects.toMatchObject({ name: 'RowsyncError' });
 
   expect(titlesIn(fixture.path)).toHaveLength(4);
   fixture.restart();
-});
-
-test('the newest backups of a folder are kept, and everything of another name', async () => {
-  await using fixture = await startFixture({ tables: [notes(1)] });
-  await fixture.pull();
-  const other = join(fixture.folder, 'replica-of-somebody.db');
-  writeFileSync(other, 'mine');
-
-  for (const day of [1, 2, 3, 4]) {
-    await backUpDated(fixture.path, { folder: fixture.folder, keep: 2, nowMs: Date.UTC(2026, 5, day, 3) });
-  }
-
-  const names = readdirSync(fixture.folder).filter((name) => name.startsWith('replica-'));
-  expect(names.toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
-    'replica-20260603T030000Z.db',
-    'replica-20260604T030000Z.db',
-    'replica-of-somebody.db',
-  ]);
-});
-
-test('the daemon makes backups on schedule', async () => {
-  await using sandbox = await startTestSandbox({ tables: [notes(3)] });
-  await using daemon = startDaemon(sandbox, 'schedule: { backup: "30 12 * * *" }\nbackup: { folder: "." }\n');
-
-  await daemon.elapse(40);
-
-  expect(daemon.events('work.finished').filter(({ work }) => work === 'backup')).toMatchObject([
-    { outcome: 'done', rowCount: 3, path: join(daemon.folder, 'replica-20260601T123000Z.db') },
-  ]);
-});
-
-test('a backup that fails keeps no pull waiting, and says so', async () => {
-  await using sandbox = await startTestSandbox({ tables: [notes(3)] });
-  await using daemon = startDaemon(sandbox, 'schedule: { backup: "3 12 * * *" }\nbackup: { folder: no/where }\n');
-
-  await daemon.elapse(4);
-
-  expect(daemon.events('work.failed')).toMatchObject([{ work: 'backup', code: 'replica.path' }]);
-  expect(daemon.events('circuit.opened')).toEqual([]);
-  expect(daemon.events('work.finished').map(({ work, outcome }) => [work, outcome])).toEqual([
-    ['pull', 'done'],
-    ['backup', 'failed'],
-    ['pull', 'done'],
-  ]);
 });

@@ -34,7 +34,7 @@ test.each(['copied by hand', 'restored'])(
     await pushNow(fixture);
     if (how === 'restored') {
       fixture.replica.close();
-      await restore(copy, fixture.path, '20260601T120000Z');
+      await restore(copy, { path: fixture.path, stamp: '20260601T120000Z' });
       fixture.restart();
     } else putBack(fixture, copy);
     fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);

@@ -1,16 +1,18 @@
 /**
- * `rowsync backup` and `rowsync restore`: one file with everything, made while everybody works, and the way back.
+ * `rowsync backup` and `rowsync restore`: one file, and the attached files beside it, made while everybody works, and the way back.
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { backUp, restore } from '../../replica/backup.ts';
 import { resolve } from 'node:path';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { bytesText, plural, printable } from '../text.ts';
+import { backUpAll, lostFilesError, restoreAll } from '../../daemon/backup.ts';
+import type { CarryReport } from '../../files/carry.ts';
+import { errorJson, exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { bytesText, countText, plural, printable } from '../text.ts';
 
 const BACKUP_HELP = `
-The copy is of one moment, and is checked before it gets its name. A daemon may be at work meanwhile.
+The copy is of one moment, and is checked before it gets its name. A daemon may be at work meanwhile. The attached files that it
+names go into FILE.files beside it: as hard links on one disk, which cost nothing, else as copies. Keep the two together.
 schedule.backup and backup.folder in the configuration make the daemon do it.
 
 Example:
@@ -19,7 +21,8 @@ Example:
 const RESTORE_HELP = `
 The replica that is there is moved aside, not deleted. Stop the daemon first. Afterwards no ETag is trusted: the next pull reads
 every page again, and brings what has changed since. New rows that the backup still wants to create, and that have no value in a
-match column, wait for a person: they may have been created since.
+match column, wait for a person: they may have been created since. Attached files come back from FILE.files; those that are not there are
+fetched by the next pull.
 
 Example:
   systemctl stop rowsync@main
@@ -30,10 +33,11 @@ export function addBackupCommands(program: Command, runner: Runner): void {
   program
     .command('backup')
     .argument('<file>', 'a file that does not exist yet')
-    .description('copy the replica into one file, checked, while it is in use')
+    .description('copy the replica and its files, checked, while it is in use')
+    .option('--without-files', 'leave out attached files, which the origin still has')
     .addHelpText('after', BACKUP_HELP)
-    .action((file: string, _options: unknown, command: Command) =>
-      runner(command, (invocation) => backUpAndPrint(invocation, file)),
+    .action((file: string, options: { withoutFiles?: boolean }, command: Command) =>
+      runner(command, (invocation) => backUpAndPrint(invocation, file, options.withoutFiles !== true)),
     );
   program
     .command('restore')
@@ -45,24 +49,47 @@ export function addBackupCommands(program: Command, runner: Runner): void {
     );
 }
 
-async function backUpAndPrint(invocation: Invocation, file: string): Promise<number> {
+async function backUpAndPrint(invocation: Invocation, file: string, withFiles: boolean): Promise<number> {
   const { session } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const report = await backUp(config.replica.path, resolve(session.folder, file));
-  const { path, bytes, tableCount, rowCount } = report;
-  const text = `${printable(path)}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}, ${bytesText(bytes)}\n`;
-  await (invocation.isJson ? printJson(invocation, report) : session.stdout.write(text));
-  return EXIT.done;
+  const report = await backUpAll(config, resolve(session.folder, file), { withFiles });
+  const { path, bytes, tableCount, rowCount, files } = report;
+  const failure = lostFilesError(files);
+  const exitCode = exitCodeOf(failure === null ? [] : [failure]);
+  const lines = [
+    `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}, ${bytesText(bytes)}`,
+    files === null ? 'without attached files' : filesText(files),
+    ...(failure === null ? [] : [`failed: ${failure.message}`, `  what to do: ${failure.hint}`]),
+  ];
+  await (invocation.isJson
+    ? printJson(invocation, { exitCode, ...report, error: failure === null ? null : errorJson(failure) })
+    : session.stdout.write(linesText(lines)));
+  return exitCode;
+}
+
+function filesText({ folder, linkedCount, copiedCount, presentCount, bytes }: CarryReport): string {
+  const present = presentCount === 0 ? '' : `, ${countText(presentCount)} there already`;
+  const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)})${present}`;
+  return folder === null ? 'no attached files' : `${folder}: ${counts}`;
+}
+
+function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
 async function restoreAndPrint(invocation: Invocation, file: string): Promise<number> {
   const { session } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
-  const report = await restore(resolve(session.folder, file), config.replica.path, stamp);
-  const { path, tableCount, rowCount, asidePath, pendingCreateCount } = report;
+  const report = await restoreAll(config, resolve(session.folder, file), stamp);
+  const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;
+  const lostCount = files?.lost.length ?? 0;
   const lines = [
     `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}`,
+    ...(files === null ? [] : [filesText(files)]),
+    ...(lostCount === 0
+      ? []
+      : [`${plural(lostCount, 'file')} were not in the backup: rowsync pull fetches them again`]),
     ...(asidePath === null ? [] : [`the former replica is ${asidePath}`]),
     ...(pendingCreateCount === 0
       ? []
@@ -72,7 +99,6 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
         ]),
     'run rowsync pull: it reads every page again',
   ];
-  const text = lines.map((line) => `${printable(line)}\n`).join('');
-  await (invocation.isJson ? printJson(invocation, report) : session.stdout.write(text));
+  await (invocation.isJson ? printJson(invocation, report) : session.stdout.write(linesText(lines)));
   return EXIT.done;
 }

@@ -1,0 +1,88 @@
+/**
+ * A backup with everything: the replica, then the files that it names, whoever asks for it. Here replica and file store are
+ * brought together. Input: a configuration. Output: a file, and a folder beside it where there are any files; the folder has its
+ * name before the file has (I15), and is removed after it.
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import type { Config } from '../config/load.ts';
+import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
+import { backUp, datedBackups, restore, type CopyReport, type RestoreReport } from '../replica/backup.ts';
+import { readStoreFolder } from '../replica/files.ts';
+import { openReader } from '../replica/reader.ts';
+
+/** A backup; `files` is null where they were left out. */
+export type BackupReport = CopyReport & { readonly files: CarryReport | null };
+
+/** Makes a backup in the given file. @throws RowsyncError as `backUp` and `carryToBackup` do. */
+export async function backUpAll(
+  { replica }: Config,
+  path: string,
+  options: { readonly withFiles: boolean; readonly earlier?: readonly string[] | undefined },
+): Promise<BackupReport> {
+  if (!options.withFiles) return backUp<CarryReport>(replica.path, path);
+  const earlier = (options.earlier ?? []).map(filesBeside).filter((folder) => existsSync(folder));
+  const sources = [storeFolder(replica), ...earlier.slice(0, 1)];
+  let made: string | null = null;
+  try {
+    return await backUp(replica.path, path, async (contents) => {
+      const report = await carryToBackup(contents, { backup: path, sources });
+      made = report.folder;
+      return report;
+    });
+  } catch (thrown) {
+    if (made !== null) rmSync(made, { recursive: true, force: true });
+    throw thrown;
+  }
+}
+
+/** That a backup lacks content, and so is not all of what the replica names; null where it lacks none. */
+export function lostFilesError(files: CarryReport | null): RowsyncError | null {
+  const count = files?.lost.length ?? 0;
+  if (count === 0) return null;
+  return new RowsyncError('replica', 'files.damaged', {
+    message: `The backup is made, but lacks ${count} of its files: they are lost or damaged in the file store`,
+    hint: 'rowsync files verify fetches them again; then make another backup.',
+  });
+}
+
+/** Where the content is that the replica names; the configuration may have been changed since it came. */
+function storeFolder({ path, files }: Config['replica']): string {
+  const reader = openReader(path);
+  try {
+    return reader.isOlder() ? files : (readStoreFolder(reader) ?? files);
+  } finally {
+    reader.close();
+  }
+}
+
+/** Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. */
+export async function backUpDated(config: Config, folder: string, nowMs: number): Promise<BackupReport> {
+  const { path, earlier } = datedBackups(config.replica.path, { folder, nowMs });
+  const report = await backUpAll(config, path, { withFiles: true, earlier });
+  for (const old of earlier.slice(config.backup.keep - 1)) {
+    rmSync(old);
+    rmSync(filesBeside(old), { recursive: true, force: true });
+  }
+  removeRemains(config.replica.path, folder);
+  return report;
+}
+
+/** Folders of files whose backup is gone, or never got its name because the power went: nothing leads to them any more. */
+function removeRemains(source: string, folder: string): void {
+  const { path } = datedBackups(source, { folder, nowMs: 0 });
+  const stem = path.slice(dirname(path).length + 1, -'19700101T000000Z.db'.length);
+  for (const name of readdirSync(folder)) {
+    const rest = name.startsWith(stem) ? name.slice(stem.length) : '';
+    if (!/^\d{8}T\d{6}Z\.db\.(files|files\.partial|partial)$/.test(rest)) continue;
+    const file = join(folder, name.slice(0, name.indexOf('.db') + '.db'.length));
+    if (!existsSync(file)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Puts a backup in the place of the replica, with its files. @throws RowsyncError as `restore` does. */
+export function restoreAll({ replica }: Config, backup: string, stamp: string): Promise<RestoreReport<CarryReport>> {
+  const place = { backup, folder: replica.files, isShared: replica.shared };
+  return restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
+}

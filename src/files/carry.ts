@@ -1,0 +1,122 @@
+/**
+ * Bringing the content that a replica names from one store to another: into a backup, and back. Input: what the copy of the
+ * replica names, and the folders where it may stand. Output: a store that holds it, durably, and what could not be found.
+ *
+ * A backup's files are a store of their own beside it (`<backup>.files`). They are links where both are on one disk, so that they cost
+ * nothing; on another disk they are linked to the backup before, and only what is new is copied. Invariant (I15): the folder
+ * gets its name after all of it is on the disk.
+ */
+import { existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import { fileError } from './failures.ts';
+import { FileStore, openStore, type CompleteFile, type StoredContent } from './store.ts';
+
+/** Files made durable together. */
+const BATCH_FILES = 64;
+
+/** What was brought. Counts are contents. */
+export interface CarryReport {
+  /** Null where there was nothing to bring. */
+  readonly folder: string | null;
+  readonly linkedCount: number;
+  readonly copiedCount: number;
+  /** That stood there already. */
+  readonly presentCount: number;
+  readonly bytes: number;
+  /** Hashes of what none of the sources holds as it should be. */
+  readonly lost: readonly string[];
+}
+
+/** Where the files of a backup stand. */
+export function filesBeside(backup: string): string {
+  return `${backup}.files`;
+}
+
+/**
+ * Makes the files of a backup; the first source is the store, the others are folders of earlier backups.
+ * @throws RowsyncError `backup.exists`, `files.store`, `replica.full`; nothing is left behind then.
+ */
+export async function carryToBackup(
+  contents: readonly StoredContent[],
+  place: { readonly backup: string; readonly sources: readonly string[] },
+): Promise<CarryReport> {
+  const folder = filesBeside(place.backup);
+  if (existsSync(folder)) {
+    throw new RowsyncError('usage', 'backup.exists', {
+      message: `${folder} exists already, without the backup that it would belong to`,
+      hint: 'Name another file, or remove the folder; a backup never replaces anything.',
+    });
+  }
+  if (contents.length === 0) return { ...NOTHING, folder: null };
+  const partial = `${folder}.partial`;
+  try {
+    await rm(partial, { recursive: true, force: true });
+    const store = await openStore(partial);
+    const report = await carry(contents, { store, sources: place.sources, compares: false });
+    await store.close();
+    await syncFolder(partial);
+    await rename(partial, folder);
+    await syncFolder(dirname(folder));
+    return { ...report, folder };
+  } catch (thrown) {
+    await rm(partial, { recursive: true, force: true });
+    throw fileError(thrown, `Backing up files to ${folder}`);
+  }
+}
+
+/**
+ * Brings the files of a backup into the store of a replica that this process has locked. What stands there already is kept, what is
+ * not the content that its name says is brought again.
+ * @throws RowsyncError `files.store`, `replica.full`.
+ */
+export async function carryFromBackup(
+  contents: readonly StoredContent[],
+  place: { readonly backup: string; readonly folder: string; readonly isShared: boolean },
+): Promise<CarryReport> {
+  const { folder } = place;
+  if (contents.length === 0) return { ...NOTHING, folder };
+  const store = await openStore(folder, place.isShared);
+  const missing: StoredContent[] = [];
+  for (const content of contents) if ((await store.inspect(content)) !== 'whole') missing.push(content);
+  const report = await carry(missing, { store, sources: [filesBeside(place.backup)], compares: true });
+  return { ...report, folder, presentCount: contents.length - missing.length };
+}
+
+const NOTHING: Omit<CarryReport, 'folder'> = { linkedCount: 0, copiedCount: 0, presentCount: 0, bytes: 0, lost: [] };
+
+async function carry(
+  contents: readonly StoredContent[],
+  { store, sources, compares }: { store: FileStore; sources: readonly string[]; compares: boolean },
+): Promise<Omit<CarryReport, 'folder'>> {
+  const stores = sources.map((folder) => new FileStore(folder));
+  const tally = { linkedCount: 0, copiedCount: 0, bytes: 0 };
+  const lost: string[] = [];
+  for (let start = 0; start < contents.length; start += BATCH_FILES) {
+    const files: CompleteFile[] = [];
+    for (const content of contents.slice(start, start + BATCH_FILES)) {
+      const paths = stores.map((source) => source.pathOf(content.sha256));
+      const adopted = await store.adopt(content, paths, { comparesLinks: compares });
+      if (adopted === null) {
+        lost.push(content.sha256);
+        continue;
+      }
+      files.push(adopted.file);
+      tally.bytes += content.bytes;
+      if (adopted.isLinked) tally.linkedCount += 1;
+      else tally.copiedCount += 1;
+    }
+    await store.keep(files);
+  }
+  return { ...tally, presentCount: 0, lost };
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * One content under two names: a hard link where both places are on one disk, else a copy. Content is never changed, so that
+ * a link is as good as a copy and costs nothing. Input: two paths. Output: the second one, not synced.
+ */
+import { constants } from 'node:fs';
+import { copyFile, link } from 'node:fs/promises';
+import { fileErrorCode } from './failures.ts';
+
+/** What a system answers where two places cannot share a file. */
+const UNLINKABLE: ReadonlySet<string> = new Set([
+  'EXDEV',
+  'EPERM',
+  'EMLINK',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EACCES',
+]);
+
+/** Links a file to a path where nothing stands; false where the two places cannot share it. */
+export async function tryLink(source: string, path: string): Promise<boolean> {
+  try {
+    await link(source, path);
+    return true;
+  } catch (thrown) {
+    if (UNLINKABLE.has(fileErrorCode(thrown))) return false;
+    throw thrown;
+  }
+}
+
+/** Copies a file to a path where nothing stands. */
+export async function copyTo(source: string, path: string): Promise<void> {
+  await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+}
