@@ -21,7 +21,7 @@ import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns } from '../replica/tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
-import { plural } from './text.ts';
+import { plural } from '../base/text.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;

@@ -27,7 +27,7 @@ import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result
 import { findFileFacts } from './file-checks.ts';
 import { probeOrigin } from './probe.ts';
 import type { Session } from './session.ts';
-import { bytesText, durationText, plural } from './text.ts';
+import { bytesText, durationText, plural } from '../base/text.ts';
 
 /** A certificate that ends sooner than this is worth a word. */
 const CERTIFICATE_DAYS_MIN = 14;

@@ -8,7 +8,7 @@ import { columnMode } from '../reconcile/files.ts';
 import { countFailedFiles, hasListedCells, readFileColumns } from '../replica/files.ts';
 import { readTables } from '../replica/ledger.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
-import { plural } from './text.ts';
+import { plural } from '../base/text.ts';
 
 /** What was found, and what to do; empty where all is well. */
 export interface FileFinding {

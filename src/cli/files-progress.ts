@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { FilesProgress } from '../files/context.ts';
-import { bytesText, countText, durationText, plural, truncate } from './text.ts';
+import { bytesText, countText, durationText, plural, truncate } from '../base/text.ts';
 
 /** What is known of the work so far. */
 export interface FilesProgressState {

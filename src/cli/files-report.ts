@@ -8,7 +8,7 @@ import type { PruneReport } from '../files/prune.ts';
 import type { FilesVerifyReport } from '../files/verify.ts';
 import { errorJson } from './invocation.ts';
 import { problemsText } from './report.ts';
-import { bytesText, countText, durationText, plural, printableLines } from './text.ts';
+import { bytesText, countText, durationText, plural, printableLines } from '../base/text.ts';
 
 /** Places named where many are lost. */
 const PLACES_NAMED_MAX = 20;

@@ -14,7 +14,7 @@ import { valueOf } from './answers.ts';
 import { readAddress, type Answers, type PushedTable } from './first-config.ts';
 import type { Invocation } from './invocation.ts';
 import type { Prompter } from './prompter.ts';
-import { plural } from './text.ts';
+import { plural } from '../base/text.ts';
 
 /** The options of `init`, as Commander gives them. */
 export interface InitOptions {

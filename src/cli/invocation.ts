@@ -18,7 +18,7 @@ import { openReplica, type Replica } from '../replica/database.ts';
 import { openReader } from '../replica/reader.ts';
 import { noProgress, startProgress } from './progress.ts';
 import type { Session } from './session.ts';
-import { printable, printableJson } from './text.ts';
+import { printable, printableJson } from '../base/text.ts';
 
 /** The options that every command takes, as Commander gives them. */
 export interface GlobalOptions {

@@ -6,7 +6,7 @@
  */
 import { stringify as csvText } from 'csv-stringify/sync';
 import { getBorderCharacters, table as boxText } from 'table';
-import { displayWidth, plural, printable, printableJson, truncate } from './text.ts';
+import { displayWidth, plural, printable, printableJson, truncate } from '../base/text.ts';
 
 /** The forms of an answer. */
 export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;

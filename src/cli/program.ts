@@ -29,7 +29,7 @@ import { addStatusCommand } from './commands/status.ts';
 import { addVerifyCommand } from './commands/verify.ts';
 import { errorJson, type GlobalOptions, type Runner } from './invocation.ts';
 import type { Session } from './session.ts';
-import { printableJson, printableLines } from './text.ts';
+import { printableJson, printableLines } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `
 Exit codes:

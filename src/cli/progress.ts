@@ -11,7 +11,7 @@ import type { FilesProgress } from '../files/context.ts';
 import type { PullProgress, TablePullReport } from '../pull/report.ts';
 import { FilesCounter, filesBarText, filesLineText } from './files-progress.ts';
 import type { Output } from './session.ts';
-import { countText, displayWidth, durationText, plural, printable, truncate } from './text.ts';
+import { countText, displayWidth, durationText, plural, printable, truncate } from '../base/text.ts';
 
 /** What is known of the work so far. */
 export interface ProgressState {

@@ -8,7 +8,7 @@ import type { Value } from '../wire/schema.ts';
 import { errorJson, exitCodeOf } from './invocation.ts';
 import { boxTable, type TableColumn } from './output.ts';
 import { problemsText } from './report.ts';
-import { countText, durationText, plural, printable, printableLines, truncate } from './text.ts';
+import { countText, durationText, plural, printable, printableLines, truncate } from '../base/text.ts';
 
 /** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
 export function pushFailures(report: PushReport): readonly RowsyncError[] {

@@ -5,7 +5,7 @@ import type { RowsyncError } from '../base/errors.ts';
 import type { PullReport, TablePullReport } from '../pull/report.ts';
 import { errorJson, exitCodeOf } from './invocation.ts';
 import { boxTable, type TableColumn } from './output.ts';
-import { bytesText, countText, durationText, plural, printable, printableLines } from './text.ts';
+import { bytesText, countText, durationText, plural, printable, printableLines } from '../base/text.ts';
 
 /** Everything that went wrong in a pull: of the whole, of tables, and what a guard holds. */
 export function failuresOf(report: PullReport): readonly RowsyncError[] {

@@ -10,7 +10,7 @@ import {
   TABLE_ROWS_MAX,
   type Answer,
 } from '../../src/cli/output.ts';
-import { displayWidth } from '../../src/cli/text.ts';
+import { displayWidth } from '../../src/base/text.ts';
 
 const answer: Answer = {
   columns: ['name', 'count'],

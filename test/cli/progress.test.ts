@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { barText, startProgress, tableLine, type ProgressState } from '../../src/cli/progress.ts';
-import { displayWidth } from '../../src/cli/text.ts';
+import { displayWidth } from '../../src/base/text.ts';
 import type { TablePullReport } from '../../src/pull/report.ts';
 import { collectingOutput } from '../support/session.ts';
 

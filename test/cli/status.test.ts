@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { statusText, type Status } from '../../src/cli/commands/status.ts';
-import { displayWidth } from '../../src/cli/text.ts';
+import { displayWidth } from '../../src/base/text.ts';
 import type { TableStatus } from '../../src/replica/reader.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { backUpAll, lostFilesError, restoreAll } from '../../daemon/backup.ts';
 import type { CarryReport } from '../../files/carry.ts';
 import { errorJson, exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { bytesText, countText, plural, printable } from '../text.ts';
+import { bytesText, countText, plural, printable } from '../../base/text.ts';
 
 const BACKUP_HELP = `
 The copy is of one moment, and is checked before it gets its name. A daemon may be at work meanwhile. The attached files that it

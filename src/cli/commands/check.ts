@@ -10,7 +10,7 @@ import { checkDaemon } from '../daemon-checks.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { loadNamedConfig, printJson, withOrigin, type Invocation, type Runner } from '../invocation.ts';
-import { plural, printable } from '../text.ts';
+import { plural, printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 Checks the way to the origin, the credentials and their rights, the database, its tables and columns, clocks and time zone, whether

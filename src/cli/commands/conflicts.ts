@@ -12,7 +12,7 @@ import type { Tx } from '../../replica/database.ts';
 import { openReader, type ConflictLine } from '../../replica/reader.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
-import { plural, printable } from '../text.ts';
+import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only; the others were decided by the policy of the table, and any version of

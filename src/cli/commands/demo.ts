@@ -15,7 +15,7 @@ import { exitCodeOf, printJson, type Invocation, type Runner } from '../invocati
 import { answerAsTable } from '../output.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
 import { pushFailures, pushJson } from '../push-report.ts';
-import { durationText, plural } from '../text.ts';
+import { durationText, plural } from '../../base/text.ts';
 import { EDITED_TABLES, indented, NEW_BADGE, tellEdits } from './demo-edits.ts';
 import { cycleFailures, cycleJson, cycleText, runPull } from './pull.ts';
 import { verifyFailures } from '../../pull/verify.ts';

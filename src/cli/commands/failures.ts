@@ -10,7 +10,7 @@ import { readWaiting } from '../../replica/push-rows.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
-import { plural, printable } from '../text.ts';
+import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 A refused row is tried again when it is edited, when "rowsync retry" says so, and by itself where waiting can help

@@ -11,7 +11,7 @@ import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from 
 import { askAnswers, type FirstFiles, type InitOptions } from '../first-questions.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import { Prompter } from '../prompter.ts';
-import { printable } from '../text.ts';
+import { printable } from '../../base/text.ts';
 import { checkAndPrint } from './check.ts';
 
 const EXAMPLES = `

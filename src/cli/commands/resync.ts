@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { resync } from '../../pull/resync.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { printable } from '../text.ts';
+import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 Examples:

@@ -9,7 +9,7 @@ import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import { startSandbox, type Sandbox, type TlsFiles } from '../sandbox.ts';
-import { printable } from '../text.ts';
+import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 Examples:

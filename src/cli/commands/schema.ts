@@ -9,7 +9,7 @@ import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader } from '../../replica/reader.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { printable } from '../text.ts';
+import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 A table or column that vanishes at the origin keeps its last values here. Without --confirm, this only lists what would be

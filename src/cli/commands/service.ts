@@ -11,7 +11,7 @@ import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import { firstConfig, planInstall, planUninstall, servicePaths, type ServiceStep } from '../service-plan.ts';
-import { printable } from '../text.ts';
+import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 NAME says which replica (default: main): the service rowsync@NAME reads /etc/rowsync/NAME.yaml and /etc/rowsync/NAME.token, keeps its

@@ -14,7 +14,7 @@ import {
 } from '../invocation.ts';
 import { boxTable, type TableColumn } from '../output.ts';
 import { problemsText } from '../report.ts';
-import { countText, durationText, plural, printable, printableLines } from '../text.ts';
+import { countText, durationText, plural, printable, printableLines } from '../../base/text.ts';
 
 /** Rows named per table in the text; the JSON form has more. */
 const ROWS_NAMED_MAX = 10;

@@ -14,7 +14,7 @@ import {
   printableJson,
   printableLines,
   truncate,
-} from '../../src/cli/text.ts';
+} from '../../src/base/text.ts';
 
 test.each([
   ['a\u001B[31mred', String.raw`a\u001b[31mred`],
