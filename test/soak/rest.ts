@@ -1,0 +1,126 @@
+/**
+ * The end of a soak: faults and colleagues stop, cycles run until nothing waits any more, and then everything is checked that
+ * has to be true of a replica at rest.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { brokenPages, integrity, withDatabase, wrongCounts } from '../support/compare.ts';
+import type { DaemonProcess } from '../support/daemon-process.ts';
+import { ledgerProblems, pendingCount } from '../support/ledger.ts';
+import type { Answer } from './origin-child.ts';
+import type { SoakOrigin } from './origin.ts';
+import { FOLLOWED } from './world.ts';
+
+/** More than may be needed, so that one cycle too many can be told from none that is enough. */
+const CYCLES_MAX = 8;
+/** Waits before requests are sent again go up to minutes; work of before the calm has to end first. */
+const CYCLE_MS_MAX = 180_000;
+/** Edits wait a second before they are pushed, and are looked for once a second. */
+const QUIET_MS = 3_000;
+
+/** Ends the faults and runs whole cycles; how many it took until nothing waited, null if it was not enough. */
+export async function comeToRest(parts: {
+  readonly replica: string;
+  readonly origin: SoakOrigin;
+  readonly daemon: DaemonProcess;
+  readonly say: (line: string) => void;
+}): Promise<number | null> {
+  const { replica, origin, daemon, say } = parts;
+  await origin.obey({ kind: 'colleagues', areAtWork: false });
+  await origin.obey({ kind: 'access', isGranted: true });
+  await origin.obey({ kind: 'faults', plan: { faults: [] } });
+  await wait(QUIET_MS);
+  for (let cycle = 1; cycle <= CYCLES_MAX; cycle += 1) {
+    await runCycle(daemon);
+    const [waiting, moved] = [pendingCount(replica), await isMoving(parts)];
+    say(`cycle ${cycle}: ${waiting} rows pending, ${moved ? 'the sides differ' : 'the sides agree'}`);
+    if (waiting === 0 && !moved) return cycle;
+  }
+  return null;
+}
+
+/** A pull and a push that begin from now on, and end. */
+async function runCycle(daemon: DaemonProcess): Promise<void> {
+  const time = AbortSignal.timeout(CYCLE_MS_MAX);
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = (): string => `A cycle did not end:\n${daemon.lines.slice(-20).join('\n')}`;
+    time.addEventListener('abort', () => reject(new Error(message())), { once: true });
+  });
+  const begun = daemon.logged('work.started', 1, ({ work }) => work === 'pull');
+  daemon.process.kill('SIGUSR1');
+  await Promise.race([begun, late]);
+  const pushed = daemon.logged('work.finished', 1, ({ work }) => work === 'push');
+  await Promise.race([daemon.logged('work.finished', 1, ({ work }) => work === 'pull'), late]);
+  await Promise.race([pushed, late]);
+}
+
+/** Whether rows differ that wait for nobody. */
+async function isMoving({ replica, origin }: { replica: string; origin: SoakOrigin }): Promise<boolean> {
+  const { rows } = await origin.obey({ kind: 'rows' });
+  const { storePath } = origin;
+  const problems = ledgerProblems({
+    replicaPath: replica,
+    storePath,
+    tables: FOLLOWED,
+    origin: rows ?? {},
+    confirmed: new Set(),
+  });
+  return problems.some((problem) => problem.startsWith('I1'));
+}
+
+/** What is not as it has to be, in words. */
+export async function problemsAtRest(parts: {
+  readonly folder: string;
+  readonly replica: string;
+  readonly origin: SoakOrigin;
+  readonly confirmed: ReadonlySet<string>;
+}): Promise<readonly string[]> {
+  const { folder, replica, origin, confirmed } = parts;
+  const { rows, files } = await origin.obey({ kind: 'rows' });
+  const rest = { replicaPath: replica, storePath: origin.storePath, tables: FOLLOWED, origin: rows ?? {}, confirmed };
+  const structure = integrity(replica);
+  return [
+    ...(structure === 'ok' ? [] : [`integrity_check: ${String(structure)}`]),
+    ...brokenPages(replica),
+    ...wrongCounts(replica),
+    ...ledgerProblems(rest),
+    ...fileProblems(replica, files),
+    ...backupProblems(join(folder, 'backups')),
+  ];
+}
+
+/** I15: every file that a cell names now is here, with the content that it has at the origin. */
+function fileProblems(replica: string, files: Answer['files']): readonly string[] {
+  interface HeldFile {
+    readonly cell: string;
+    readonly sha256: string | null;
+    readonly path: string | null;
+    readonly state: string;
+  }
+  const held = withDatabase(replica, (db) =>
+    db
+      .prepare<[], HeldFile>(
+        `SELECT name || ';' || revision || ';' || guid AS cell, sha256, path, state FROM sync_files WHERE vanished IS NULL`,
+      )
+      .all(),
+  );
+  const byCell = new Map(held.map((file) => [file.cell, file]));
+  return Object.entries(files).flatMap(([cell, sha256]) => {
+    const file = byCell.get(cell);
+    if (file === undefined) return [`I15: no file for ${cell}`];
+    if (file.state !== 'here' || file.sha256 !== sha256) return [`I15: ${cell} is ${file.state}, or is another file`];
+    const content = readFileSync(file.path ?? '');
+    return createHash('sha256').update(content).digest('hex') === sha256 ? [] : [`I15: ${cell} has other content`];
+  });
+}
+
+function backupProblems(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.db'))
+    .flatMap((name) => {
+      const structure = integrity(join(folder, name));
+      return structure === 'ok' ? [] : [`backup ${name}: ${String(structure)}`];
+    });
+}

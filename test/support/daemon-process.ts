@@ -1,0 +1,85 @@
+/**
+ * `rowsync daemon` as a process whose log is followed: every event is counted, the last lines are kept for messages, and all
+ * of it can go into a file.
+ *
+ *   const daemon = startDaemonProcess(folder);
+ *   await daemon.logged('work.finished', 2, (line) => line.work === 'pull');
+ *   daemon.process.kill('SIGKILL');  await daemon.ended;
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const LINES_KEPT = 200;
+
+/** One line of the log. */
+export interface LogLine {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** A running daemon. */
+export interface DaemonProcess {
+  readonly process: ChildProcess;
+  /** How often each event was logged, by name; pieces of work also as `work.finished pull done`. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** The last lines of its log and of its standard error. */
+  readonly lines: readonly string[];
+  /** Resolves when so many more lines match; rejects when the daemon ends before. */
+  logged(event: string, count?: number, matches?: (line: LogLine) => boolean): Promise<void>;
+  /** Resolves with its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+/** Starts a daemon in a folder with a `rowsync.yaml`. */
+export function startDaemonProcess(
+  folder: string,
+  options: { readonly logPath?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): DaemonProcess {
+  const child = spawn(process.execPath, [MAIN, 'daemon'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
+  const file = options.logPath === undefined ? null : createWriteStream(options.logPath, { flags: 'a' });
+  const counts = new Map<string, number>();
+  const lines: string[] = [];
+  const listeners = new Set<(line: LogLine) => void>();
+  const keep = (text: string): void => {
+    file?.write(`${text}\n`);
+    lines.push(text);
+    if (lines.length > LINES_KEPT) lines.shift();
+  };
+  const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  createInterface({ input: child.stderr }).on('line', keep);
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    keep(text);
+    if (!text.startsWith('{') || !text.endsWith('}')) return; // cut off by a kill
+    const line = JSON.parse(text) as LogLine;
+    count(line.event);
+    if (line.event === 'work.finished') count(`work.finished ${String(line['work'])} ${String(line['outcome'])}`);
+    for (const listener of listeners) listener(line);
+  });
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('close', (code, signal) => {
+      file?.end();
+      resolve(code ?? signal ?? 0);
+    });
+  });
+  const logged: DaemonProcess['logged'] = (event, wanted = 1, matches = () => true) =>
+    new Promise((resolve, reject) => {
+      let left = wanted;
+      const listener = (line: LogLine): void => {
+        if (line.event !== event || !matches(line)) return;
+        left -= 1;
+        if (left > 0) return;
+        listeners.delete(listener);
+        resolve();
+      };
+      listeners.add(listener);
+      void ended.then((end) => reject(new Error(`The daemon ended (${end}) before ${event}:\n${lines.join('\n')}`)));
+    });
+  return { process: child, counts, lines, logged, ended };
+}
