@@ -60,6 +60,7 @@ export const ERROR_CODES = {
   'replica.path': 'The folder of the replica is missing or cannot be written.',
   'replica.foreign': 'The SQLite file exists but was not made by rowsync.',
   'replica.newer': 'The replica was written by a newer version of rowsync.',
+  'replica.older': 'The replica was written by an earlier version of rowsync and lacks what was asked for.',
   'replica.otherDatabase': 'The replica belongs to another database.',
   'replica.inUse': 'Another rowsync process works on this replica.',
   'replica.busy': 'Another SQL client held the write lock for too long.',

@@ -8,6 +8,7 @@ export const LOG_EVENTS = {
   'daemon.started': 'The daemon has opened the replica.',
   'daemon.stopped': 'It has ended on request, with everything closed.',
   'daemon.abandoned': 'It ends although work is still under way, because that did not stop in time.',
+  'replica.upgraded': 'An earlier version had written the replica; it is of this one now, and as it was at `path`.',
   'schedule.armed': 'A job is scheduled; `nextAt` is its first tick.',
   'config.reloaded': 'A changed configuration is in force.',
   'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',

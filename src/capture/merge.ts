@@ -22,6 +22,7 @@ import { sql } from '../replica/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import { readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 
@@ -106,10 +107,13 @@ function applyDecision(
   { policy, at }: MergeOptions,
 ): void {
   const decision = mergeRow(versions, table.columns, policy);
+  const isOlder = isFromOlderCopy(tx, table.id, rowId);
   const newId = writeLocal(tx, table, rowId, decision);
   storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
   const event = ({ settled: 'settled', changed: 'changed', parked: 'conflicted' } as const)[decision.state];
   moveRows(tx, table.id, [newId], { event, at });
+  // Edited here and deleted there: after a restore it may have become a new row there before.
+  if (isOlder && newId < 0) doubtLateCreate(tx, table, newId, at);
 }
 
 /** Writes the local row of a decision; one that the origin no longer knows gets an id of ours. Returns the row's id. */

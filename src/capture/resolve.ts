@@ -7,6 +7,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
+import { readOlderConflicts } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
 import { queryRows } from '../replica/query.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
@@ -24,6 +25,7 @@ import {
   type Resolution,
   type StoredConflict,
 } from './conflicts.ts';
+import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
@@ -93,6 +95,9 @@ function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | nu
   const [row] = readVersions(tx, table, [outcome.rowId]);
   const event = isChanged(row?.base ?? null, row?.local ?? null, table.columns) ? 'resolved' : 'discarded';
   moveRows(tx, table.id, [outcome.rowId], { event, at });
+  if (conflict.id <= readOlderConflicts(tx) || isFromOlderCopy(tx, table.id, outcome.rowId)) {
+    doubtLateCreate(tx, table, outcome.rowId, at);
+  }
   return null;
 }
 

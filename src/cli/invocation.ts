@@ -88,7 +88,7 @@ export async function withSides<T>(
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
   return withOrigin(invocation, config, async ({ origin, log }) => {
-    const replica = openReplica(config.replica.path, { clock, shared: config.replica.shared });
+    const replica = await openForWriting(invocation, config);
     // The log of --verbose goes to the same stream.
     const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
@@ -118,9 +118,21 @@ export function withPullContext<T>(
 }
 
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
-export function openExistingReplica({ session }: Invocation, { replica: { path, shared } }: Config): Replica {
-  openReader(path).close();
-  return openReplica(path, { clock: session.clock, shared });
+export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
+  openReader(config.replica.path).close();
+  return openForWriting(invocation, config);
+}
+
+/** Opens the replica, and says so where an earlier version had written it. */
+async function openForWriting({ session }: Invocation, { replica: { path, shared } }: Config): Promise<Replica> {
+  const replica = openReplica(path, { clock: session.clock, shared });
+  if (replica.upgrade !== null) {
+    const { fromVersion, copyPath } = replica.upgrade;
+    await session.stderr.write(
+      printable(`the replica was of version ${fromVersion} and is of this one now; as it was: ${copyPath}`) + '\n',
+    );
+  }
+  return replica;
 }
 
 /** Prints a result as one JSON document. */

@@ -65,6 +65,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const messenger = new Messenger(parts.clock);
   const logFor = (of: Config): Logger => messenger.listen(parts.logFor(of), of);
   notifier.starting();
+  await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
   const sides = openSides(config, { clock, log: logFor(config) });
   const daemon = new Daemon(sides, { ...parts, clock, logFor }, pulse);
   const ended = new AbortController();

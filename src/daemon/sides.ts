@@ -52,6 +52,8 @@ function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: 
   };
 }
 
-function openReplicaOf({ replica: { path, shared } }: Config, { clock }: SideParts): Replica {
-  return openReplica(path, { clock, shared });
+function openReplicaOf({ replica: { path, shared } }: Config, { clock, log }: SideParts): Replica {
+  const replica = openReplica(path, { clock, shared });
+  if (replica.upgrade !== null) log.info('replica.upgraded', { path: replica.upgrade.copyPath });
+  return replica;
 }

@@ -6,12 +6,13 @@
  * whoever asks, since this folder knows no file store. Invariants: a file under its final name is complete, and its
  * content stands beside it (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
  */
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { disownFile } from './copies.ts';
+import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
 import { checkOwner, takeLock, type Tx } from './database.ts';
 import { replicaError } from './failures.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from './files.ts';
@@ -19,8 +20,6 @@ import { ident, sql } from './sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
 const PAGES_PER_STEP = 2_000;
-/** What a copy is called until it is checked. */
-const PARTIAL = '.partial';
 
 /** What was copied. */
 export interface CopyReport {
@@ -52,8 +51,7 @@ export async function backUp<T = null>(
   const partial = path + PARTIAL;
   let db: Database.Database | undefined;
   try {
-    removeFile(partial);
-    closeSync(openSync(partial, 'wx', 0o600));
+    makePrivate(partial);
     db = new Database(source, { readonly: true, fileMustExist: true, timeout: 1_000 });
     checkOwner(db, source);
     // One read transaction around both: what is counted is what is copied, whatever is written meanwhile.
@@ -110,66 +108,6 @@ function hasFiles(db: Database.Database): boolean {
   return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;
 }
 
-/** Rows of every table that holds some of the origin's, by name. */
-function countRows(db: Database.Database): ReadonlyMap<string, number> {
-  const names = db
-    .prepare<[], string>(
-      sql`SELECT local_name FROM _rowsync_tables WHERE local_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')`,
-    )
-    .pluck()
-    .all();
-  return new Map(
-    names.map((name) => [
-      name,
-      Number(
-        db
-          .prepare(sql`SELECT count(*) FROM ${ident(name)}`)
-          .pluck()
-          .get(),
-      ),
-    ]),
-  );
-}
-
-/** @throws RowsyncError `backup.damaged`. */
-function checkCopy(path: string, expected: ReadonlyMap<string, number>): void {
-  const db = new Database(path, { fileMustExist: true });
-  try {
-    // One file, without a log beside it; opening it as a replica turns that on again.
-    db.pragma('journal_mode = DELETE');
-    const verdict = db.pragma('integrity_check(1)', { simple: true });
-    const found = countRows(db);
-    const wrong = [...expected].filter(([name, count]) => found.get(name) !== count).map(([name]) => name);
-    if (verdict === 'ok' && wrong.length === 0) return;
-    throw new RowsyncError('replica', 'backup.damaged', {
-      message: `The copy is not what was copied: ${verdict === 'ok' ? `other rows in ${wrong.join(', ')}` : String(verdict)}`,
-      hint: 'Nothing was kept. Check the disk, then run rowsync verify.',
-    });
-  } finally {
-    db.close();
-  }
-}
-
-/** Gives a file its name once it is on the disk; the folder is synced as well, or a power cut could take the name back. */
-function takeName(from: string, to: string): void {
-  sync(from);
-  renameSync(from, to);
-  sync(dirname(to));
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function removeFile(path: string): void {
-  for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(path + ending, { force: true });
-}
-
 /** What a restore did. */
 export interface RestoreReport<T> extends CopyReport {
   readonly files: T | null;
@@ -204,7 +142,7 @@ export async function restore<T extends CarriedBack>(
     const files = carry === undefined ? null : await carry(contentsIn(partial));
     if (files !== null) noteFiles(partial, files);
     const pendingCreateCount = countCreates(partial);
-    sync(partial);
+    syncToDisk(partial);
     const asidePath = moveAside(path, stamp);
     disownFile(path);
     takeName(partial, path);

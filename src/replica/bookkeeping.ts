@@ -12,7 +12,7 @@ import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from './sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -91,12 +91,21 @@ const TABLES = sql`
 /** What version 4 added to the tables of version 3. */
 const TABLES_4 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN doubt_creates_from INTEGER`];
 
+/** What version 5 added, and the version that first had the table. */
+const TABLES_5 = [
+  { since: 2, statement: sql`ALTER TABLE _rowsync_rows ADD COLUMN older INTEGER NOT NULL DEFAULT 0` },
+  { since: 4, statement: sql`ALTER TABLE _rowsync_sent ADD COLUMN older_conflicts INTEGER NOT NULL DEFAULT 0` },
+];
+
 /**
  * Which file this is and how many batches with new rows it has recorded (one row): tells a copy that was put back (copies.ts).
+ *
+ *   older_conflicts   conflicts up to this id stood in such a copy, and may have been decided since it was made
  */
 const SENT = sql`
   CREATE TABLE _rowsync_sent (
-    lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL
+    lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL,
+    older_conflicts INTEGER NOT NULL DEFAULT 0
   ) STRICT`;
 
 /** What version 2 added to the tables of version 1. */
@@ -182,10 +191,12 @@ const UNREADABLE = sql`
  *
  *   state   a state of reconcile/row-state.ts; a row without a mark is clean. No CHECK: it would double what an edit costs
  *   since   when the row was first found edited, in seconds since 1970: a text would cost every edited row a third more
+ *   older   1 where the mark stood in an older copy that was put back: what became of the edit since the copy was made is not known
  */
 const ROWS = sql`
   CREATE TABLE _rowsync_rows (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, state TEXT NOT NULL, since INTEGER NOT NULL,
+    older INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
@@ -364,12 +375,13 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
     for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
     for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
   }
+  if (fromVersion < 3) for (const statement of ADDED_3) db.exec(statement);
   if (fromVersion === 3) {
     // The view of version 3 named content by two levels of folders.
     db.exec(sql`DROP VIEW sync_files`);
     for (const statement of FILE_VIEWS) db.exec(statement);
-  } else {
-    for (const statement of ADDED_3) db.exec(statement);
   }
-  for (const statement of [...TABLES_4, SENT]) db.exec(statement);
+  if (fromVersion < 4) for (const statement of [...TABLES_4, SENT]) db.exec(statement);
+  // Tables that an earlier step made are made as they are now.
+  for (const { statement, since } of TABLES_5) if (fromVersion >= since) db.exec(statement);
 }

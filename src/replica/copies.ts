@@ -4,8 +4,8 @@
  *
  * Batches that create rows are counted in the file, and the count stands beside it in `<replica>.sent` before a batch leaves. A file that has
  * counted less than was sent, or that another file's count stands beside, is not the one that sent last: no ETag is trusted,
- * two-way tables are compared with base, and creates that nothing identifies are doubted (capture/doubt.ts). Losing `.sent`
- * costs just that; it never costs a row.
+ * two-way tables are compared with base, and creates that nothing identifies are doubted (capture/doubt.ts), also those that
+ * follow from edits and conflicts of the copy. Losing `.sent` costs just that; it never costs a row.
  */
 import {
   chmodSync,
@@ -46,11 +46,11 @@ export function recogniseFile(
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
   db.transaction(() => {
-    if (!isFirst) distrust(db);
     db.prepare(
       sql`INSERT INTO _rowsync_sent (lock, file_id, batch_count) VALUES (1, @fileId, @batchCount)
           ON CONFLICT (lock) DO UPDATE SET file_id = excluded.file_id`,
     ).run({ ...count, batchCount: BigInt(count.batchCount) });
+    if (!isFirst) distrust(db);
   }).immediate();
   writeBeside(file.path, count);
 }
@@ -71,8 +71,18 @@ export function disownFile(path: string): void {
   writeBeside(path, { fileId: 'restored', batchCount: 0 });
 }
 
+/** Conflicts up to this id stood in an older copy, so that a version that is taken of one may have been taken before. */
+export function readOlderConflicts(from: Connection): number {
+  const id = from
+    .prepare(sql`SELECT older_conflicts FROM _rowsync_sent`)
+    .pluck()
+    .get();
+  return typeof id === 'number' ? id : 0;
+}
+
 /** The next pull asks for everything anew; creates that stand here now are doubted by the next capture. */
 function distrust(db: Database.Database): void {
+  db.exec(sql`UPDATE _rowsync_sent SET older_conflicts = (SELECT coalesce(max(id), 0) FROM _rowsync_conflicts)`);
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
   db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0`);

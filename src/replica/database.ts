@@ -9,10 +9,11 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { createBookkeeping, migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
 import { recogniseFile } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
+import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 
 /** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
 export const APPLICATION_ID = 0x7273_796e;
@@ -44,6 +45,8 @@ export interface Tx extends Connection {
 /** The replica, open for writing by this process alone. */
 export class Replica implements Connection {
   readonly path: string;
+  /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
+  readonly upgrade: Upgrade | null;
   readonly #db: Database.Database;
   readonly #lock: Database.Database;
   readonly #clock: Clock;
@@ -51,8 +54,12 @@ export class Replica implements Connection {
   #hasWritten = false;
   readonly #counters = { busyMs: 0, uncapturedCount: 0 };
 
-  constructor(path: string, parts: { db: Database.Database; lock: Database.Database; clock: Clock }) {
+  constructor(
+    path: string,
+    parts: { db: Database.Database; lock: Database.Database; clock: Clock; upgrade: Upgrade | null },
+  ) {
     this.path = path;
+    this.upgrade = parts.upgrade;
     this.#db = parts.db;
     this.#lock = parts.lock;
     this.#clock = parts.clock;
@@ -182,9 +189,9 @@ export function openReplica(path: string, deps: { clock: Clock; shared?: boolean
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
-      prepareFile(db, isNew);
+      const upgrade = prepareFile(db, absolute, isNew);
       recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
-      return new Replica(absolute, { db, lock, clock: deps.clock });
+      return new Replica(absolute, { db, lock, clock: deps.clock, upgrade });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -282,7 +289,7 @@ function proveWritable(db: Database.Database): void {
 }
 
 /** Sets and checks the pragmas, and brings the bookkeeping up to date. */
-function prepareFile(db: Database.Database, isNew: boolean): void {
+function prepareFile(db: Database.Database, path: string, isNew: boolean): Upgrade | null {
   applyPragmas(db, [
     ['journal_mode', 'wal'],
     ['synchronous', 1], // a page lost in a power cut is lost together with its ETag, and is simply read again
@@ -290,14 +297,13 @@ function prepareFile(db: Database.Database, isNew: boolean): void {
     ['cell_size_check', 1],
     ['journal_size_limit', WAL_BYTES_MAX],
   ]);
-  if (isNew || Number(db.pragma('user_version', { simple: true })) < SCHEMA_VERSION) {
-    db.transaction(() => {
-      if (isNew) createBookkeeping(db);
-      else migrateBookkeeping(db, Number(db.pragma('user_version', { simple: true })));
-      db.pragma(`application_id = ${APPLICATION_ID}`);
-      db.pragma(`user_version = ${SCHEMA_VERSION}`);
-    }).immediate();
-  }
+  if (!isNew) return upgradeFile(db, path);
+  db.transaction(() => {
+    createBookkeeping(db);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
+  }).immediate();
+  return null;
 }
 
 /** @throws RowsyncError `replica.foreign` or `replica.newer`. */
@@ -312,7 +318,7 @@ export function checkOwner(db: Database.Database, path: string): void {
   if (version > SCHEMA_VERSION) {
     throw new RowsyncError('replica', 'replica.newer', {
       message: `${path} has version ${version}; this rowsync knows versions up to ${SCHEMA_VERSION}`,
-      hint: 'Nothing was changed. Install the newer rowsync again, or pull into a new file.',
+      hint: downgradeHint(path, version),
     });
   }
 }

@@ -138,7 +138,7 @@ export class ReplicaReader implements Connection {
     try {
       return this.#db.prepare(text).all(...values);
     } catch (thrown) {
-      throw errorFromReading(thrown, this.#path);
+      throw this.isOlder() ? olderError(thrown, this.#path) : errorFromReading(thrown, this.#path);
     }
   }
 
@@ -147,12 +147,18 @@ export class ReplicaReader implements Connection {
     return Number(this.#db.pragma('user_version', { simple: true })) < SCHEMA_VERSION;
   }
 
-  /** Every table, by name. */
+  /** Every table, by name; also of a file that an earlier version wrote. */
   status(): readonly TableStatus[] {
+    // Version 1 had mirrors only.
+    const source =
+      this.#all(sql`SELECT 1 FROM pragma_table_info('sync_status') WHERE name = 'mode'`).length > 0
+        ? sql`sync_status`
+        : sql`(SELECT *, 'mirror' AS mode, 0 AS pending, 0 AS parked, 0 AS refused, 0 AS conflicts, NULL AS oldest_change
+             FROM sync_status)`;
     return this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
             unreadable AS unreadableCount, mode, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
-            conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint FROM sync_status ORDER BY "table" COLLATE NOCASE`,
+            conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint FROM ${source} ORDER BY "table" COLLATE NOCASE`,
     ) as TableStatus[]; // columns and types are ours (bookkeeping.ts)
   }
 
@@ -262,6 +268,16 @@ export class ReplicaReader implements Connection {
   close(): void {
     this.#db.close();
   }
+}
+
+/** What an earlier version did not have cannot be read yet; anything else is told as it is. */
+function olderError(thrown: unknown, path: string): RowsyncError {
+  if (sqliteCode(thrown) !== 'SQLITE_ERROR') return errorFromReading(thrown, path);
+  return new RowsyncError('replica', 'replica.older', {
+    message: `${path} was written by an earlier version of rowsync, which did not keep what was asked for`,
+    hint: 'Run rowsync pull once: it brings the file up to date, and keeps it as it was beside it.',
+    cause: thrown,
+  });
 }
 
 /** A value of which no digit may be lost: an integer that a double does not hold comes as text. */

@@ -142,7 +142,7 @@ test('a match column must exist, be unique and be writable', async () => {
   expect(await messageOf('code')).toBe(undefined);
 });
 
-test.each([1, 2, 3])('a replica of version %i becomes one of this version with every row', async (version) => {
+test.each([1, 2, 3, 4])('a replica of version %i becomes one of this version with every row', async (version) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   const db = new Database(path);

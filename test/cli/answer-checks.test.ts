@@ -132,7 +132,7 @@ test('a replica that others may read', async () => {
   expect(grouped[0]?.hint).toContain('replica.shared');
 });
 
-test.each([1, 2, 3])('a replica of version %i, which the next pull brings up to date', async (version) => {
+test.each([1, 2, 3, 4])('a replica of version %i, which the next pull brings up to date', async (version) => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = makeWorkspace(sandbox);
   const db = new Database(join(workspace.folder, 'replica.db'));

@@ -28,7 +28,7 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
 });
 
 const status = (tables: readonly TableStatus[]): Status => ({
-  replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2 },
+  replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2, isOlder: false },
   identity: {
     url: 'https://example.net',
     database: '21995',
@@ -160,4 +160,12 @@ test('shows what a running daemon says of itself, and what to do', () => {
   );
   const text = statusText({ ...status([]), daemon: failing }, { nowMs: NOW, width: null });
   expect(text).toContain('daemon    ok; pull under way\n          what to do: Ask \\u001b[2J.\n');
+});
+
+test('says that an earlier version wrote the file', () => {
+  const older = { ...status([]), replica: { path: '/data/replica.db', bytes: 5, isOlder: true } };
+
+  expect(statusText(older, { nowMs: NOW, width: null })).toContain(
+    'of an earlier version: the next pull brings it up to date',
+  );
 });

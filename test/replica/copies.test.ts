@@ -3,11 +3,13 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { retryRows } from '../../src/capture/refusals.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
+import { readWaiting } from '../../src/replica/push-rows.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, countsOf, pushNow } from '../support/push.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { AT, startTwoWay } from '../support/two-way.ts';
 
 /** Puts a copy where the replica is, as a person does it. */
 function putBack(fixture: Fixture, copy: string): void {
@@ -152,4 +154,75 @@ test('sends no create where the count cannot be written', async () => {
   rmSync(`${fixture.path}.sent`, { recursive: true });
   await pushNow(fixture);
   expect(added(fixture)).toEqual([[7, 'once']]);
+});
+
+/** An edit of row 4, which the origin deletes: as a new row it can be created twice. */
+const EDIT = `UPDATE "Note" SET "Title" = 'mine', "Code" = NULL WHERE _id = 4`;
+const TAKE_LOCAL = `UPDATE sync_conflicts SET resolution = 'local' WHERE id = 1`;
+
+describe.each([
+  ['that a policy took for local after the copy was made', 'local', ['edit', 'copy', 'delete', 'pull']],
+  [
+    'whose conflict was decided by SQL and not carried out in the copy',
+    'ask',
+    ['edit', 'delete', 'pull', 'take', 'copy'],
+  ],
+  ['whose conflict was open in the copy, and is decided once more', 'ask', ['edit', 'delete', 'pull', 'copy', 'take']],
+  ['that a policy gave up in the copy, and is taken once more', 'origin', ['edit', 'delete', 'pull', 'copy', 'take']],
+] as const)('an edited row that the origin deleted, %s', (_how, conflict, steps) => {
+  test.each(['pull', 'push'])('is not created twice, where a %s comes first', async (first) => {
+    await using fixture = await startTwoWay({ editing: { conflict } });
+    const copy = join(fixture.folder, 'copy.db');
+    const titles = (): readonly unknown[] => atOrigin(fixture, ['Title']).filter((row) => String(row).endsWith('mine'));
+    for (const step of steps) {
+      if (step === 'edit') fixture.execute(EDIT);
+      if (step === 'delete') fixture.sandbox.store.delete('Note', 4);
+      if (step === 'pull') await fixture.pull();
+      if (step === 'take') fixture.execute(TAKE_LOCAL);
+      if (step === 'copy') await backUp(fixture.path, copy);
+    }
+    await pushNow(fixture, { options: { conflict } });
+    expect(titles()).toHaveLength(1);
+    putBack(fixture, copy);
+    const wasTaken = steps.at(-1) === 'take';
+    if (wasTaken) fixture.execute(TAKE_LOCAL);
+
+    if (first === 'pull') await fixture.pull();
+    await pushNow(fixture, { options: { conflict } });
+    await fixture.pull();
+    await pushNow(fixture, { options: { conflict } });
+
+    expect(titles()).toHaveLength(1);
+    expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+    fixture.execute(`DELETE FROM "Note" WHERE _id < 0`); // a person found it there
+  });
+});
+
+test('sends what a person tries again after a doubt, once', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(EDIT);
+  await backUp(fixture.path, copy);
+  fixture.sandbox.store.delete('Note', 4);
+  putBack(fixture, copy);
+  rmSync(`${fixture.path}.sent`);
+  fixture.restart();
+  await fixture.pull();
+  await pushNow(fixture, { options: { conflict: 'local' } });
+  expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+
+  await fixture.replica.write('Trying again', (tx) => retryRows(tx, readWaiting(tx, []), AT));
+  await pushNow(fixture, { options: { conflict: 'local' } });
+  await fixture.pull();
+  await pushNow(fixture, { options: { conflict: 'local' } });
+
+  expect(atOrigin(fixture, ['Title']).map((row) => (row as readonly unknown[])[1])).toEqual([
+    'title 1',
+    'title 2',
+    'title 3',
+    'title 5',
+    'title 6',
+    'mine',
+  ]);
+  expect(fixture.rows(STATES)).toEqual([]);
 });

@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { createLogger } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { silentNotifier } from '../../src/daemon/notify.ts';
+import { silentNotifier, type Notifier } from '../../src/daemon/notify.ts';
 import { makeWorkspace } from './child.ts';
 import { testClock, type TestClock } from './clock.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -49,10 +49,15 @@ export interface TestDaemon {
 /** The first minute of a test. */
 const STARTED_MS = Date.UTC(2026, 5, 1, 12, 1);
 
-/** Starts a daemon; `yaml` is what stands in its configuration beside origin and replica. */
-export function startDaemon(sandbox: TestSandbox, yaml = ''): TestDaemon {
+/** Starts a daemon; `yaml` is what stands in its configuration beside origin and replica, `prepare` is called before it starts. */
+export function startDaemon(
+  sandbox: TestSandbox,
+  yaml = '',
+  extra: { readonly notifier?: Notifier; readonly prepare?: (folder: string) => void } = {},
+): TestDaemon {
   const workspace = makeWorkspace(sandbox, yaml);
   const { folder } = workspace;
+  extra.prepare?.(folder);
   const clock = testClock({ sleepsAdvance: false, startMs: STARTED_MS });
   const lines: LoggedEvent[] = [];
   const stop = new AbortController();
@@ -62,7 +67,7 @@ export function startDaemon(sandbox: TestSandbox, yaml = ''): TestDaemon {
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LoggedEvent) };
   const ended = runDaemon(load(), {
     clock,
-    notifier: silentNotifier,
+    notifier: extra.notifier ?? silentNotifier,
     load,
     logFor: () => createLogger({ level: 'debug', destination, secrets: [] }),
     signals: {

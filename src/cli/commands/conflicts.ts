@@ -117,7 +117,7 @@ async function change(
   work: (tx: Tx, at: string) => string | null,
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const replica = openExistingReplica(invocation, config);
+  const replica = await openExistingReplica(invocation, config);
   try {
     const at = stampFromMs(invocation.session.clock.nowMs());
     const problem = await replica.write('Carrying out a decision', (tx) => work(tx, at));

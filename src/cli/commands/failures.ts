@@ -93,7 +93,7 @@ async function retry(invocation: Invocation, texts: readonly string[]): Promise<
     });
   });
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const replica = openExistingReplica(invocation, config);
+  const replica = await openExistingReplica(invocation, config);
   try {
     const at = stampFromMs(invocation.session.clock.nowMs());
     const rows = await replica.write('Letting rows be tried again', (tx) => {

@@ -160,7 +160,7 @@ async function exportAndPrint(
 
 async function pruneAndPrint(invocation: Invocation, dryRun: boolean): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const replica = openExistingReplica(invocation, config);
+  const replica = await openExistingReplica(invocation, config);
   try {
     const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
     const { stdout } = invocation.session;

@@ -69,7 +69,7 @@ async function plan(invocation: Invocation, names: readonly string[]): Promise<n
 export async function runPlan(invocation: Invocation, names: readonly string[]): Promise<readonly TablePreview[]> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { clock } = invocation.session;
-  const replica = openExistingReplica(invocation, config);
+  const replica = await openExistingReplica(invocation, config);
   try {
     const settings = pushSettings(config);
     const tables = chooseTables({ replica, settings }, names);

@@ -53,7 +53,7 @@ async function list(invocation: Invocation, config: Config): Promise<number> {
 
 async function drop(invocation: Invocation, config: Config): Promise<number> {
   const { stdout } = invocation.session;
-  const replica = openExistingReplica(invocation, config);
+  const replica = await openExistingReplica(invocation, config);
   try {
     const dropped = await replica.write('Dropping what the origin no longer has', (tx) =>
       prune(tx, stampFromMs(invocation.session.clock.nowMs())),

@@ -27,7 +27,8 @@ Examples:
 
 /** What the status is made of. */
 export interface Status {
-  readonly replica: { readonly path: string; readonly bytes: number };
+  /** `isOlder`: an earlier version wrote the file, and nothing has been written since. */
+  readonly replica: { readonly path: string; readonly bytes: number; readonly isOlder: boolean };
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly TableStatus[];
   /** The newest first. */
@@ -60,7 +61,7 @@ function readStatus(config: Config): Omit<Status, 'daemon'> {
   const reader = openReader(config.replica.path);
   try {
     return {
-      replica: { path: config.replica.path, bytes: statSync(config.replica.path).size },
+      replica: { path: config.replica.path, bytes: statSync(config.replica.path).size, isOlder: reader.isOlder() },
       identity: reader.identity(),
       tables: reader.status(),
       runs: reader.runs(RUNS_MAX),
@@ -79,6 +80,7 @@ export function statusText(
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
+    ...(replica.isOlder ? ['          of an earlier version: the next pull brings it up to date'] : []),
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),

@@ -1,0 +1,75 @@
+/**
+ * The steps that every copy of a replica goes through before it counts: its rows are counted, SQLite reads it whole, and it gets its
+ * name once it is on the disk. Input: connections and paths. Output: a file under its final name, or an error and no file.
+ */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { RowsyncError } from '../base/errors.ts';
+import { ident, sql } from './sql.ts';
+
+/** What a copy is called until it is checked. */
+export const PARTIAL = '.partial';
+
+/** Makes an empty file that only its owner may read, for SQLite to fill; what an earlier try left there goes. */
+export function makePrivate(path: string): void {
+  removeFile(path);
+  closeSync(openSync(path, 'wx', 0o600));
+}
+
+/** Rows of every table that holds some of the origin's, by name. */
+export function countRows(db: Database.Database): ReadonlyMap<string, number> {
+  const names = db
+    .prepare<[], string>(
+      sql`SELECT local_name FROM _rowsync_tables WHERE local_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')`,
+    )
+    .pluck()
+    .all();
+  const countOf = (name: string): unknown =>
+    db
+      .prepare(sql`SELECT count(*) FROM ${ident(name)}`)
+      .pluck()
+      .get();
+  return new Map(names.map((name) => [name, Number(countOf(name))]));
+}
+
+/** Reads a copy whole and compares its rows with what was counted. @throws RowsyncError `backup.damaged`. */
+export function checkCopy(path: string, expected: ReadonlyMap<string, number>): void {
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    // One file, without a log beside it; opening it as a replica turns that on again.
+    db.pragma('journal_mode = DELETE');
+    const verdict = db.pragma('integrity_check(1)', { simple: true });
+    const found = countRows(db);
+    const wrong = [...expected].filter(([name, count]) => found.get(name) !== count).map(([name]) => name);
+    if (verdict === 'ok' && wrong.length === 0) return;
+    throw new RowsyncError('replica', 'backup.damaged', {
+      message: `The copy is not what was copied: ${verdict === 'ok' ? `other rows in ${wrong.join(', ')}` : String(verdict)}`,
+      hint: 'Nothing was kept. Check the disk; if the replica itself is damaged, rowsync rebuild makes it anew.',
+    });
+  } finally {
+    db.close();
+  }
+}
+
+/** Gives a file its name once it is on the disk; the folder is synced as well, or a power cut could take the name back. */
+export function takeName(from: string, to: string): void {
+  syncToDisk(from);
+  renameSync(from, to);
+  syncToDisk(dirname(to));
+}
+
+/** Makes a file, or the names in a folder, outlive a power cut. */
+export function syncToDisk(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Removes a SQLite file with all that SQLite keeps beside it. */
+export function removeFile(path: string): void {
+  for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(path + ending, { force: true });
+}

@@ -1,0 +1,83 @@
+/**
+ * Bringing a replica of an earlier version to this one. Input: the open file, which this process has locked. Output: the file with today's
+ * bookkeeping, and beside it `<replica>.before-<version>`, the file as it was. Invariant (I13): a crash at any moment leaves the
+ * old version or the new one, and the copy is whole as soon as it has its name.
+ *
+ * The copy is made and checked inside the transaction that migrates, so that nothing is written between the two. It stays
+ * until the next upgrade has made its own.
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
+import { replicaError } from './failures.ts';
+import { sql } from './sql.ts';
+
+/** What was done: from which version, and where the file as it was stands. */
+export interface Upgrade {
+  readonly fromVersion: number;
+  readonly copyPath: string;
+}
+
+/** Where the file stands as it was before it was brought to a version. */
+function pathBefore(path: string, version: number): string {
+  return `${path}.before-${version}`;
+}
+
+/** Brings an earlier version up to this one; null where there is nothing to do. @throws RowsyncError of the replica. */
+export function upgradeFile(db: Database.Database, path: string): Upgrade | null {
+  if (versionOf(db) >= SCHEMA_VERSION) return null;
+  const copyPath = pathBefore(path, SCHEMA_VERSION);
+  const upgrade = db.transaction((): Upgrade | null => {
+    const fromVersion = versionOf(db);
+    keepAsItWas(db, path, copyPath);
+    migrateBookkeeping(db, fromVersion);
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
+    return { fromVersion, copyPath };
+  });
+  const done = upgrade.immediate();
+  removeOthers(path, copyPath);
+  return done;
+}
+
+function versionOf(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+/** Copies the file by a connection of its own, which sees what was committed; nobody can write meanwhile. */
+function keepAsItWas(db: Database.Database, path: string, copyPath: string): void {
+  const partial = copyPath + PARTIAL;
+  try {
+    makePrivate(partial);
+    const reading = new Database(path, { readonly: true, fileMustExist: true });
+    try {
+      reading.prepare(sql`VACUUM INTO ?`).run(partial);
+    } finally {
+      reading.close();
+    }
+    checkCopy(partial, countRows(db));
+    takeName(partial, copyPath);
+  } catch (thrown) {
+    removeFile(partial);
+    throw replicaError(thrown, `Copying ${path} before it is brought to version ${SCHEMA_VERSION}`);
+  }
+}
+
+/** Copies of earlier upgrades, which the new one takes the place of. */
+function removeOthers(path: string, copyPath: string): void {
+  const stem = `${basename(path)}.before-`;
+  for (const name of readdirSync(dirname(path))) {
+    const isCopy = name.startsWith(stem) && /^\d+(\.partial)?$/.test(name.slice(stem.length));
+    if (isCopy && name !== basename(copyPath)) rmSync(join(dirname(path), name), { force: true });
+  }
+}
+
+/** What somebody does whose rowsync is older than the replica. */
+export function downgradeHint(path: string, version: number): string {
+  const copy = pathBefore(path, version);
+  const back = existsSync(copy)
+    ? `go back to the file as it was before the upgrade: rowsync restore ${copy}`
+    : 'pull into a new file';
+  return `Nothing was changed. Install the newer rowsync again, or ${back}.`;
+}

@@ -1,0 +1,50 @@
+/**
+ * A daemon that finds a replica of an earlier version: who is told, and when.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { silentNotifier } from '../../src/daemon/notify.ts';
+import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+
+test('the manager is asked for patience before the file is brought up to date, and the log says where it is as it was', async () => {
+  await using sandbox = await startTestSandbox({
+    tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }] }],
+  });
+  let [path, sentAtVersion] = ['', 0];
+  let isAsked = false;
+  const notifier = {
+    ...silentNotifier,
+    starting: () => void (isAsked = true),
+    flush: async () => {
+      if (isAsked && sentAtVersion === 0) sentAtVersion = versionOf(path);
+    },
+  };
+  await using daemon = startDaemon(sandbox, '', {
+    notifier,
+    prepare: (folder) => {
+      path = join(folder, 'replica.db');
+      const db = new Database(path);
+      db.exec(readFileSync('test/fixtures/replica/version-1.sql', 'utf8'));
+      db.close();
+    },
+  });
+
+  await daemon.idle();
+
+  expect(sentAtVersion).toBe(1);
+  expect(versionOf(path)).toBe(SCHEMA_VERSION);
+  expect(daemon.events('replica.upgraded')).toMatchObject([{ path: `${path}.before-${SCHEMA_VERSION}` }]);
+});
+
+function versionOf(path: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return Number(db.pragma('user_version', { simple: true }));
+  } finally {
+    db.close();
+  }
+}
