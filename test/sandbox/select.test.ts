@@ -126,6 +126,31 @@ test('sorts exact decimals among the numbers', async () => {
   );
 });
 
+test('sorts timestamps by time, down to the fraction of a second, and finds the last one', async () => {
+  const times = ['2026-01-31T12:00:00.5Z', '2026-01-31T12:00:00Z', null, '2026-01-31T12:00:00.25Z'];
+  await using sandbox = await startTestSandbox({
+    tables: [
+      {
+        name: 'T',
+        columns: [
+          { name: 'At', type: 'Timestamp' },
+          { name: 'All', type: 'Text', defaultValue: '1' },
+        ],
+        rows: times.map((At) => ({ At })),
+      },
+      { name: 'All', columns: [], rows: [{}] },
+    ],
+  });
+  const computed = { how: 'max', table: 'T', reference: 'All', column: 'At' } as const;
+  sandbox.store.addColumn('All', { name: 'Last', type: 'Timestamp', computed });
+
+  const ids = async (query: string) => (await rows(sandbox, `T/select.json?${query}`)).map((row) => row['@row.id']);
+
+  expect(await ids('sort=At')).toEqual([3, 2, 4, 1]);
+  expect(await ids('sort=At//DESC')).toEqual([1, 4, 2, 3]);
+  expect(sandbox.store.rows('All')[0]?.values['Last']).toBe('2026-01-31T12:00:00.5Z');
+});
+
 test('pages through a table without losing or repeating a row', async () => {
   const many = Array.from({ length: 1203 }, (_, index) => ({ Name: `n${index % 7}` }));
   await using sandbox = await startTestSandbox({ tables: [{ ...people, rows: many }] });

@@ -311,6 +311,22 @@ test('adds, drops and retypes columns and tables', async () => {
   expect(store.catalog.tables.map(({ name }) => name)).toEqual([thing.name, 'New']);
 });
 
+test('takes the default of a column along to another type', async () => {
+  const columns = [
+    { name: 'Was Text', type: 'Text', defaultValue: 'none' },
+    { name: 'Was Number', type: 'Numeric', defaultValue: 5 },
+    { name: 'Digits', type: 'Text', defaultValue: '7' },
+  ];
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'T', columns }] });
+  sandbox.store.changeColumn('T', 'Was Text', { type: 'Numeric' });
+  sandbox.store.changeColumn('T', 'Was Number', { type: 'Text' });
+  sandbox.store.changeColumn('T', 'Digits', { type: 'Numeric' });
+
+  sandbox.store.insert('T', {});
+
+  expect(sandbox.store.rows('T')[0]?.values).toMatchObject({ 'Was Text': null, 'Was Number': '5', Digits: 7 });
+});
+
 test('drops computed columns together with what they look at', async () => {
   const lookup = { how: 'lookup', reference: 'P', table: 'Parent', column: 'Name' } as const;
   await using sandbox = await startTestSandbox({

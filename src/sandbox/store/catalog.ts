@@ -277,7 +277,12 @@ export function columnSql(catalog: Catalog, column: Column): string {
   }
   const where = `WHERE o.${storedName(other, computed.referenceId)} = t.${ident(must(table.key.sqlName, 'a key is stored'))}`;
   if (computed.columnId === null) return `(SELECT count(*) ${from} ${where})`;
-  const value = `${computed.how}(o.${storedName(other, computed.columnId)})`;
+  const name = `o.${storedName(other, computed.columnId)}`;
+  if (computed.how === 'max' && findById(other.columns, computed.columnId)?.valueType === 'Timestamp') {
+    // Instants compare without their Z, before which a fraction of a second would stand.
+    return `(SELECT max(rtrim(${name}, 'Z')) || 'Z' ${from} ${where})`;
+  }
+  const value = `${computed.how}(${name})`;
   return `(SELECT ${computed.how === 'sum' ? `coalesce(${value}, 0)` : value} ${from} ${where})`;
 }
 

@@ -206,6 +206,8 @@ export class Rows {
       const direction = descending ? ' DESC' : '';
       const value = columnSql(this.#catalog, column);
       if (column.valueType === 'Checkbox') return `${value}${direction}`;
+      // As texts, half past a second would stand before the second: a point comes before a Z.
+      if (column.valueType === 'Timestamp') return `rtrim(${value}, 'Z')${direction}`;
       if (column.valueType !== 'Numeric' && column.valueType !== 'Duration')
         return `${value} COLLATE NOCASE${direction}`;
       // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.

@@ -272,6 +272,11 @@ export function retypeColumn(connection: Connection, table: Table, column: Colum
   const valueType = columnType(change.type ?? column.type);
   if (column.sqlName === null || valueType === column.valueType) return;
   assert(column.id !== table.key.id, 'the key column keeps its type');
+  // A default of the old type would fail every row that is created without a value.
+  const defaultValue = convertValue(column.defaultValue, valueType);
+  connection
+    .prepare('UPDATE _sandbox_columns SET default_value = ? WHERE id = ?')
+    .run(JSON.stringify(defaultToKeep(defaultValue)), column.id);
   convertColumn(connection, table, { ...column, sqlName: column.sqlName }, valueType);
 }
 
