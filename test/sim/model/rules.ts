@@ -1,0 +1,102 @@
+/**
+ * What the database does by itself after the API wrote a row: normalises a value, puts the old one back, touches another
+ * row, creates one. Input: the row and what it was before. Output: changed rows, noted as the workflow's; or the column
+ * whose constraint a rule would break, and then the row fails as a whole.
+ */
+import type { Value } from '../../../src/wire/schema.ts';
+import type { Call } from './call.ts';
+import { compareDecimals, decimalFromText, digitsOf } from './decimal.ts';
+import type { ModelRule } from './knobs.ts';
+import { findNamed, hasOption, type ModelColumn, type ModelRow, type ModelTable } from './state.ts';
+import { isUnique } from './structure.ts';
+import { insertRow, updateRow, type Author, type CellMap } from './writer.ts';
+
+/** A row that was written. */
+export interface Written {
+  readonly id: number;
+  /** Null for a new row. */
+  readonly before: ModelRow | null;
+}
+
+/** The rules of a table; those that the knobs set come after its own. */
+export function rulesOf({ knobs }: Pick<Call, 'knobs'>, table: ModelTable): readonly ModelRule[] {
+  return [...table.rules, ...knobs.rules.filter((rule) => rule.table === table.name)];
+}
+
+/** Runs the rules for a row; gives the column that stands in the way, or null. */
+export function runRules(
+  call: Call,
+  table: ModelTable,
+  rules: readonly ModelRule[],
+  written: Written,
+  author: Author,
+): ModelColumn | null {
+  for (const rule of rules) {
+    const isMeant = rule.when === 'write' || (rule.when === 'create') === (written.before === null);
+    const column = findNamed(table.columns, rule.column);
+    if (!isMeant || column === undefined || column.computed !== null) continue;
+    const problem = runRule({ call, table, column, author }, rule, written);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+interface Place {
+  readonly call: Call;
+  readonly table: ModelTable;
+  readonly column: ModelColumn;
+  readonly author: Author;
+}
+
+function runRule(place: Place, rule: ModelRule, { id, before }: Written): ModelColumn | null {
+  const { call, table, column, author } = place;
+  const row = table.rows.get(id);
+  if (row === undefined) return null;
+  switch (rule.does) {
+    case 'touchOther': {
+      const others = [...table.rows.keys()].filter((other) => other !== id);
+      const other = others[Math.floor(call.draw() * others.length)];
+      if (other !== undefined) updateRow(call.ledger, table, other, newText(place), author);
+      return null;
+    }
+    case 'createRow':
+      insertRow(call.ledger, table, newText(place), author);
+      return null;
+    case 'putBack':
+      if (before === null) return null;
+      return set(place, id, before.cells.get(column.id) ?? null);
+    default:
+      return set(place, id, normalised(rule, row.cells.get(column.id) ?? null));
+  }
+}
+
+function newText({ call, column }: Place): CellMap {
+  return new Map([[column, `w${call.ledger.log.length}`]]);
+}
+
+function normalised({ does }: ModelRule, value: Value): Value {
+  if (value === null || typeof value === 'boolean') return value;
+  if (does === 'round') return rounded(value);
+  if (typeof value !== 'string') return value;
+  if (does === 'trim') return value.trim();
+  return does === 'upper' ? value.toUpperCase() : value.toLowerCase();
+}
+
+/** To two decimals, away from zero at the half; texts that are no number stay. */
+function rounded(value: string | number | bigint): Value {
+  const decimal = decimalFromText(String(value));
+  if (decimal === undefined) return value;
+  const [whole = '0', fraction = ''] = digitsOf(decimal).replace('-', '').split('.');
+  const hundredths = BigInt(whole + fraction.padEnd(2, '0').slice(0, 2)) + (Number(fraction[2] ?? 0) >= 5 ? 1n : 0n);
+  const sign = compareDecimals(decimal, 0) < 0 ? '-' : '';
+  return decimalFromText(`${sign}${hundredths / 100n}.${String(hundredths % 100n).padStart(2, '0')}`) ?? value;
+}
+
+function set({ call, table, column, author }: Place, id: number, value: Value): ModelColumn | null {
+  const isEmpty = value === null || value === '';
+  if (isEmpty && (column.id === table.keyId || hasOption(column.options, 'Required'))) return column;
+  const isTaken = (row: ModelRow): boolean => row.id !== id && row.cells.get(column.id) === value;
+  if (!isEmpty && isUnique(table, column) && [...table.rows.values()].some(isTaken)) return column;
+  updateRow(call.ledger, table, id, new Map([[column, value]]), author);
+  return null;
+}
