@@ -7,6 +7,7 @@
  *   readChanges       the changes cell by cell, a block of rows at a time
  *   settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
  */
+import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
@@ -107,6 +108,39 @@ function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string)
     const row = { id: rowId, allow: base.allow, values };
     writeRows(tx, table, [row]);
     if (!isChanged(base, row, table.columns)) moveRows(tx, table.id, [rowId], { event: 'settled', at });
+  }
+}
+
+/**
+ * Gives up the edits of columns that the origin no longer shows, or shows in another form: they can never be pushed. Each value is
+ * kept in `sync_conflicts`, and the cell is put back to what the origin last confirmed; a row that only stands here keeps it.
+ * Called before the columns (by `seq`) change, since both tables still have them under their names.
+ */
+export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<number>, at: string): void {
+  const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
+  const differing = indexes.map((index) => {
+    const name = ident(must(table.columns[index], 'an index of a column').localName);
+    return sql`l.${name} IS NOT b.${name}`;
+  });
+  if (differing.length === 0) return;
+  const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
+      WHERE ${joinSql(differing, ' OR ')}`;
+  for (const ids of blocks(queryNumbers(tx, text, []))) {
+    for (const { rowId, base, local } of readVersions(tx, table, ids)) {
+      if (local === null) continue; // cannot be: it was found there
+      const conflicts = indexes.flatMap((column) => {
+        const before = base?.values[column] ?? null;
+        const here = local.values[column] ?? null;
+        if (isSameValue(must(table.columns[column], 'an index of a column').type, before, here)) return [];
+        return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
+      });
+      storeConflicts(tx, table, { rowId, conflicts, at });
+      if (base === null) continue;
+      const values = local.values.map((value, column) =>
+        indexes.includes(column) ? (base.values[column] ?? null) : value,
+      );
+      writeRows(tx, table, [{ ...local, values }]);
+    }
   }
 }
 

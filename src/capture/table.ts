@@ -13,7 +13,10 @@ import { hasOption } from '../wire/schema.ts';
 export interface TwoWayColumn extends MergeColumn {
   /** Ledger row; names the column in what is kept about conflicts. */
   readonly seq: number;
+  /** At the origin, where it outlasts every other name. */
+  readonly id: number;
   readonly name: string;
+  readonly alias: string;
   readonly localName: string;
   /** The origin refuses a row without a value. */
   readonly required: boolean;
@@ -57,7 +60,9 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     allowsAdd: table.allowsAdd,
     columns: columns.filter(isLive).map((column) => ({
       seq: column.seq,
+      id: column.id,
       name: column.name,
+      alias: column.alias,
       localName: column.localName,
       type: column.type,
       writable: column.writable,

@@ -2,6 +2,7 @@
  * What every part of a pull is handed: the two sides, the clock, the log and the settings. Types only.
  */
 import type { Clock } from '../base/clock.ts';
+import type { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
@@ -62,6 +63,8 @@ export interface PreparedTable {
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];
   readonly selection: Selection;
+  /** Why its edits cannot be pushed, to be told once its rows are here; null where they can, or there are none. */
+  readonly problem: RowsyncError | null;
   /** What edits are merged by; null for a table that nobody can have edited. */
   readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
 }

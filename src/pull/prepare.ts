@@ -5,11 +5,11 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { judgeMatch } from '../reconcile/match.ts';
+import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
-import { captureChanges, readAllChanges } from '../capture/changes.ts';
+import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
 import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { readTwoWayTable, readTwoWayTables, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -68,7 +68,9 @@ export async function prepareTable(
     if (before !== undefined && (options.editing ?? null) !== null && options.discard !== true) {
       keepLockedEdits(tx, before, at);
     }
-    storeEditing(tx, descriptor.id, { matchColumn: match, allowsAdd: descriptor.allowAdd });
+    // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
+    if (match.problem !== null && before === undefined) throw match.problem;
+    storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
     switchMode(tx, descriptor.id, { push: (options.editing ?? null) !== null, discard: options.discard === true, at });
     if (ensureCapture(tx, descriptor.id) || shaped.changed) context.replica.forgetStatements();
@@ -84,6 +86,7 @@ export async function prepareTable(
     target: twoWay ?? target,
     shapes: target.columns,
     selection,
+    problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
 }
@@ -119,20 +122,18 @@ function noteOpenness(tx: Tx, target: RowTarget): void {
 }
 
 /**
- * The column that identifies rows, by its name at the origin. A caller who may write nothing of the table only reads: rows are
- * brought here as before, and the triggers and the push say that they cannot be edited.
- * @throws RowsyncError `config.invalid` where it cannot.
+ * The column that identifies rows, by its name at the origin, and what is wrong with it. A caller who may write nothing of the
+ * table only reads: rows are brought here as before, and the triggers and the push say that they cannot be edited.
  */
-function matchColumn(descriptor: TableDescriptor, wished: string | null): string | null {
-  const { column, problem, usable } = judgeMatch(descriptor, wished);
-  if (problem === null || (column !== null && !descriptor.columns.some(isWritable))) return column;
-  throw new RowsyncError('config', 'config.invalid', {
-    message: `tables.${descriptor.recordName}.match: the column "${wished ?? ''}" ${problem}`,
-    hint:
-      usable.length === 0
-        ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'
-        : `Unique and writable are: ${usable.map((name) => `"${name}"`).join(', ')}.`,
-  });
+function matchColumn(
+  descriptor: TableDescriptor,
+  wished: string | null,
+): { readonly column: string | null; readonly problem: RowsyncError | null } {
+  const verdict = judgeMatch(descriptor, wished);
+  const { column, problem } = verdict;
+  const isReader = column !== null && !descriptor.columns.some(isWritable);
+  if (wished === null || problem === null || isReader) return { column, problem: null };
+  return { column: wished, problem: matchError(descriptor.recordName, wished, verdict) };
 }
 
 /**
@@ -174,12 +175,16 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
       hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull "${table.localName}" --confirm.`,
     });
   }
+  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
+  const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
+  for (const column of dropped) restoreColumn(tx, table, column);
+  giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   const columns = readColumns(tx, descriptor.id);
-  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
-  const dropped = [ALLOW, ...columns].filter((column) => !physical.has(foldName(column.localName)));
-  for (const column of dropped) restoreColumn(tx, table, column);
-  const shapeChanged = dropped.length > 0 || plan.actions.some(({ kind }) => kind !== 'keep' && kind !== 'rename');
+  const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
+  // Pages that were read between a rename and this pull may hold one column's values under the name of another.
+  const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
+  const shapeChanged = dropped.length > 0 || isRenamed || plan.actions.some(({ kind }) => kind !== 'keep');
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns
     .filter(({ state }) => state === 'live')
@@ -189,6 +194,19 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
     changed: table.changed || wasTampered || plan.actions.some(isChange),
     wasOpenToEdits: wasTampered && !table.changed,
   };
+}
+
+/** Edits of columns that go, or change their form, cannot be pushed any more; they are kept before the columns change. */
+function giveUpLost(tx: Tx, tableId: number, actions: readonly SchemaAction[], at: string): void {
+  const names = new Set(
+    actions.flatMap((action) =>
+      action.kind === 'remove' || action.kind === 'setAside' ? [action.column.localName] : [],
+    ),
+  );
+  const table = readTwoWayTable(tx, tableId);
+  if (table === null || names.size === 0) return;
+  const lost = table.columns.flatMap(({ localName: local, seq }) => (names.has(local) ? [seq] : []));
+  giveUpColumns(tx, table, new Set(lost), at);
 }
 
 function isChange({ kind }: SchemaAction): boolean {

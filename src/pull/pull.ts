@@ -35,6 +35,12 @@ import type { PullReport, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sweep.ts';
 
+/** Descriptions of one table in one pull; somebody who is still at it after three is met again by the next. */
+const SHAPE_ROUNDS_MAX = 3;
+/** What a person does about a table that the origin no longer shows. */
+const GONE_HINT =
+  'If a right got lost, give it back; if the table is gone for good, rowsync schema prune drops it here.';
+
 /** What the caller asks of one pull. */
 export interface PullOptions {
   /** Names as at the origin or in the replica, case does not count; empty for all that the configuration matches. */
@@ -229,7 +235,7 @@ function chooseTables(
 
 /** Marks tables that are no longer described; if most vanished at once, marks none and returns the guard. */
 async function markGoneTables(
-  { replica }: PullContext,
+  { replica, log }: PullContext,
   database: DatabaseDescriptor,
   confirmed: boolean,
 ): Promise<RowsyncError | null> {
@@ -246,6 +252,7 @@ async function markGoneTables(
     await replica.write('Marking tables that are gone', (tx) => {
       for (const { id } of vanished) storeGone(tx, id);
     });
+    for (const { name } of vanished) log.warn('table.gone', { table: name, hint: GONE_HINT });
   }
   return null;
 }
@@ -256,35 +263,28 @@ async function pullTable(
   summary: TableSummary,
   options: Pick<PullOptions, 'confirm' | 'discard'> & { readonly stop: RowsyncError | null },
 ): Promise<TablePullReport> {
-  const { clock, replica, settings } = context;
+  const { clock, replica } = context;
   const startedMs = clock.monotonicMs();
   const counts: SweepCounts = { insertedCount: 0, updatedCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
   let suspects: SuspectsOutcome = { deletedCount: 0, held: null };
   let error = options.stop;
   const before = readTables(replica).find(({ id }) => id === summary.id);
-  let table = before?.localName ?? summary.recordName;
-  context.onProgress?.({ kind: 'tableStart', table, expectedRowCount: before?.rowCount ?? 0 });
+  const nameBefore = before?.localName ?? summary.recordName;
+  context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
   try {
     if (error === null) {
-      const descriptor = await describe(context, summary);
-      const tableOptions = settings.tableOptions(summary.recordName) ?? { sort: null };
-      const prepared = await prepareTable(context, descriptor, {
-        ...tableOptions,
-        confirmed: options.confirm,
-        discard: options.discard,
-      });
-      table = prepared.target.localName;
-      suspects = await sweepTable(context, prepared, counts, options.confirm);
+      suspects = await pullRows(context, summary, counts, options);
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
     await noteProblem(context, summary.id, error);
   }
-  const known = readTables(replica).some(({ id }) => id === summary.id);
+  const known = readTables(replica).find(({ id }) => id === summary.id);
+  const table = known?.localName ?? nameBefore;
   const isGuard = error?.kind === 'needsPerson';
   const report: TablePullReport = {
     table,
-    rowCount: known ? readTable(replica, summary.id).rowCount : 0,
+    rowCount: known?.rowCount ?? 0,
     ...counts,
     ...suspects,
     ...(isGuard ? { held: error } : {}),
@@ -294,6 +294,50 @@ async function pullTable(
   };
   context.onProgress?.({ kind: 'tableEnd', table, report });
   return report;
+}
+
+/**
+ * Shapes a table as the origin describes it and reads its rows, until it is described after them as it was before: answers that came
+ * in between may hold values under the names of other columns. Asks again only where rows came.
+ * @throws RowsyncError of the origin and the replica, and `origin.moving` where its columns do not stand still.
+ */
+async function pullRows(
+  context: PullContext,
+  summary: TableSummary,
+  counts: SweepCounts,
+  options: Pick<PullOptions, 'confirm' | 'discard'>,
+): Promise<SuspectsOutcome> {
+  const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
+  let deletedCount = 0;
+  let described = await describe(context, summary);
+  for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
+    const table = await prepareTable(context, described, {
+      ...tableOptions,
+      confirmed: options.confirm,
+      discard: options.discard,
+    });
+    const readBefore = counts.pagesReadCount;
+    const { deletedCount: count, held } = await sweepTable(context, table, counts, options.confirm);
+    deletedCount += count;
+    const before = described;
+    if (counts.pagesReadCount > readBefore) described = await describe(context, summary);
+    if (isSameShape(before, described)) {
+      if (table.problem !== null) throw table.problem;
+      return { deletedCount, held };
+    }
+    context.log.info('table.reshaped', { table: table.target.localName, round });
+  }
+  throw new RowsyncError('originDown', 'origin.moving', {
+    message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
+    hint: 'Somebody is at work on the table at the origin; the next run reads it again.',
+  });
+}
+
+/** Whether rows that were read under one description mean the same under another. */
+function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
+  const text = ({ key, columns }: TableDescriptor): string =>
+    JSON.stringify([key, columns.map(({ id, name, type }) => [id, name, type])]);
+  return text(one) === text(other);
 }
 
 /**

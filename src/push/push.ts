@@ -140,7 +140,11 @@ export function chooseTables(
   { settings, replica }: Pick<PushContext, 'settings' | 'replica'>,
   names: readonly string[],
 ): readonly TwoWayTable[] {
-  const pushed = readTwoWayTables(replica).filter(({ name }) => settings.tableOptions(name) !== null);
+  // The origin would refuse the edits of a table that it no longer shows; they wait until it is back, or pruned.
+  const gone = new Set(readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
+  const pushed = readTwoWayTables(replica).filter(
+    ({ id, name }) => settings.tableOptions(name) !== null && !gone.has(id),
+  );
   const isNamed = (table: { readonly name: string; readonly localName: string }, name: string): boolean =>
     [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
   const others = names.filter((name) => !pushed.some((table) => isNamed(table, name)));

@@ -157,8 +157,19 @@ function request(
   const write = { table, rows: outgoing, zone, workflow, files };
   if (method === 'create') return origin.create(write, { signal });
   if (method === 'update') return origin.update(write, { signal });
-  const match = planned.columns[must(planned.match, 'an upsert has a match column')]?.name;
-  return origin.upsert({ ...write, match }, { signal });
+  const match = must(
+    run.table.columns[must(planned.match, 'an upsert has a match column')],
+    'it is one of the columns',
+  );
+  return origin.upsert({ ...write, match: addressOf(match) }, { signal });
+}
+
+/**
+ * How the origin is told of a column: by its alias, which stays what it is while a colleague renames it, or gives its name to
+ * another column, between our question and our change. By name where it has none.
+ */
+function addressOf({ alias, name }: { readonly alias: string; readonly name: string }): string {
+  return alias === '' ? name : alias;
 }
 
 /**
@@ -166,14 +177,16 @@ function request(
  * a moment ago, the value alone would make a second row. A file becomes a part of the request, which its cell names.
  */
 function outgoingRow(
-  { planned }: TablePush,
+  { table }: TablePush,
   { id, cells }: BatchRow,
   { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },
 ): OutgoingRow {
   return {
     id: id > 0 ? id : null,
     cells: cells.map(({ column, value, file }) => {
-      const { name, type } = must(planned.columns[column], 'a cell names a column of its table');
+      const named = must(table.columns[column], 'a cell names a column of its table');
+      const { type } = named;
+      const name = addressOf(named);
       if (file === undefined) return { name, type, value };
       const bytes = must(contents.get(file.sha256), 'files are read before their rows are sent');
       const contentId = `file-${files.length + 1}`;

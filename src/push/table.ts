@@ -10,6 +10,7 @@ import { moveRows } from '../capture/marks.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { retryDue, storeRefusal } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
+import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -84,6 +85,8 @@ async function openTable(
   const { name, alias } = readTable(context.replica, table.id);
   const descriptor = await describe(context, table.id, { name, alias });
   checkShape(table, descriptor);
+  const verdict = judgeMatch(descriptor, table.matchColumn);
+  if (table.matchColumn !== null && verdict.column === null) throw matchError(name, table.matchColumn, verdict);
   const isUnique = new Set(
     descriptor.columns
       .filter((column) => column.name === descriptor.key || hasOption(column.dataOptions, 'Unique'))
@@ -125,10 +128,10 @@ async function describe(
 
 /** Values are only sent into columns that are what they were when they were read. */
 function checkShape({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): void {
-  const byName = new Map(descriptor.columns.map((column) => [column.name, column]));
-  const changed = columns.filter(({ name, type, writable }) => {
-    const now = byName.get(name);
-    return now === undefined || columnType(now.type) !== type || (writable && !isWritable(now));
+  const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
+  const changed = columns.filter(({ id, name, type, writable }) => {
+    const now = byId.get(id);
+    return now?.name !== name || columnType(now.type) !== type || (writable && !isWritable(now));
   });
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => `"${name}"`).join(', ');

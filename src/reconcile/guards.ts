@@ -29,11 +29,11 @@ export function judgeDeletion(facts: {
 }
 
 /**
- * Whether so much of a schema vanished at once that a role or a glitch is likelier than a redesign: more than half of
- * what was there, and more than one thing.
+ * Whether so much of a schema vanished at once that a role or a glitch is likelier than a redesign: half of what was there
+ * or more, and more than one thing.
  */
 export function isMassRemoval(liveCount: number, vanishedCount: number): boolean {
-  return vanishedCount > 1 && vanishedCount * 2 > liveCount;
+  return vanishedCount > 1 && vanishedCount * 2 >= liveCount;
 }
 
 /** Whether a push of one table may begin. */

@@ -2,6 +2,7 @@
  * Whether a column can identify the rows of a table when they are pushed: it must be there, allow each value once, and be writable
  * by the calling user. Input: a descriptor and the name that the configuration gives. Pure.
  */
+import { RowsyncError } from '../base/errors.ts';
 import { columnType, hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
 
 /** The judged column, by its name at the origin, or what is wrong with it. */
@@ -30,4 +31,15 @@ export function judgeMatch(
   if (!isUnique(column)) return { column: null, problem: 'is not unique', usable };
   if (!isWritable(column)) return { column: column.name, problem: 'cannot be written', usable };
   return { column: column.name, problem: null, usable };
+}
+
+/** What to say of a configured column that cannot identify the rows of a table. */
+export function matchError(table: string, wished: string, { problem, usable }: MatchVerdict): RowsyncError {
+  return new RowsyncError('config', 'config.invalid', {
+    message: `tables.${table}.match: the column "${wished}" ${problem ?? 'cannot be used'}`,
+    hint:
+      usable.length === 0
+        ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'
+        : `Unique and writable are: ${usable.map((name) => `"${name}"`).join(', ')}.`,
+  });
 }

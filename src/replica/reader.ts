@@ -68,6 +68,19 @@ export interface ConflictLine {
   readonly problem: string | null;
 }
 
+/** Something in which the origin's schema went its own way, or would if a person let it. */
+export interface DriftLine {
+  readonly table: string;
+  /** Null for the table as a whole. */
+  readonly column: string | null;
+  /** gone, removed: not described any more · aside: in another form from then on · stopped: a guard keeps it from being followed. */
+  readonly kind: 'gone' | 'removed' | 'aside' | 'stopped';
+  readonly since: string | null;
+  /** Why it is stopped, and what to do. */
+  readonly problem: string | null;
+  readonly hint: string | null;
+}
+
 /** A row of `sync_failures`. */
 export interface FailureLine {
   /** Null for a row that could not be read. */
@@ -197,6 +210,21 @@ export class ReplicaReader implements Connection {
       sql`SELECT url, database, user_email AS userEmail, role, time_zone AS timeZone FROM _rowsync_identity`,
     );
     return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
+  }
+
+  /** Where the replica's shape is not what the origin describes, or was not told to follow. */
+  drift(): readonly DriftLine[] {
+    return this.#all(
+      sql`SELECT local_name AS "table", NULL AS "column", 'gone' AS kind, NULL AS since, NULL AS problem, NULL AS hint
+          FROM _rowsync_tables WHERE state = 'gone'
+          UNION ALL
+          SELECT t.local_name, c.local_name, c.state, c.since, NULL, NULL
+          FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live' AND t.state <> 'gone'
+          UNION ALL
+          SELECT local_name, NULL, 'stopped', NULL, problem_message, problem_hint
+          FROM _rowsync_tables WHERE problem_code IN ('guard.schema', 'guard.pending')
+          ORDER BY 1, 2`,
+    ) as DriftLine[]; // columns and types are ours (bookkeeping.ts)
   }
 
   /** What `schema prune` would drop: tables and columns that the origin no longer describes, as `table` or `table.column`. */

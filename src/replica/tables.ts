@@ -28,6 +28,7 @@ export interface LedgerColumn {
   readonly seq: number;
   readonly id: number;
   readonly name: string;
+  readonly alias: string;
   readonly localName: string;
   readonly type: ColumnType;
   readonly state: 'live' | 'removed' | 'aside';
@@ -71,7 +72,7 @@ function shapedTables(from: Connection, table: { id: number; localName: string }
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
   return from
     .prepare(
-      sql`SELECT seq, id, name, local_name AS localName, value_form AS type, state, writable, width, options, kind
+      sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind
           FROM _rowsync_columns WHERE table_id = ? ORDER BY position, seq`,
     )
     .all(tableId)

@@ -201,6 +201,39 @@ test('schema prune lists first, with exit code 3, and drops with --confirm', asy
   expect(again.exitCode).toBe(0);
 });
 
+test('schema shows what the origin changed, with what is stopped and why', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  const steady = await runCli(['schema'], workspace);
+  sandbox.store.dropColumn('Note', 'Old');
+  sandbox.store.dropTable('Empty');
+  await runCli(['pull'], workspace);
+
+  const shown = await runCli(['schema'], workspace);
+  const asJson = await runCli(['schema', '--json'], workspace);
+  const { columns } = sandbox.store.table('Note');
+  const hiddenColumns = columns.map(({ name }) => ['Note', name] as const).slice(1);
+  sandbox.store.setRole({ name: 'Blind', canWrite: true, hiddenTables: [], hiddenColumns });
+  sandbox.store.changeUser({ role: 'Blind' });
+  await runCli(['pull'], workspace);
+  const stopped = await runCli(['schema'], workspace);
+
+  expect(steady).toMatchObject({ exitCode: 0, stdout: 'The replica has the shape that the origin described last\n' });
+  expect(shown.exitCode).toBe(0);
+  expect(shown.stdout).toMatch(/Empty .*the origin no longer shows the table/);
+  expect(shown.stdout).toMatch(/Note .* Old .*the origin no longer shows the column/);
+  expect(JSON.parse(asJson.stdout)).toMatchObject({
+    drift: [
+      { table: 'Empty', column: null, kind: 'gone' },
+      { table: 'Note', column: 'Old', kind: 'removed' },
+    ],
+  });
+  expect(stopped.stdout).toMatch(
+    /Note: \d+ of \d+ columns vanished at once; nothing was changed\n {2}what to do: Check the rights/,
+  );
+});
+
 test('a pull that is asked to stop exits with 75, and the next one goes on', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox, 'limits: { pageRows: 5, concurrency: 1 }');

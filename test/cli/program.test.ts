@@ -26,7 +26,7 @@ test.each(['--help', '-h', 'help'])('%s lists every command and the exit codes',
   expect(stdout).toContain('75  the origin or the replica cannot be used now');
 });
 
-test.each([...COMMANDS.filter((command) => command !== 'schema'), 'schema prune'])(
+test.each([...COMMANDS.filter((command) => command !== 'schema'), 'schema show', 'schema prune'])(
   'the help of %s has the options that every command takes',
   async (command) => {
     const { exitCode, stdout } = await runCli([...command.split(' '), '--help']);
@@ -86,7 +86,7 @@ test('prints an error as one JSON line with --json, wherever that stands', async
   }
 });
 
-test.each(['pull', 'sync', 'status', 'sql SELECT', 'verify', 'resync X', 'schema prune', 'check'])(
+test.each(['pull', 'sync', 'status', 'sql SELECT', 'verify', 'resync X', 'schema', 'schema prune', 'check'])(
   '%s says where it looked for a configuration',
   async (command) => {
     const { exitCode, stderr } = await runCli(command.split(' '), { folder });
@@ -102,7 +102,7 @@ origin: { url: "http://127.0.0.1:9", database: "1", tokenFile: token }
 replica: { path: replica.db }
 `;
 
-test.each(['status', 'sql SELECT', 'resync X', 'schema prune', 'schema prune --confirm'])(
+test.each(['status', 'sql SELECT', 'resync X', 'schema', 'schema prune', 'schema prune --confirm'])(
   '%s needs no secret, and says that there is no replica',
   async (command) => {
     writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);

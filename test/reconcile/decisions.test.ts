@@ -34,7 +34,9 @@ test.each([
 test.each([
   [2, 1, false],
   [3, 2, true],
-  [4, 2, false],
+  [4, 2, true],
+  [5, 2, false],
+  [2, 2, true],
   [1, 1, false],
   [10, 6, true],
   [0, 0, false],

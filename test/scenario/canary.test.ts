@@ -59,6 +59,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   retry: [[]],
   verify: [[]],
   resync: [['Note']],
+  'schema show': [[]],
   'schema prune': [[]],
   'files list': [[]],
   'files pull': [[]],

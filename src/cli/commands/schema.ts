@@ -1,15 +1,17 @@
 /**
- * `rowsync schema prune`: drops what the origin no longer describes. Drift itself never drops anything (I17); this is the
- * person who decides that the last values are not needed any more.
+ * `rowsync schema`: shows what the origin changed about its tables and columns and the replica still keeps, or was not let to
+ * follow. `rowsync schema prune` drops what is gone: drift itself never drops anything (I17); this is the person who decides that
+ * the last values are not needed any more.
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
-import { openReader } from '../../replica/reader.ts';
+import { openReader, type DriftLine } from '../../replica/reader.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { printable } from '../../base/text.ts';
+import { boxTable } from '../output.ts';
 
 const EXAMPLES = `
 A table or column that vanishes at the origin keeps its last values here. Without --confirm, this only lists what would be
@@ -19,11 +21,24 @@ Examples:
   rowsync schema prune
   rowsync schema prune --confirm`;
 
-/** Adds the command. */
+const SHOW_EXAMPLES = `
+Works on the replica alone: it shows what the last pulls found. Renames and new columns are followed without a word.
+
+Examples:
+  rowsync schema
+  rowsync schema --json | jq '.drift[] | select(.kind == "stopped")'`;
+
+/** Adds the commands. */
 export function addSchemaCommand(program: Command, runner: Runner): void {
-  program
+  const schema = program
     .command('schema')
-    .description('look after tables and columns that the origin no longer has')
+    .description('look after tables and columns that the origin changed or no longer has');
+  schema
+    .command('show', { isDefault: true })
+    .description('list what the origin changed about its tables and columns (the default)')
+    .addHelpText('after', SHOW_EXAMPLES)
+    .action((_options: unknown, command: Command) => runner(command, show));
+  schema
     .command('prune')
     .description('drop tables and columns that the origin no longer has, with their last values')
     .option('--confirm', 'drop them')
@@ -34,6 +49,43 @@ export function addSchemaCommand(program: Command, runner: Runner): void {
         return options.confirm === true ? drop(invocation, config) : list(invocation, config);
       }),
     );
+}
+
+async function show(invocation: Invocation): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const reader = openReader(config.replica.path);
+  try {
+    const drift = reader.drift();
+    const { stdout } = invocation.session;
+    await (invocation.isJson ? printJson(invocation, { drift }) : stdout.write(driftText(drift, stdout.width())));
+    return EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+const WORDS: Readonly<Record<DriftLine['kind'], string>> = {
+  gone: 'the origin no longer shows the table; its rows stay',
+  removed: 'the origin no longer shows the column; its last values stay',
+  aside: 'the type changed; the values from before stay',
+  stopped: 'not followed, see below',
+};
+
+function driftText(drift: readonly DriftLine[], width: number | null): string {
+  if (drift.length === 0) return 'The replica has the shape that the origin described last\n';
+  const titles = ['table', 'column', 'what', 'since'].map((title) => ({ title }));
+  const cells = drift.map(({ table, column, kind, since }) => [
+    printable(table),
+    printable(column ?? ''),
+    WORDS[kind],
+    since ?? '',
+  ]);
+  const stops = drift.flatMap(({ kind, problem, hint }) =>
+    kind === 'stopped' ? [`${printable(problem ?? '')}\n  what to do: ${printable(hint ?? '')}\n`] : [],
+  );
+  const isPrunable = drift.some(({ kind }) => kind !== 'stopped');
+  const ending = isPrunable ? 'To drop what the origin no longer has: rowsync schema prune\n' : '';
+  return `${boxTable(titles, cells, width)}${stops.join('')}${ending}`;
 }
 
 async function list(invocation: Invocation, config: Config): Promise<number> {

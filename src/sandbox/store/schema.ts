@@ -248,6 +248,17 @@ export function renameColumnTo(connection: Connection, table: Table, column: Col
   connection.prepare('UPDATE _sandbox_columns SET name = ?, sql_name = ? WHERE id = ?').run(name, sqlName, column.id);
 }
 
+/** Makes another column the key, which must have a different value in every row; what was the key is an ordinary column then. */
+export function moveKey(connection: Connection, table: Table, column: Column): void {
+  assert(column.sqlName !== null, 'a key is stored');
+  connection.exec(`DROP INDEX IF EXISTS _sandbox_index_${column.id}`);
+  createIndex(connection, 'UNIQUE INDEX', { id: column.id, sqlName: column.sqlName, sqlTable: table.sqlName });
+  const setKind = connection.prepare('UPDATE _sandbox_columns SET kind = ?, read_only = ? WHERE id = ?');
+  setKind.run('Updatable', table.key.valueType === 'Autonumber' ? 1 : 0, table.key.id);
+  setKind.run('Key', 0, column.id);
+  connection.prepare('UPDATE _sandbox_tables SET key_id = ? WHERE id = ?').run(column.id, table.id);
+}
+
 /** What `retypeColumn` may change. */
 export type ColumnChange = Partial<
   Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'>

@@ -27,6 +27,7 @@ import { Rows, type Author, type ColumnOrder } from './rows.ts';
 import {
   createColumn,
   createTable,
+  moveKey,
   removeColumn,
   removeTable,
   renameColumnTo,
@@ -302,6 +303,12 @@ export class Store {
   changeColumn(table: string, name: string, change: ColumnChange): void {
     const found = this.table(table);
     this.#changeSchema(() => retypeColumn(this.#connection, found, columnOf(found, name), change));
+  }
+
+  /** Makes another column the key of a table. */
+  changeKey(table: string, name: string): void {
+    const found = this.table(table);
+    this.#changeSchema(() => moveKey(this.#connection, found, columnOf(found, name)));
   }
 
   // Users and rights.
