@@ -39,8 +39,8 @@ export function outcomeOf(trial: Trial, isStopped: boolean): Outcome {
   };
 }
 
-/** Cells of edited rows; whatever else differs is wrong. */
-function differencesOf({ fixture }: Trial): readonly string[] {
+/** Where the two sides differ, without rows that have edits; empty where they agree. */
+export function differencesOf({ fixture }: Trial): readonly string[] {
   const here = readReplica(fixture.path);
   const there = visibleAtOrigin(fixture);
   const pending = new Set(
