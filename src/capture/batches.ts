@@ -113,9 +113,10 @@ export function storePushes(
   pushes: readonly { readonly rowId: number; readonly digest: number }[],
   nowMs: number,
 ): void {
-  tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ? AND at_ms < ?`).run(
+  tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ? AND abs(at_ms - ?) > ?`).run(
     tableId,
-    Math.floor(nowMs - ALTERNATION_WINDOW_MS),
+    Math.floor(nowMs),
+    ALTERNATION_WINDOW_MS,
   );
   if (pushes.length === 0) return;
   tx.prepare(sql`INSERT INTO _rowsync_pushes (table_id, at_ms, row_ids, digests) VALUES (?, ?, ?, ?)`).run(

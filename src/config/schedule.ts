@@ -21,6 +21,8 @@ export interface Schedule {
 }
 
 const DAY_MS = 86_400_000;
+/** After so long the calendar is the same again, weekdays included. */
+const CALENDAR_MS = 146_097 * DAY_MS;
 /** Further ahead than this the way leads over more than one change of the clocks. */
 const HORIZON_MS = 3 * DAY_MS;
 /** Changes of the clocks are never closer to each other than this. */
@@ -32,7 +34,7 @@ const LOOKS_MAX = 200;
 export function cronComplaint(text: string): string | null {
   if (text.trim().split(/\s+/).length !== 5) return 'has to have five fields: minute hour day month weekday';
   try {
-    nextLocal(new CronTime(text, 'UTC'), 0);
+    new CronTime(text, 'UTC').getNextDateFrom(new Date(0), 'UTC');
     return null;
   } catch (thrown) {
     const reason = thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : '';
@@ -53,9 +55,13 @@ interface Parts {
   readonly everyHour: boolean;
 }
 
-/** The first matching local time after another, both as if they were UTC. */
+/**
+ * The first matching local time after another, both as if they were UTC. The package looks no further than eight years past the
+ * time of the machine, which may have been set back a moment ago; so it is asked about the same day 400 years earlier, when
+ * dates, leap years and weekdays were as they are now.
+ */
 function nextLocal(cron: CronTime, localMs: number): number {
-  return cron.getNextDateFrom(new Date(localMs), 'UTC').toMillis();
+  return cron.getNextDateFrom(new Date(localMs - CALENDAR_MS), 'UTC').toMillis() + CALENDAR_MS;
 }
 
 function nextInstant({ cron, zone, everyHour }: Parts, afterMs: number): number {

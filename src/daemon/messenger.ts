@@ -34,7 +34,7 @@ export class Messenger {
     const { command, webhook, repeatMinutes } = notify;
     if (command === null && webhook === null) return log;
     const look = (event: LogEvent, facts: LogFacts = {}): void => {
-      const options = { nowMs: this.#clock.nowMs(), repeatMs: repeatMinutes * 60_000 };
+      const options = { nowMs: this.#clock.monotonicMs(), repeatMs: repeatMinutes * 60_000 };
       const judged = judgeNotice(event, facts, this.#told, options);
       if (judged === null) return;
       this.#told = judged.told;

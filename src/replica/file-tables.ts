@@ -5,7 +5,7 @@
  * Invariant (I15): a row names content only after it was stored whole and made durable. No row is deleted because the origin
  * lost something; that is marked.
  */
-import { sql } from './sql.ts';
+import { sql, type Sql } from './sql.ts';
 
 /**
  * Where content is kept (one row): the folder of the last run, so that the view can name whole paths.
@@ -79,6 +79,14 @@ const FILES_VIEW = sql`
   FROM _rowsync_file_cells k JOIN _rowsync_tables t ON t.id = k.table_id
   JOIN _rowsync_columns c ON c.table_id = k.table_id AND c.id = k.column_id AND c.state = 'live'
   WHERE k.problem IS NOT NULL`;
+
+/**
+ * Whether the time `retryAt` has come at `@now`. No failure makes a file wait for more than a day, so what is due later was
+ * stored before the clock was set back.
+ */
+export function isDue(retryAt: Sql): Sql {
+  return sql`(${retryAt} <= @now OR ${retryAt} > strftime('%Y-%m-%dT%H:%M:%SZ', @now, '+1 day'))`;
+}
 
 /** The tables, in the order in which they are created. */
 export const FILE_TABLES = [FILE_STORE, FILE_CELLS, FILES, FILES_BY_GUID, FILES_BY_CONTENT, FILES_NOT_HERE];

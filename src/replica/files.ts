@@ -7,6 +7,7 @@
  */
 import type { ColumnType } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
+import { isDue } from './file-tables.ts';
 import { ident, sql, type Sql } from './sql.ts';
 import { baseName, hasBase } from './tables.ts';
 
@@ -89,7 +90,7 @@ export function readCellsToLookAt(
           LEFT JOIN _rowsync_file_cells k ON k.table_id = @tableId AND k.column_id = @columnId AND k.row_id = u._id
           WHERE u._id > @after AND CASE
             WHEN ${cell} IS NOT k.value THEN 1
-            WHEN k.problem IS NOT NULL THEN k.retry_at <= @now
+            WHEN k.problem IS NOT NULL THEN ${isDue(sql`k.retry_at`)}
             WHEN ${cell} IS NULL THEN 0
             ELSE k.form = 'list' OR (@mode = 'all' AND k.mode = 'latest') END
           ORDER BY u._id LIMIT @count`,
@@ -277,7 +278,7 @@ export function readFilesNotHere(
           FROM _rowsync_files f
           LEFT JOIN _rowsync_file_cells k USING (table_id, column_id, row_id)
           WHERE f.table_id = @tableId AND f.column_id = @columnId AND f.state <> 'here' AND f.vanished_at IS NULL
-            AND (f.retry_at IS NULL OR f.retry_at <= @now) AND f.id > @after
+            AND (f.retry_at IS NULL OR ${isDue(sql`f.retry_at`)}) AND f.id > @after
           ORDER BY f.id LIMIT @count`,
     )
     .all({ ...query, ...columnPlace(column) }) as (Omit<FileNotHere, 'isLatest'> & { isLatest: 0 | 1 })[]; // ours
@@ -294,7 +295,7 @@ export function countFilesNotHere(
     .prepare(
       sql`SELECT count(*) AS fileCount, coalesce(sum(bytes), 0) AS bytes, count(*) - count(bytes) AS unsizedCount FROM _rowsync_files
           WHERE table_id = @tableId AND column_id = @columnId AND state IN ('missing', 'failed') AND vanished_at IS NULL
-            AND (retry_at IS NULL OR retry_at <= @now)`,
+            AND (retry_at IS NULL OR ${isDue(sql`retry_at`)})`,
     )
     .get({ now, ...columnPlace(column) }) as { fileCount: number; bytes: number; unsizedCount: number }; // count and sum of integers
 }

@@ -92,10 +92,11 @@ export function readDueIds(from: Connection, tableId: number, nowMs: number): re
   return from
     .prepare(
       sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
-          WHERE f.table_id = ? AND r.state = 'refused' AND f.retry_at_ms <= ?`,
+          WHERE f.table_id = @tableId AND r.state = 'refused' AND f.retry_at_ms IS NOT NULL
+            AND (f.retry_at_ms <= @now OR f.since_ms > @now)`, // refused later than now: the clock was set back
     )
     .pluck()
-    .all(tableId, Math.floor(nowMs)) as number[]; // row_id is an INTEGER within 53 bits
+    .all({ tableId, now: Math.floor(nowMs) }) as number[]; // row_id is an INTEGER within 53 bits
 }
 
 /** Why rows of a table wait, or waited, by row. */

@@ -124,6 +124,14 @@ test.each([
   expect(due(expression, 'Europe/Paris', from, expected.length)).toEqual(expected);
 });
 
+test.each(['1970-01-01T00:00Z', '2066-03-01T12:00Z'])(
+  'a schedule goes on from %s, whatever the machine thinks',
+  (from) => {
+    const day = from.slice(0, 10);
+    expect(due('*/5 * * * *', 'UTC', from, 1)).toEqual([`${day}T${from.slice(11, 14)}05`]);
+  },
+);
+
 test.each([
   ['* * * *', 'five fields'],
   ['* * * * * *', 'five fields'],

@@ -53,12 +53,16 @@ const STARTED_MS = Date.UTC(2026, 5, 1, 12, 1);
 export function startDaemon(
   sandbox: TestSandbox,
   yaml = '',
-  extra: { readonly notifier?: Notifier; readonly prepare?: (folder: string) => void } = {},
+  extra: {
+    readonly notifier?: Notifier;
+    readonly prepare?: (folder: string) => void;
+    readonly startMs?: number;
+  } = {},
 ): TestDaemon {
   const workspace = makeWorkspace(sandbox, yaml);
   const { folder } = workspace;
   extra.prepare?.(folder);
-  const clock = testClock({ sleepsAdvance: false, startMs: STARTED_MS });
+  const clock = testClock({ sleepsAdvance: false, startMs: extra.startMs ?? STARTED_MS });
   const lines: LoggedEvent[] = [];
   const stop = new AbortController();
   const listeners = { reload: () => {}, cycle: () => {} };
