@@ -41,7 +41,13 @@ export async function findById(run: TablePush, ids: readonly number[]): Promise<
 /** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
 const FILTER_BYTES_MAX = 8_000;
 
-/** Asks for rows by values of one column; the answer has every row found under the value that was asked for. */
+/** Whether a row can be asked for by a value of a column. */
+export function isFindable(run: TablePush, column: number, value: Value): boolean {
+  const shape = run.shapes[column];
+  return shape !== undefined && literalOf(shape.type, value) !== null;
+}
+
+/** Asks for rows by values of one column, which can be asked for; the answer has every row found under the value that was asked for. */
 export async function findByValue(
   run: TablePush,
   column: number,
@@ -50,7 +56,10 @@ export async function findByValue(
   const shape = run.shapes[column];
   const found = new Map<Value, Row[]>();
   if (shape === undefined) return found;
-  const clauses = values.map((value) => `${columnReference(shape.name)} = ${literalOf(shape.type, value) ?? '""'}`);
+  const clauses = values.flatMap((value) => {
+    const literal = literalOf(shape.type, value);
+    return literal === null ? [] : [`${columnReference(shape.name)} = ${literal}`];
+  });
   const rows = await findByClauses(run, clauses);
   for (const value of values) {
     const alike = rows.filter((row) => isSameKey(shape.type, row.values[column] ?? null, value));
@@ -81,10 +90,17 @@ export async function findAlike(
       cells.every(({ column, value, file }) => {
         if (file !== undefined) return true; // compared by content (settle-files.ts)
         const type = run.shapes[column]?.type ?? 'Text';
-        return isSameValue(type, row.values[column] ?? null, value);
+        const held = row.values[column] ?? null;
+        return type === 'User' ? isSameUser(held, value) : isSameValue(type, held, value);
       }),
     );
   });
+}
+
+/** The e-mail identifies a user; the name is for display, and the origin may write another one (specification 2.4). */
+function isSameUser(one: Value, other: Value): boolean {
+  const email = (user: string): string => (/<([^<]*)>$/.exec(user)?.[1] ?? user).trim().toLowerCase();
+  return typeof one === 'string' && typeof other === 'string' ? email(one) === email(other) : one === other;
 }
 
 /** Cells of one clause at most; more make a filter longer, and hardly ever more selective. */
@@ -119,6 +135,9 @@ function literalOf(type: ColumnType, value: Value): string | null {
       return typeof value === 'number' && value >= 0 ? `${numberLiteral(value)}s` : null;
     case 'Checkbox':
     case 'Attachment':
+    // Of a type of its own in formulas: compared with a text, the whole filter would be refused.
+    case 'User':
+    case 'Unknown':
       return null;
     default:
       return textLiteral(String(value));

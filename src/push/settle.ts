@@ -21,7 +21,7 @@ import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
-import { findAlike, findById, findByValue, type FoundRows } from './lookup.ts';
+import { findAlike, findById, findByValue, isFindable, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 
 /** Why a row that the origin does not have any more leaves the replica. */
@@ -91,7 +91,8 @@ function anchorOf(run: TablePush, { cells }: BatchRow): { readonly column: numbe
   const { match } = run.planned;
   for (const column of [...(match === null ? [] : [match]), ...run.uniqueColumns]) {
     const cell = cells.find((sent) => sent.column === column);
-    if (cell !== undefined && cell.value !== null && cell.value !== '') return cell;
+    if (cell === undefined || cell.value === null || cell.value === '') continue;
+    if (isFindable(run, column, cell.value)) return cell;
   }
   return null;
 }

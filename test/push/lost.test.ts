@@ -138,6 +138,40 @@ describe('a create without anything unique', () => {
     expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
   });
 
+  test.each([
+    ['is found beside a user, whose name the origin writes in its own way', `'JW <jonas.weber@example.com>'`],
+    ['is found beside a user who is nothing but an e-mail', `'Jonas.Weber@example.com'`],
+  ])('%s', async (_what, user) => {
+    const columns = [
+      { name: 'Title', type: 'Text' },
+      { name: 'Who', type: 'User' },
+      { name: 'Place', type: 'Location' },
+    ];
+    await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns, rows: [{ Title: 'x' }] }] });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Who", "Place") VALUES ('x', ${user}, '1,2')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    // Nobody can tell who wrote the name anew, so that the one that was sent is kept beside.
+    expect(countsOf(report)).toEqual({ inserted: 1, conflict: 1 });
+    expect(atOrigin(fixture, ['Who'])).toEqual(here(fixture, ['Who']));
+    expect(titlesOf(fixture)).toEqual(['x', 'x']);
+  });
+
+  test('is in doubt, and keeps nothing else back, where only a user was sent', async () => {
+    const columns = [{ name: 'Who', type: 'User', options: ['Unique'] }];
+    await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns }] });
+    fixture.execute(`INSERT INTO "Note" ("Who") VALUES ('jonas.weber@example.com')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+  });
+
   test('is told from its equals where all of them were made', async () => {
     await using fixture = await startTwoWay();
     fixture.execute(`${insert}; ${insert}; ${insert}`);
