@@ -5,7 +5,7 @@
  */
 import type { WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
-import type { Records, SelectParameters } from '../wire/query.ts';
+import { TOP_MAX, type Records, type SelectParameters } from '../wire/query.ts';
 import type { ColumnShape, RowPage, Value } from '../wire/schema.ts';
 import { changesPath, retrievePath, selectPath, viewPath, type Address } from './address.ts';
 import type { Answer } from './answers.ts';
@@ -109,12 +109,28 @@ export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
       format.readRows(text, columns, what);
   return {
     select: ({ table, columns, query }, options) =>
-      run(['select', table, selectPath(extension, table, query)], pageOf(columns), options),
+      run(
+        ['select', table, selectPath(extension, table, query)],
+        (text, what) => answeringPage(pageOf(columns)(text, what), { countMax: query.top ?? TOP_MAX }, what),
+        options,
+      ),
     selectView: ({ table, view, columns, query }, options) =>
-      run(['select', table, viewPath(extension, { table, view }, query)], pageOf(columns), options),
+      run(
+        ['select', table, viewPath(extension, { table, view }, query)],
+        (text, what) => answeringPage(pageOf(columns)(text, what), { countMax: query.top ?? TOP_MAX }, what),
+        options,
+      ),
     retrieve: (request, options) => {
       const { table, columns, names } = request;
-      return run(['retrieve', table, retrievePath(extension, table, names, request)], pageOf(columns), options);
+      const asked =
+        'ids' in request
+          ? { countMax: request.ids.length, ids: new Set(request.ids) }
+          : { countMax: request.keys.length };
+      return run(
+        ['retrieve', table, retrievePath(extension, table, names, request)],
+        (text, what) => answeringPage(pageOf(columns)(text, what), asked, what),
+        options,
+      );
     },
     updated: ({ table, ...range }, options) => {
       const read = (text: string, what: string): readonly UpdatedRow[] =>
@@ -139,6 +155,29 @@ export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
       return run(['deleted', table, changesPath(extension, { table, method: 'deleted' }, range)], read, options);
     },
   };
+}
+
+/** What an answer can be an answer to. */
+interface Asked {
+  /** Rows that were asked for, at most. */
+  readonly countMax: number;
+  /** The only ids that were asked for. */
+  readonly ids?: ReadonlySet<number> | undefined;
+}
+
+/**
+ * A page that answers what was asked. Rows with an id that no origin gives, rows that come twice, more rows than were asked for and
+ * rows that nobody asked for are signs of another request's answer: taking its silence about a row for an answer would
+ * delete that row here.
+ */
+function answeringPage(page: RowPage, { countMax, ids: asked }: Asked, what: string): RowPage {
+  const { ids } = page;
+  if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);
+  if (ids.some((id) => id < 1)) throw unexpected(what, 'a row has an id below 1');
+  if (new Set(ids).size < ids.length) throw unexpected(what, 'a row came twice in one answer');
+  if (asked !== undefined && ids.some((id) => !asked.has(id)))
+    throw unexpected(what, 'a row came that was not asked for');
+  return page;
 }
 
 /** Lists of ids are whole or worth nothing: a row left out would be a change that nobody hears of. */

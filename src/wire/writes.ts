@@ -129,9 +129,14 @@ function readStatus(json: unknown, what: string): StatusDescriptor {
   if (status < 200 || status > 599) throw unexpected(what, 'the field "status" is no status');
   const { errors, error, id, key } = fields.rest();
   const failures: readonly unknown[] = Array.isArray(errors) ? errors : isObject(error) ? [error] : [];
+  const rowId = rowIdFrom(id) ?? null;
+  // Of a refused row it says nothing that anybody needs; of an accepted one it is the row's name from now on.
+  if (status < 400 && (id ?? null) !== null && (rowId === null || rowId < 1)) {
+    throw unexpected(what, 'the field "id" is not the id of a row');
+  }
   return {
     status,
-    id: rowIdFrom(id) ?? null,
+    id: rowId,
     key: typeof key === 'string' ? key : typeof key === 'number' ? String(key) : null,
     errors: failures.map((item) => readError(item) ?? { error: status, code: null, message: '', source: null }),
   };
