@@ -257,7 +257,12 @@ export class Requests {
     const verdict = verdictOnChange(
       result.kind === 'fault'
         ? result
-        : { kind: 'answer', status: result.status, hasDescriptor: descriptorOf(result, reading) !== undefined },
+        : {
+            kind: 'answer',
+            status: result.status,
+            hasDescriptor: descriptorOf(result, reading) !== undefined,
+            isPage: answer.error.code === 'origin.notApi',
+          },
     );
     switch (verdict) {
       case 'again':

@@ -5,13 +5,21 @@
  * Certain are a request that never left, and answers by which a server refuses to begin: a 4xx of RFC 9110 and 6585 (the
  * request was not acted on), and a redirect to where the same request would have to go. A 503 counts only with the API's
  * own descriptor: gateways also answer it when they lose the server in the middle of its work. 302 and 303 are what
- * servers send when the work is done and the result is to be seen elsewhere.
+ * servers send when the work is done and the result is to be seen elsewhere. A page in place of a 4xx is no answer of the API at
+ * all: firewalls that look at answers put one there after the work was done.
  */
 
 /** How a request ended, as far as it matters here. */
 export type ChangeEnd =
   | { readonly kind: 'fault'; readonly isSent: boolean }
-  | { readonly kind: 'answer'; readonly status: number; readonly hasDescriptor: boolean };
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      /** Whether the API's own words came with it. */
+      readonly hasDescriptor: boolean;
+      /** Whether somebody else's page came with it. */
+      readonly isPage: boolean;
+    };
 
 /**
  * `read`: the statuses of the rows decide · `refused`: nothing happened, and the same request would be refused again ·
@@ -25,9 +33,9 @@ const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
 /** The verdict on one attempt at a change. */
 export function verdictOnChange(end: ChangeEnd): ChangeVerdict {
   if (end.kind === 'fault') return end.isSent ? 'unknown' : 'again';
-  const { status, hasDescriptor } = end;
+  const { status, hasDescriptor, isPage } = end;
   if (status === 200) return 'read';
   if (status === 429 || (status === 503 && hasDescriptor)) return 'again';
-  if ((status >= 400 && status < 500) || NOT_ACTED_ON.has(status)) return 'refused';
+  if ((status >= 400 && status < 500 && !isPage) || NOT_ACTED_ON.has(status)) return 'refused';
   return 'unknown';
 }

@@ -83,15 +83,26 @@ export type BatchVerdict =
   /** Nothing can be sent at all. */
   | 'stopAll';
 
-/** Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). */
-export function judgeRefusal(refusal: { readonly status: number; readonly code: number | null }): BatchVerdict {
-  const { status, code } = refusal;
+/**
+ * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal without a word
+ * is not the origin's unless it is about size: parking rows for what a proxy says would park them all.
+ */
+export function judgeRefusal(refusal: {
+  readonly status: number;
+  readonly code: number | null;
+  readonly words: string;
+}): BatchVerdict {
+  const { status, code, words } = refusal;
   if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stopAll';
+  if (code === null && words === '' && !SIZE_STATUSES.has(status)) return 'stopTable';
   return SPLIT_STATUSES.has(status) ? 'split' : 'stopTable';
 }
 
 /** Statuses for which a part of the rows may fare better: a wrong value, a right, a constraint, too much of it. */
 const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 414, 422]);
+
+/** Statuses that come without words: too large a body, too long a query string (origin facts 4.1). */
+const SIZE_STATUSES: ReadonlySet<number> = new Set([413, 414]);
 
 /**
  * Single rows refused on their own, with not one row accepted, after which the table is taken to be at fault and not its rows: a

@@ -46,7 +46,17 @@ describe('a change that was', () => {
     [504, 'unknown', 'unknown'],
     [599, 'unknown', 'unknown'],
   ] as const)('answered %i: %s with a descriptor, %s without', (status, withDescriptor, without) => {
-    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: true })).toBe(withDescriptor);
-    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: false })).toBe(without);
+    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: true, isPage: false })).toBe(withDescriptor);
+    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: false, isPage: false })).toBe(without);
+  });
+
+  test.each([
+    [400, 'unknown'],
+    [403, 'unknown'],
+    [404, 'unknown'],
+    [429, 'again'],
+    [503, 'unknown'],
+  ] as const)('answered %i by a page of somebody else: %s', (status, verdict) => {
+    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: false, isPage: true })).toBe(verdict);
   });
 });

@@ -156,7 +156,7 @@ test.each<[number, number | null, BatchVerdict]>([
   [414, null, 'split'],
   [415, 0, 'stopTable'],
 ])('a whole batch that is refused with %i (code %s) asks for %s', (status, code, verdict) => {
-  expect(judgeRefusal({ status, code })).toBe(verdict);
+  expect(judgeRefusal({ status, code, words: 'No' })).toBe(verdict);
 });
 
 describe('a right is lost', () => {
@@ -201,4 +201,15 @@ test.each<[RetryHope, number, number | null]>([
   ['later', 2, 7_200_000],
 ])('a row with hope %s is tried again after refusal %i in %s ms', (hope, tries, expected) => {
   expect(retryAfterMs(hope, tries)).toBe(expected);
+});
+
+test.each<[number, BatchVerdict]>([
+  [400, 'stopTable'],
+  [403, 'stopTable'],
+  [404, 'stopTable'],
+  [413, 'split'],
+  [414, 'split'],
+  [401, 'stopAll'],
+])('%i without a word says nothing about rows, unless it is about size', (status, verdict) => {
+  expect(judgeRefusal({ status, code: null, words: '' })).toBe(verdict);
 });
