@@ -145,19 +145,22 @@ function notOkay(
   });
 }
 
+/** Bytes of an error descriptor, unpacked; the longest known has some hundred. */
+const DESCRIPTOR_BYTES_MAX = 1_024 * 1_024;
+
 /** The error descriptor in an answer, if it has one: in the format of its type, which need not be the one asked for. */
 export function descriptorOf(
   { body, headers }: WireAnswer,
-  { format, decodedBytesMax }: Pick<Reading, 'format' | 'decodedBytesMax'>,
+  { format }: Pick<Reading, 'format'>,
 ): ErrorDescriptor | undefined {
-  const decoded = textFromBody(body, headers['content-encoding'], decodedBytesMax);
+  const decoded = textFromBody(body, headers['content-encoding'], DESCRIPTOR_BYTES_MAX);
   if (decoded.kind !== 'text') return undefined;
   return (formatOf(oneHeader(headers, 'content-type')) ?? format).readError(decoded.text);
 }
 
 /** Milliseconds that an answer asks to wait; null where it asks for none. */
 export function retryAfterMs(result: WireAnswer | WireFault, nowMs: number): number | null {
-  return result.kind === 'answer' ? readRetryAfterMs(oneHeader(result.headers, 'retry-after'), nowMs) : null;
+  return result.kind === 'answer' ? readRetryAfterMs(result.headers['retry-after'], nowMs) : null;
 }
 
 function bodyText({ body, headers }: WireAnswer, { attempted, format, decodedBytesMax }: Reading): string | Failure {

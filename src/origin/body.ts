@@ -1,7 +1,7 @@
 /**
  * A complete body as it came over the wire, turned into text within a bound. Knows one compression, gzip, once: a second layer
- * or another encoding is refused, and so is a body that unpacks to more than the bound; at most that much memory is spent
- * on finding out. Pure.
+ * or another encoding is refused, and so is a body that unpacks to more than the bound or shrank as no rows do; at most that
+ * much memory is spent on finding out. Pure.
  */
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
@@ -19,9 +19,15 @@ export type BodyText =
 /** The shortest possible gzip file (RFC 1952): header, empty block, checksum and size. */
 const GZIP_BYTES_MIN = 18;
 
-/** Bounds of the output buffer: zlib refuses tiny ones; rows shrink to a tenth, so a body that claims far more is lying or cut. */
+/** zlib refuses a smaller output buffer. */
 const CHUNK_BYTES_MIN = 4_096;
-const CHUNK_RATIO_MAX = 32;
+/** Rows shrink to a tenth or so. A body that claims to have shrunk to less than this is lying or cut. */
+const RATIO_MAX = 32;
+/**
+ * Up to here any ratio will do, because columns that are all empty shrink to nearly nothing. Beyond, `RATIO_MAX` holds, so that a bomb of
+ * some hundred kilobytes costs this much memory and not the whole bound.
+ */
+const FREE_BYTES = 16 * 1_024 * 1_024;
 
 /** Decodes a body. `encoding` is its Content-Encoding header; several headers count as several encodings. */
 export function textFromBody(
@@ -50,8 +56,10 @@ function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
   try {
     // One output buffer of the right size saves the copy that joining several takes. Synchronous on purpose: a page
     // takes a quarter of a millisecond here, a trip through the thread pool adds half a millisecond to its latency.
-    const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(announcedBytes, body.length * CHUNK_RATIO_MAX));
-    return textFromBytes(gunzipSync(body, { maxOutputLength: decodedBytesMax, chunkSize }));
+    const maxOutputLength = Math.min(decodedBytesMax, Math.max(FREE_BYTES, body.length * RATIO_MAX));
+    // One byte more than the bound shows that it is exceeded, without a second buffer of this size.
+    const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(announcedBytes, body.length * RATIO_MAX, maxOutputLength + 1));
+    return textFromBytes(gunzipSync(body, { maxOutputLength, chunkSize }));
   } catch (error) {
     const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     return { kind: isTooLarge ? 'tooLarge' : 'damaged' };
