@@ -28,16 +28,23 @@ export function isCacheable(cacheControl: string | undefined): boolean {
 }
 
 /**
- * Milliseconds to wait by a Retry-After header: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null
- * where it is missing or makes no sense. A date in the past is 0.
+ * Milliseconds to wait by Retry-After headers: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null where
+ * there is none that makes sense. A date in the past is 0. Of several, or of a list, the longest: each of those who
+ * wrote one wants to be left alone for that long. Parts of a second, which some servers write, are rounded up.
  */
-export function readRetryAfterMs(header: string | undefined, nowMs: number): number | null {
-  const text = header?.trim() ?? '';
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return null;
+export function readRetryAfterMs(headers: string | readonly string[] | undefined, nowMs: number): number | null {
+  const waits = [headers ?? []].flat().flatMap((text) => waitsMs(text.trim(), nowMs));
+  return waits.length === 0 ? null : Math.max(...waits);
+}
+
+function waitsMs(text: string, nowMs: number): readonly number[] {
+  if (/^\d+(?:\.\d+)?(?:\s*,\s*\d+(?:\.\d+)?)*$/.test(text)) {
+    return text.split(',').map((each) => Math.min(Math.ceil(Number(each)) * 1000, Number.MAX_SAFE_INTEGER));
+  }
+  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return [];
   // The form of C's asctime names no zone; it is GMT, not the zone of this machine.
   const atMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+  return Number.isNaN(atMs) ? [] : [Math.max(0, atMs - nowMs)];
 }
 
 /** The media type of a Content-Type header, lower case, without parameters; empty where the header is missing. */
