@@ -136,7 +136,8 @@ function requestFromHead(head: string): Omit<FaultRequest, 'body'> {
   return { method, path, headers: Object.fromEntries(headers) };
 }
 
-function perform(socket: Socket, answer: FaultAnswer): void {
+/** Answers one request as told. */
+export function perform(socket: Socket, answer: FaultAnswer): void {
   if (answer === 'hang') return;
   if (answer === 'reset') socket.resetAndDestroy();
   else if (typeof answer === 'function') answer(socket);

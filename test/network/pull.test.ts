@@ -1,0 +1,67 @@
+/**
+ * A fault of every class under a whole pull: nothing is half applied, no row and no ETag is lost or believed too soon, and once the
+ * fault is over the next pull makes both sides the same.
+ */
+import { describe, expect, test } from 'vitest';
+
+import { readOrigin, readReplica } from '../support/compare.ts';
+import type { FaultRequest } from '../support/fault-server.ts';
+import type { Fixture } from '../support/replica.ts';
+import { FAULTS, startFaulty } from './faults.ts';
+
+const isRead = ({ path }: FaultRequest): boolean => /\/(?:select|retrieve)\.json/.test(path);
+
+/** Everything that a pull could have half applied: the rows of users, and what stands for them at the origin. */
+function contents(fixture: Fixture): unknown {
+  return [
+    fixture.rows('SELECT * FROM "Note" ORDER BY _id'),
+    fixture.rows('SELECT page, url, etag, row_count, first_id, last_id FROM _rowsync_pages ORDER BY page'),
+    fixture.rows('SELECT * FROM sync_deleted'),
+    fixture.rows('SELECT * FROM sync_failures'),
+    fixture.rows('SELECT * FROM sync_conflicts'),
+  ];
+}
+
+/** What colleagues did meanwhile. */
+function changeOrigin({ sandbox }: Fixture): void {
+  sandbox.store.update('Note', 1, { Title: 'changed there' });
+  sandbox.store.update('Note', 5, { Title: 'changed there too' });
+  sandbox.store.insert('Note', { Title: 'new there', Code: 'n' });
+  sandbox.store.delete('Note', 3);
+}
+
+describe.each(FAULTS)('%s', (_title, answer, code) => {
+  test('at every page of a pull applies nothing, and at none the next one applies everything', async () => {
+    await using fixture = await startFaulty();
+    changeOrigin(fixture);
+    const before = contents(fixture);
+    fixture.proxy.play({ match: isRead, answer, isApplied: false });
+
+    const { tables, error } = await fixture.pull();
+    const after = contents(fixture);
+    const { faultedCount } = fixture.proxy;
+    fixture.proxy.play(null);
+    const second = await fixture.pull();
+
+    expect(faultedCount).toBeGreaterThan(0);
+    expect([error, ...tables.map((table) => table.error)].flatMap((each) => each?.code ?? [])).toEqual(
+      code === '' ? [] : [code],
+    );
+    expect(after).toEqual(before);
+    expect([second.error, ...second.tables.map((table) => table.error)].filter((each) => each !== null)).toEqual([]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+
+  test('behind a good page leaves whole pages, and the next pull ends it', async () => {
+    await using fixture = await startFaulty();
+    changeOrigin(fixture);
+    fixture.proxy.play({ match: isRead, answer, isApplied: false, spares: 1 });
+
+    await fixture.pull();
+    fixture.proxy.play(null);
+    const second = await fixture.pull();
+
+    expect([second.error, ...second.tables.map((table) => table.error)].filter((each) => each !== null)).toEqual([]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+});
