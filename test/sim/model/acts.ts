@@ -13,8 +13,8 @@ import { valueTypeOf, type ModelColumn, type ModelTable } from './state.ts';
 export interface Step {
   readonly words: string;
   readonly differences: readonly string[];
-  /** Of the answer; 0 for an act. */
-  readonly status: number;
+  /** What came of it, in short, for counting: `upsert 200`, `upsert row 400 4100`, `act`. */
+  readonly outcomes: readonly string[];
 }
 
 /** Texts that sort oddly, fold oddly, or need escapes. */
@@ -67,7 +67,7 @@ export function act(pair: Pair, random: Random): Step {
 }
 
 function done(words: string, differences: readonly string[]): Step {
-  return { words, differences, status: 0 };
+  return { words, differences, outcomes: ['act'] };
 }
 
 function colleagueAct(pair: Pair, table: ModelTable, random: Random, kind: 'insert' | 'update' | 'delete'): Step {
@@ -105,7 +105,8 @@ function colleagueAct(pair: Pair, table: ModelTable, random: Random, kind: 'inse
 function someCells(table: ModelTable, random: Random): Cells {
   const cells: Record<string, Cell> = {};
   for (const column of table.columns) {
-    if (column.computed !== null || column.kind !== 'Updatable' || !random.chance(0.4)) continue;
+    const isOpen = column.kind === 'Updatable' || (column.kind === 'Key' && valueTypeOf(column) !== 'Autonumber');
+    if (column.computed !== null || !isOpen || !random.chance(0.4)) continue;
     cells[column.name] = random.chance(0.15) ? null : someCell(column, random);
   }
   return cells;
@@ -144,7 +145,7 @@ function structureAct(pair: Pair, table: ModelTable, random: Random): Step {
   const free = table.columns.filter(({ kind, computed }) => kind === 'Updatable' && computed === null);
   const column = random.pick(free.length > 0 ? free : table.columns);
   const count = random.integer(100, 99_999);
-  switch (random.pick(['add', 'rename', 'change', 'change', 'drop', 'table'])) {
+  switch (random.pick(['add', 'rename', 'change', 'change', 'drop', 'table', 'extra'])) {
     case 'add': {
       if (table.columns.length > 24) return done('nothing', []);
       const spec: ColumnSpec = { name: `New ${count}`, ...random.pick(NEW_COLUMNS) };
@@ -191,6 +192,8 @@ function structureAct(pair: Pair, table: ModelTable, random: Random): Step {
           (model) => model.dropColumn(name, column.name),
         ),
       );
+    case 'extra':
+      return extraTable(pair, `Extra ${count}`);
     default: {
       const now = `Table ${count}`;
       return done(
@@ -202,6 +205,35 @@ function structureAct(pair: Pair, table: ModelTable, random: Random): Step {
       );
     }
   }
+}
+
+/** Adds a table, or drops the one that was added before. */
+function extraTable(pair: Pair, name: string): Step {
+  const old = pair.model.tables().find((table) => table.plural.startsWith('Extra'))?.name;
+  if (old !== undefined) {
+    return done(
+      `drop ${old}`,
+      pair.act(
+        (store) => store.dropTable(old),
+        (model) => model.dropTable(old),
+      ),
+    );
+  }
+  const rows = [{ Text: 'a' }, {}];
+  const spec = {
+    name,
+    columns: [{ name: 'Text', type: 'Text' }],
+    rows,
+    createdFromMs: Date.UTC(2020, 1, 1),
+    allowAdd: false,
+  };
+  return done(
+    `add ${name}`,
+    pair.act(
+      (store) => store.addTable(spec),
+      (model) => model.addTable(spec),
+    ),
+  );
 }
 
 const NEW_COLUMNS: readonly Omit<ColumnSpec, 'name'>[] = [

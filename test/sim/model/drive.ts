@@ -1,6 +1,7 @@
 /**
- * Random requests for a pair of origins, as the engine and hostile clients send them, with acts (acts.ts) between. Input: a pair and a seeded sequence. Output: one step, with its differences and the words to tell it. Values are
- * drawn from small sets, so that keys collide, rows are found again and texts differ in case alone.
+ * Random requests for a pair of origins, as the engine and hostile clients send them, with acts (acts.ts) between. Input: a
+ * pair and a seeded sequence. Output: one step, with its differences and the words to tell it. Values are drawn from small
+ * sets, so that keys collide, rows are found again and texts differ in case alone.
  */
 import type { Random } from '../../../src/sandbox/random.ts';
 import { act, giveRightsBack, TEXTS, type Step } from './acts.ts';
@@ -36,19 +37,41 @@ export async function step(pair: Pair, random: Random): Promise<Step> {
   if (random.chance(0.3)) pair.clock.advance(random.pick([1, 250, 1000, 61_000]));
   if (random.chance(0.25)) return act(pair, random);
   const request = anyRequest(pair, random);
-  const { differences, status } = await pair.ask(request);
+  const { differences, status, text } = await pair.ask(request);
   const body = request.body === undefined ? '' : ` ${Buffer.from(request.body).toString()}`;
-  return { words: `${request.verb} ${request.path}${body}`, differences, status };
+  const words = `${request.verb} ${request.path}${body}`;
+  return { words, differences, outcomes: outcomesOf(request, status, text) };
+}
+
+/** `select 304`; of a write also each row: `create row 400 4100`. */
+function outcomesOf({ path }: PairRequest, status: number, text: string): readonly string[] {
+  const method = /\/?(\w+)(?:\.json)?(?:\/[0-9a-f-]{36})?(?:\?|$)/.exec(path)?.[1] ?? 'other';
+  const rows = /^(?:create|update|upsert|delete)$/.test(method) && status === 200 ? rowOutcomes(text) : [];
+  return [`${method} ${status}`, ...rows.map((row) => `${method} row ${row}`)];
+}
+
+function rowOutcomes(text: string): readonly string[] {
+  type Status = {
+    readonly status: number;
+    readonly errors?: readonly { code: number }[];
+    readonly error?: { code: number };
+  };
+  const statuses = JSON.parse(text) as readonly Status[];
+  return statuses.map(({ status, errors, error }) =>
+    [status, ...((errors?.[0] ?? error) ? [(errors?.[0] ?? error)?.code] : [])].join(' '),
+  );
 }
 
 function anyRequest(pair: Pair, random: Random): PairRequest {
   const table = random.pick(pair.model.tables());
+  const recent = pair.recentPaths(8);
+  if (recent.length > 0 && random.chance(0.2)) return { verb: 'GET', path: random.pick(recent), conditional: true };
   const draw = random.next();
   if (draw < 0.3) return selectRequest(pair, table, random);
   if (draw < 0.4) return retrieveRequest(table, random);
   if (draw < 0.72) return writeRequest(table, random);
   if (draw < 0.8) return { verb: 'GET', path: `${segment(table, random)}/delete.json?${records(table, random)}` };
-  if (draw < 0.9) return fileRequest(table, random);
+  if (draw < 0.9) return fileRequest(pair, table, random);
   if (draw < 0.97) return describeRequest(table, random);
   return oddRequest(table, random);
 }
@@ -183,6 +206,7 @@ function rowText(table: ModelTable, random: Random, files: Map<string, string>):
     if (!random.chance(column.computed === null && column.kind !== 'CreatedBy' ? share : 0.01)) continue;
     if (/^(?:Date|Created|Last)/.test(column.kind) && !random.chance(0.03)) continue;
     fields.push(`${JSON.stringify(nameOf(column, random))}:${rawValue(column, random, files)}`);
+    if (random.chance(0.01)) fields.push(`"${column.alias.toUpperCase()}":${rawValue(column, random, files)}`);
   }
   if (random.chance(0.02)) fields.push('"No Such":1');
   if (random.chance(0.05)) fields.push('"@row.allow":"Edit"');
@@ -234,7 +258,7 @@ function multipart(json: string, files: ReadonlyMap<string, string>): Uint8Array
   return Buffer.from(`${[rows, ...parts].map((part) => `--part-7f\r\n${part}\r\n`).join('')}--part-7f--\r\n`);
 }
 
-function fileRequest(table: ModelTable, random: Random): PairRequest {
+function fileRequest(pair: Pair, table: ModelTable, random: Random): PairRequest {
   const columns = table.columns.filter((column) => valueTypeOf(column) === 'Attachment');
   const column = columns.length > 0 && random.chance(0.95) ? random.pick(columns) : random.pick(table.columns);
   const place = `${segment(table, random)}/${segment(column, random)}`;
@@ -245,6 +269,16 @@ function fileRequest(table: ModelTable, random: Random): PairRequest {
       path: `${place}/attachments.json?${records(table, random)}${revisions}`,
       conditional: random.chance(0.5),
     };
+  }
+  const shown = table.files.filter((file) => file.column === column.id && pair.hasShown(file.guid));
+  const guids = shown.map(({ guid }) => guid);
+  if (guids.length > 0 && random.chance(0.4)) {
+    const guid = random.chance(0.9) ? random.pick(guids) : '00000000-0000-0000-0000-000000000000';
+    const named = random.chance(0.7) ? `${records(table, random)}&` : '';
+    const path = random.chance(0.5)
+      ? `${place}/attachment/${guid}?${named}`
+      : `${place}/attachment?${named}guid=${guid}`;
+    return { verb: random.pick(['GET', 'HEAD']), path, conditional: random.chance(0.5) };
   }
   const revision = random.chance(0.4) ? `&revision=${random.pick(['1', '2', '9'])}` : '';
   const verb = random.chance(0.3) ? 'HEAD' : 'GET';

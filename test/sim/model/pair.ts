@@ -20,7 +20,7 @@ import { Store } from '../../../src/sandbox/store/store.ts';
 import { testClock, type TestClock } from '../../support/clock.ts';
 import { MODEL_TOKEN, OriginModel, type ModelAnswer, type ModelRequest } from './origin.ts';
 
-/** What a test asks; the token and the ETag are added here. */
+/** What a test asks; the token and the ETag are added here. A guid in the path is one of the model's. */
 export interface PairRequest {
   readonly verb: 'GET' | 'HEAD' | 'POST';
   /** Below the database. */
@@ -33,6 +33,13 @@ export interface PairRequest {
   readonly conditional?: boolean | undefined;
   /** Another database than the one that there is. */
   readonly database?: string | undefined;
+}
+
+/** What both answered, or what the sandbox did where they differ. */
+export interface PairAnswer {
+  readonly differences: readonly string[];
+  readonly status: number;
+  readonly text: string;
 }
 
 const WORDS = { name: 'Pair', description: 'Two of a kind', culture: 'en-US', timeZone: 'Europe/Paris' } as const;
@@ -85,15 +92,18 @@ export class Pair {
   }
 
   /** Asks both; the differences of their answers, in words. */
-  async ask(request: PairRequest): Promise<{ readonly differences: readonly string[]; readonly status: number }> {
+  async ask(request: PairRequest): Promise<PairAnswer> {
     const tags = request.conditional === true ? this.#lastTags.get(request.path) : undefined;
     const model = this.model.answer(wireRequest(request, tags?.model ?? null));
-    const sandbox = await this.#askSandbox(wireRequest(request, tags?.sandbox ?? null));
+    const known = { ...request, path: request.path.replaceAll(GUID, (guid) => this.#guidAtSandbox(guid)) };
+    const sandbox = await this.#askSandbox(wireRequest(known, tags?.sandbox ?? null));
     if (request.verb === 'GET' && (model.status === 200 || sandbox.status === 200)) {
       const tag = { sandbox: sandbox.headers['etag'] ?? null, model: model.headers['etag'] ?? null };
+      this.#lastTags.delete(request.path); // to the end of the line
       this.#lastTags.set(request.path, tag);
     }
-    return { differences: this.#differences(sandbox, model), status: sandbox.status };
+    const text = Buffer.from(sandbox.body).toString('utf8');
+    return { differences: this.#differences(sandbox, model), status: sandbox.status, text };
   }
 
   /** Does the same to both; the difference of what comes back or is thrown. */
@@ -171,6 +181,22 @@ export class Pair {
       if (name === undefined) seen.set(guid, (name = `guid-${seen.size + 1}`));
       return name;
     });
+  }
+
+  /** The paths that answered lately with something to ask for again, the last ones first. */
+  recentPaths(count: number): readonly string[] {
+    return [...this.#lastTags.keys()].slice(-count).toReversed();
+  }
+
+  /** Whether an answer has shown a guid of the model; before that nobody could know what the sandbox calls the file. */
+  hasShown(guid: string): boolean {
+    return this.#guids.model.has(guid);
+  }
+
+  /** What the sandbox calls a file that the model has shown. */
+  #guidAtSandbox(guid: string): string {
+    const name = this.#guids.model.get(guid);
+    return this.#guids.sandbox.entries().find(([, known]) => known === name)?.[0] ?? guid;
   }
 }
 

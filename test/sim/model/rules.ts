@@ -1,14 +1,14 @@
 /**
  * What the database does by itself after the API wrote a row: normalises a value, puts the old one back, touches another
- * row, creates one. Input: the row and what it was before. Output: changed rows, noted as the workflow's; or the column
- * whose constraint a rule would break, and then the row fails as a whole.
+ * row, creates one. Input: the row and what it was before. Output: changed rows, noted as the workflow's; or the rule that
+ * cannot run or would break a constraint, and then the row fails as a whole.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import type { Call } from './call.ts';
 import { compareDecimals, decimalFromText, digitsOf } from './decimal.ts';
 import type { ModelRule } from './knobs.ts';
-import { findNamed, hasOption, type ModelColumn, type ModelRow, type ModelTable } from './state.ts';
-import { isUnique } from './structure.ts';
+import { brokenConstraint, type BrokenConstraint } from './constraints.ts';
+import { findNamed, valueTypeOf, type ModelColumn, type ModelRow, type ModelTable } from './state.ts';
 import { insertRow, updateRow, type Author, type CellMap } from './writer.ts';
 
 /** A row that was written. */
@@ -18,27 +18,46 @@ export interface Written {
   readonly before: ModelRow | null;
 }
 
-/** The rules of a table; those that the knobs set come after its own. */
+/** Why a row fails because of a rule: the column that the rule sets, and whether it cannot run or breaks a constraint. */
+export interface BrokenRule {
+  readonly column: string;
+  /** What the rule would have set. */
+  readonly value: Value;
+  readonly why: BrokenConstraint | 'cannotRun';
+}
+
+/** The rules that run for a table: its own, which fail the row where they cannot run, and those that the knobs set. */
 export function rulesOf({ knobs }: Pick<Call, 'knobs'>, table: ModelTable): readonly ModelRule[] {
   return [...table.rules, ...knobs.rules.filter((rule) => rule.table === table.name)];
 }
 
-/** Runs the rules for a row; gives the column that stands in the way, or null. */
+/** Runs the rules for a row; gives the one that fails it, or null. */
 export function runRules(
   call: Call,
   table: ModelTable,
   rules: readonly ModelRule[],
   written: Written,
   author: Author,
-): ModelColumn | null {
+): BrokenRule | null {
   for (const rule of rules) {
-    const isMeant = rule.when === 'write' || (rule.when === 'create') === (written.before === null);
     const column = findNamed(table.columns, rule.column);
-    if (!isMeant || column === undefined || column.computed !== null) continue;
+    if (column === undefined || !canRun(rule, column)) {
+      if (table.rules.includes(rule)) return { column: rule.column, value: null, why: 'cannotRun' };
+      continue;
+    }
+    if (rule.when !== 'write' && (rule.when === 'create') !== (written.before === null)) continue;
     const problem = runRule({ call, table, column, author }, rule, written);
     if (problem !== null) return problem;
   }
   return null;
+}
+
+const NO_TEXTS = new Set(['Checkbox', 'Numeric', 'Duration', 'Date', 'Time', 'Timestamp', 'User', 'Attachment']);
+
+function canRun({ does }: ModelRule, column: ModelColumn): boolean {
+  if (column.computed !== null) return false;
+  if (does === 'putBack') return true;
+  return does === 'round' ? valueTypeOf(column) === 'Numeric' : !NO_TEXTS.has(valueTypeOf(column));
 }
 
 interface Place {
@@ -48,7 +67,7 @@ interface Place {
   readonly author: Author;
 }
 
-function runRule(place: Place, rule: ModelRule, { id, before }: Written): ModelColumn | null {
+function runRule(place: Place, rule: ModelRule, { id, before }: Written): BrokenRule | null {
   const { call, table, column, author } = place;
   const row = table.rows.get(id);
   if (row === undefined) return null;
@@ -92,11 +111,9 @@ function rounded(value: string | number | bigint): Value {
   return decimalFromText(`${sign}${hundredths / 100n}.${String(hundredths % 100n).padStart(2, '0')}`) ?? value;
 }
 
-function set({ call, table, column, author }: Place, id: number, value: Value): ModelColumn | null {
-  const isEmpty = value === null || value === '';
-  if (isEmpty && (column.id === table.keyId || hasOption(column.options, 'Required'))) return column;
-  const isTaken = (row: ModelRow): boolean => row.id !== id && row.cells.get(column.id) === value;
-  if (!isEmpty && isUnique(table, column) && [...table.rows.values()].some(isTaken)) return column;
+function set({ call, table, column, author }: Place, id: number, value: Value): BrokenRule | null {
+  const why = brokenConstraint(table, column, value, id);
+  if (why !== null) return { column: column.name, value, why };
   updateRow(call.ledger, table, id, new Map([[column, value]]), author);
   return null;
 }

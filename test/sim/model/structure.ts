@@ -9,7 +9,6 @@ import type { ModelRule } from './knobs.ts';
 import {
   columnNamed,
   findNamed,
-  hasOption,
   putTable,
   tableNamed,
   valueTypeOf,
@@ -249,9 +248,4 @@ function changeCells(table: ModelTable, change: (cells: ReadonlyMap<number, Valu
 function putColumn(state: ModelState, table: ModelTable, column: ModelColumn): void {
   const columns = table.columns.map((known) => (known.id === column.id ? column : known));
   putTable(state, { ...table, columns });
-}
-
-/** Whether two rows may not share a value of the column. */
-export function isUnique(table: ModelTable, column: ModelColumn): boolean {
-  return column.id === table.keyId || hasOption(column.options, 'Unique');
 }

@@ -19,19 +19,11 @@ import {
 } from './call.ts';
 import { mayEdit, rowById, rowByKey } from './cells.ts';
 import type { ModelRule } from './knobs.ts';
-import { rulesOf, runRules } from './rules.ts';
+import { brokenConstraint, isUnique, type BrokenConstraint } from './constraints.ts';
+import { rulesOf, runRules, type BrokenRule } from './rules.ts';
 import { ROWS_MAX } from './select.ts';
-import {
-  emailOf,
-  hasOption,
-  keyOf,
-  userText,
-  valueTypeOf,
-  type ModelColumn,
-  type ModelRow,
-  type ModelTable,
-} from './state.ts';
-import { isUnique } from './structure.ts';
+import { emailOf, keyOf, userText, valueTypeOf, type ModelColumn, type ModelRow, type ModelTable } from './state.ts';
+
 import { keyText, valueFromInput } from './values.ts';
 import {
   attempt,
@@ -129,7 +121,7 @@ function writeRow(writing: Writing, row: BodyRow): Status {
   if (before !== null && !updateRow(call.ledger, table, before.id, cells, author)) return done(writing, 304, before.id);
   const id = before?.id ?? insertRow(call.ledger, table, cells, author);
   const broken = runRules(call, table, rules, { id, before }, { ...author, by: 'workflow' });
-  if (broken !== null) return failed(writing, cells, before?.id ?? null, [ruleProblem(table, broken)]);
+  if (broken !== null) return failed(writing, cells, before?.id ?? null, [ruleProblem(broken)]);
   return done(writing, before === null ? 201 : 200, id);
 }
 
@@ -137,9 +129,8 @@ function authorOf({ user, nowMs, requestNumber }: Call): Author {
   return { user: userText(user), nowMs, by: 'api', requestNumber };
 }
 
-function ruleProblem(table: ModelTable, column: ModelColumn): Problem {
-  const [code, error] = isUnique(table, column) ? [4100, 409] : [4101, 400];
-  return { status: 400, error: { error, code, message: 'A rule breaks a constraint', source: column.name } };
+function ruleProblem({ column, value, why }: BrokenRule): Problem {
+  return why === 'cannotRun' ? problem(4105, 'A workflow rule cannot run', column) : brokenProblem(why, column, value);
 }
 
 function problem(code: number, message: string, source: string, status = 400): Problem {
@@ -223,35 +214,27 @@ function withDefaults(table: ModelTable, cells: CellMap): CellMap {
   return all;
 }
 
-const WITHOUT_WIDTH = new Set(['Multiline', 'User', 'Attachment', 'Date', 'Time', 'Timestamp']);
-
 function constraintProblems(table: ModelTable, cells: CellMap, before: ModelRow | null): readonly Problem[] {
-  const problems: Problem[] = [];
-  for (const [column, cell] of cells) {
-    const { name, width } = column;
-    if (cell === null || cell === '') {
-      if (column.id !== table.keyId && !hasOption(column.options, 'Required')) continue;
-      problems.push(problem(4101, `Cannot insert empty value into column "${name}"`, name));
-    } else if (isFile(cell)) {
-      continue;
-    } else if (width !== null && typeof cell === 'string' && cell.length > width && !isWide(column)) {
-      problems.push(problem(4102, `Text exceeds maximum length of ${width} characters`, name));
-    } else if (isUnique(table, column) && isTaken(table, column, cell, before)) {
-      const message = `Cannot insert duplicate value "${keyText(cell) ?? ''}" into column "${name}"`;
-      problems.push({ status: 400, error: { error: 409, code: 4100, message, source: name } });
+  return [...cells].flatMap(([column, cell]) => {
+    const broken = brokenConstraint(table, column, cell, before?.id ?? null);
+    return broken === null ? [] : [brokenProblem(broken, column.name, isFile(cell) ? null : cell)];
+  });
+}
+
+function brokenProblem(broken: BrokenConstraint, name: string, value: Value): Problem {
+  switch (broken) {
+    case 'isEmpty':
+      return problem(4101, `Cannot insert empty value into column "${name}"`, name);
+    case 'isTooLong':
+      return problem(4102, 'Text exceeds the maximum length of the column', name);
+    case 'isTaken': {
+      // The documented example: the row fails with 400, its error is 409 (specification, section 7).
+      const message = `Cannot insert duplicate value "${keyText(value) ?? ''}" into column "${name}"`;
+      return { status: 400, error: { error: 409, code: 4100, message, source: name } };
     }
+    default:
+      return broken satisfies never;
   }
-  return problems;
-}
-
-/** Texts without a bound, and numbers, whose digits a width does not count. */
-function isWide(column: ModelColumn): boolean {
-  const type = valueTypeOf(column);
-  return WITHOUT_WIDTH.has(type) || type === 'Numeric' || type === 'Duration';
-}
-
-function isTaken(table: ModelTable, column: ModelColumn, value: Value, before: ModelRow | null): boolean {
-  return table.rows.values().some(({ id, cells }) => id !== before?.id && cells.get(column.id) === value);
 }
 
 function done({ table, call }: Writing, status: number, id: number): Status {
