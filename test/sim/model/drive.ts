@@ -47,7 +47,8 @@ export async function step(pair: Pair, random: Random): Promise<Step> {
 function outcomesOf({ path }: PairRequest, status: number, text: string): readonly string[] {
   const method = /\/?(\w+)(?:\.json)?(?:\/[0-9a-f-]{36})?(?:\?|$)/.exec(path)?.[1] ?? 'other';
   const rows = /^(?:create|update|upsert|delete)$/.test(method) && status === 200 ? rowOutcomes(text) : [];
-  return [`${method} ${status}`, ...rows.map((row) => `${method} row ${row}`)];
+  const whole = /^(?:create|update|upsert)$/.test(method) ? 'write' : method;
+  return [`${whole} ${status}`, ...rows.map((row) => `${method} row ${row}`)];
 }
 
 function rowOutcomes(text: string): readonly string[] {
