@@ -31,7 +31,7 @@ export const LOG_EVENTS = {
   'rows.parked': 'More rows of a table wait for a person or a timer than before; `rowCount` is how many wait.',
   'rows.settled': 'No row of the table waits any more.',
   'identity.changed':
-    'The credentials stand for another user, role or time zone than before; no ETag is trusted, and deletes wait.',
+    'The user, its role, permissions or time zone is another than before; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',

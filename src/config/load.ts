@@ -68,6 +68,8 @@ export interface ScheduleTexts {
   readonly timeZone: string;
   readonly pull: string | false;
   readonly push: string | false;
+  /** Undefined where files come with the pull. */
+  readonly files?: string | false | undefined;
   readonly verify: string | false;
   readonly backup: string | false;
 }

@@ -111,6 +111,9 @@ function cron(doc: string) {
 const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
 const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
 const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
+const FILES_DOC =
+  'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
+  'false leaves them to rowsync files pull.';
 const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
 
 const schedule = section(
@@ -125,6 +128,7 @@ const schedule = section(
     sync: cron(SYNC_DOC).default('*/5 * * * *'),
     pull: cron(PULL_DOC).optional(),
     push: cron(PUSH_DOC).optional(),
+    files: cron(FILES_DOC).optional(),
     verify: cron(VERIFY_DOC).default(false),
     backup: cron('When the daemon makes a backup in backup.folder.').default(false),
   },
@@ -219,6 +223,7 @@ const tableOptions = section(
         sync: cron(SYNC_DOC).optional(),
         pull: cron(PULL_DOC).optional(),
         push: cron(PUSH_DOC).optional(),
+        files: cron(FILES_DOC).optional(),
         verify: cron(VERIFY_DOC).optional(),
       },
       'Where these tables have a schedule of their own.',

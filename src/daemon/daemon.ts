@@ -13,7 +13,7 @@ import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
-import { afterFailure, afterTableFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
+import { afterFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
@@ -27,6 +27,7 @@ import { startServer, type StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, unreadyReason, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
+import { Troubles } from './troubles.ts';
 import { WORK, type WorkContext, type WorkOutcome } from './work.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
@@ -100,7 +101,9 @@ class Daemon {
   #edits: EditWatch;
   #parked = new ParkedWatch();
   #circuit: Circuit = CLOSED;
-  #troubleByTable = new Map<string, TableTrouble>();
+  readonly #troubles = new Troubles();
+  /** A right to write may be missing where reading goes well, so pushes wait by themselves. */
+  readonly #pushTroubles = new Troubles();
   readonly #pulse: Pulse;
   readonly #startedAtMs: number;
   #server: StatusServer | null = null;
@@ -173,6 +176,14 @@ class Daemon {
     this.#log.info('daemon.stopped');
   }
 
+  #troubleOf(work: WorkKind, table: string): TableTrouble | undefined {
+    return this.#troubles.byTable.get(table) ?? (work === 'push' ? this.#pushTroubles.byTable.get(table) : undefined);
+  }
+
+  #allTroubles(): ReadonlyMap<string, TableTrouble> {
+    return new Map([...this.#pushTroubles.byTable, ...this.#troubles.byTable]);
+  }
+
   #isAnythingAsked(): boolean {
     return this.#parts.signals.stop.aborted || this.#isReloadAsked || this.#isCycleAsked;
   }
@@ -222,7 +233,7 @@ class Daemon {
       jobs: this.#jobs.all,
       entryById: this.#entryById,
       circuit: this.#circuit,
-      troubleByTable: this.#troubleByTable,
+      troubleByTable: this.#troubles.byTable,
       isAsked: this.#isCycleAsked,
       ...this.#lookForEdits(),
       nowMs,
@@ -238,8 +249,7 @@ class Daemon {
       return { editedTables: none, lookMs: Infinity };
     }
     try {
-      const mayBe = (name: string): boolean =>
-        this.#jobs.find('push', name) !== null && !this.#troubleByTable.has(name);
+      const mayBe = (name: string): boolean => this.#jobs.find('push', name) !== null && !this.#allTroubles().has(name);
       const at = { nowMs: this.#parts.clock.monotonicMs(), delayMs };
       return { editedTables: this.#edits.tables(at, mayBe), lookMs: LOOK_MS };
     } catch (thrown) {
@@ -258,12 +268,13 @@ class Daemon {
     const included = new Set<string>();
     const { config } = this.#sides;
     const takes = (name: string): boolean =>
-      takesPart({ name, job: this.#jobs.find(step.work, name), trouble: this.#troubleByTable.get(name) }, run);
+      takesPart({ name, job: this.#jobs.find(step.work, name), trouble: this.#troubleOf(step.work, name) }, run);
     const settings = pullSettings(config);
     const pushing = pushSettings(config);
     const shared = { ...this.#sides, clock, signal: signals.stop };
     const context: WorkContext = {
       config,
+      files: { takes, withPull: (name) => this.#jobs.comesWithPull(name) },
       pull: {
         ...shared,
         onProgress: () => this.#pulse.beat(),
@@ -310,9 +321,13 @@ class Daemon {
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
     try {
       const outcome = await WORK[step.work](context);
-      if (outcome.error !== null || !outcome.tables.some(({ error }) => error?.kind === 'auth')) return outcome;
-      // A right to one table may be missing, or the credentials may be refused altogether.
-      return { ...outcome, error: await this.#probe() };
+      const { error, own, tables } = outcome;
+      const isOfRights = step.work === 'pull' ? error === null : error === null || error.kind === 'auth';
+      if (!isOfRights || ![error, ...tables.map((table) => table.error)].some((it) => it?.kind === 'auth'))
+        return outcome;
+      // A right may be missing to a table, or to this work alone; or the credentials may be refused altogether.
+      const refusal = await this.#probe();
+      return { ...outcome, error: refusal, own: own ?? (refusal === null ? error : null) };
     } catch (thrown) {
       return { error: asRowsyncError(thrown), own: null, held: null, tables: [], facts: {} };
     }
@@ -383,29 +398,15 @@ class Daemon {
     const nowMs = clock.nowMs();
     for (const { id, kind, schedule } of this.#jobs.all) {
       if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
-      // Who asks for a cycle wants both directions.
-      else if (run.isAsked && kind === 'push')
+      // Who asks for a cycle wants both directions, and the files.
+      else if (run.isAsked && (kind === 'push' || kind === 'files'))
         this.#entryById.set(id, { nextAtMs: schedule.nextMs(nowMs), isDue: true });
     }
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
-    for (const table of included) {
-      const error = errorByTable.get(table) ?? null;
-      const trouble = this.#troubleByTable.get(table);
-      if (error !== null) {
-        const at = { nowMs: clock.monotonicMs(), random: clock.random() };
-        const next = afterTableFailure(trouble, at);
-        this.#troubleByTable.set(table, next);
-        const { failureCount: attempt, retryAtMs } = next;
-        this.#log.warn('table.waits', { table, ...errorFacts(error), attempt, waitMs: retryAtMs - at.nowMs });
-      } else if (trouble !== undefined) {
-        this.#troubleByTable.delete(table);
-        this.#log.info('table.recovered', { table, attempt: trouble.failureCount });
-      }
-    }
-    // Its turn had come and nobody asked for it: the origin has no such table any more.
-    for (const [table, { retryAtMs }] of this.#troubleByTable) {
-      if (!included.has(table) && retryAtMs <= startedMs) this.#troubleByTable.delete(table);
-    }
+    const at = { clock, log: this.#log };
+    if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
+    for (const table of included) this.#troubles.note(table, errorByTable.get(table) ?? null, at);
+    this.#troubles.forgetUnasked(included, startedMs);
   }
 
   /** Takes over a changed configuration, or keeps the present one where anything is wrong with the new one. */
@@ -425,7 +426,8 @@ class Daemon {
     this.#parked = new ParkedWatch();
     this.#circuit = CLOSED; // the credentials may be what was changed
     this.#failure = null;
-    this.#troubleByTable.clear();
+    this.#troubles.clear();
+    this.#pushTroubles.clear();
     this.#log.info('config.reloaded', { path: this.#sides.config.file });
     this.#arm();
     this.#tellStatus();
@@ -478,7 +480,7 @@ class Daemon {
       circuit: this.#circuit,
       failure: this.#failure,
       circuitWaitMs: Math.max(0, this.#circuit.retryAtMs - this.#parts.clock.monotonicMs()),
-      troubleByTable: this.#troubleByTable,
+      troubleByTable: this.#allTroubles(),
       heldTables: this.#heldTables,
       jobs: this.#jobs.all.flatMap(({ id }) => {
         const entry = this.#entryById.get(id);

@@ -7,7 +7,7 @@ import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
 
 /** Kinds of work that have a schedule, in the order in which they are done when several are due. */
-export const WORK_KINDS = ['pull', 'push', 'verify', 'backup'] as const;
+export const WORK_KINDS = ['pull', 'push', 'files', 'verify', 'backup'] as const;
 
 /** One of WORK_KINDS. */
 export type WorkKind = (typeof WORK_KINDS)[number];
@@ -25,20 +25,22 @@ export interface Jobs {
   readonly all: readonly Job[];
   /** The job of this kind that a table belongs to, by its origin name; null where nothing is scheduled for it. */
   find(kind: WorkKind, tableName: string): Job | null;
+  /** Whether the files of a table come with its rows, because nothing is said of when else. */
+  comesWithPull(tableName: string): boolean;
 }
 
 /** Reads the jobs out of a configuration. */
 export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   const zone = config.schedule.timeZone;
-  const jobOf = (kind: WorkKind, pattern: string | null, text: string | false): readonly Job[] => {
-    if (text === false) return [];
+  const jobOf = (kind: WorkKind, pattern: string | null, text: string | false | undefined): readonly Job[] => {
+    if (text === false || text === undefined) return [];
     return [{ id: pattern === null ? kind : `${kind} ${pattern}`, kind, schedule: scheduleOf(text, zone) }];
   };
   const isPushed = config.tables.rules.some(({ options }) => options.push === true);
   const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || isPushed);
   const all = kinds.flatMap((kind) => [
     ...jobOf(kind, null, config.schedule[kind]),
-    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind) ?? false)),
+    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind))),
   ]);
   return {
     all,
@@ -48,11 +50,15 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
       const id = ownSchedule(rule.options, kind) === undefined ? kind : `${kind} ${rule.pattern}`;
       return all.find((job) => job.id === id) ?? null;
     },
+    comesWithPull: (tableName) => {
+      const rule = config.tables.find(tableName);
+      return rule !== null && (ownSchedule(rule.options, 'files') ?? config.schedule.files) === undefined;
+    },
   };
 }
 
 /** The schedule that the options of a pattern give to a kind of work; a backup is always of everything. */
 function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string | false | undefined {
   if (kind === 'backup') return undefined;
-  return schedule?.[kind] ?? (kind === 'verify' ? undefined : schedule?.sync);
+  return schedule?.[kind] ?? (kind === 'pull' || kind === 'push' ? schedule?.sync : undefined);
 }

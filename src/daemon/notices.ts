@@ -74,6 +74,12 @@ function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
       return attempt < FAILURES_BEFORE_TELLING ? null : { kind: 'failing', subject: 'everything', ...said };
     case 'circuit.closed':
       return { ...said, kind: 'recovered', subject: 'everything', message: 'Work goes on as before' };
+    case 'identity.changed':
+      return { ...said, kind: 'needsPerson', subject: 'the calling user', code: 'identity.changed' };
+    case 'table.gone': {
+      const message = 'The origin no longer shows the table; its rows stay here, and its edits wait';
+      return { ...said, kind: 'needsPerson', subject: text('table'), code: 'table.gone', message };
+    }
     case 'guard.waits':
       return { kind: 'needsPerson', subject: text('table') || 'all tables', ...said };
     case 'rows.parked': {

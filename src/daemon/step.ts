@@ -58,7 +58,13 @@ export function nextStep(situation: Situation): Step {
   const isEdited = editedTables.size > 0;
   if (due.length === 0 && !isRetry && !isEdited) return wait([...ticks, ...retries, lookMs]);
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
-  const isWanted: Readonly<Record<WorkKind, boolean>> = { pull: isRetry, push: isEdited, verify: false, backup: false };
+  const isWanted: Readonly<Record<WorkKind, boolean>> = {
+    pull: isRetry,
+    push: isEdited,
+    files: false,
+    verify: false,
+    backup: false,
+  };
   const work = WORK_KINDS.find((kind) => isWanted[kind] || due.some((job) => job.kind === kind));
   if (work === undefined) return wait(ticks); // cannot be: something is due
   return run(work, idsOf(due, work));

@@ -10,6 +10,9 @@ import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { filesSettings } from '../config/settings.ts';
+import type { FilesContext } from '../files/context.ts';
+import { pullFiles } from '../files/pull.ts';
+import type { FileRule } from '../reconcile/files.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
@@ -46,6 +49,8 @@ export interface WorkOutcome {
 export interface WorkContext {
   readonly pull: PullContext;
   readonly push: PushContext;
+  /** Whose turn it is when files have a schedule of their own, and whose files come with the rows. */
+  readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
 }
 
@@ -56,20 +61,21 @@ export type Work = (context: WorkContext) => Promise<WorkOutcome>;
 export const WORK: Readonly<Record<WorkKind, Work>> = {
   pull: runPull,
   push: runPush,
+  files: runFiles,
   verify: runVerify,
   backup: runBackup,
 };
 
-async function runPull({ pull: context, push: pushing, config }: WorkContext): Promise<WorkOutcome> {
+async function runPull(work: WorkContext): Promise<WorkOutcome> {
+  const { pull: context, push: pushing } = work;
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false });
-  const { origin, replica, clock, log, signal } = context;
-  const files = await pullFilesAfter({ origin, replica, clock, log, signal, settings: filesSettings(config) }, report);
+  const files = await pullFilesAfter(filesContext(work, work.files.withPull), report);
   const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
   const ofFiles = files?.error ?? null;
   // A store that cannot be written must not keep rows from coming.
-  const isWhole = ofFiles !== null && (ofFiles.kind === 'auth' || concernsAllTables(ofFiles));
+  const isWhole = ofFiles !== null && concernsAllTables(ofFiles);
   const facts = {
     runId: report.runId,
     requestCount: report.requestCount + (files?.requestCount ?? 0),
@@ -90,10 +96,17 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   const report = await push(context, { tables: [], confirm: false });
   const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
-  const failed = report.tables.find(({ error }) => error !== null)?.error ?? null;
-  // Rows that wait have timers of their own, so a table that could not be pushed is simply pushed on its next tick.
-  const tables = report.tables.map((table) => ({ ...table, error: null }));
-  const isWhole = failed !== null && (failed.kind === 'auth' || concernsAllTables(failed));
+  const isForbidden = (error: RowsyncError): boolean => error.code === 'push.forbidden';
+  const failures = report.tables.flatMap(({ error }) => (error === null || isForbidden(error) ? [] : [error]));
+  const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);
+  const failed = failures.find(isOfAll) ?? failures[0] ?? null;
+  // Rows that wait have timers of their own, so a table that could not be pushed is simply pushed on its next tick; only a right
+  // that is missing comes back by a person's hand, and is asked for less and less often.
+  const tables = report.tables.map((table) => {
+    const { error } = table;
+    return { ...table, error: error !== null && isForbidden(error) ? error : null };
+  });
+  const isWhole = failed !== null && isOfAll(failed);
   return {
     ...outcome(context, report.error ?? (isWhole ? failed : null), tables, {
       requestCount: report.requestCount,
@@ -106,6 +119,36 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
     }),
     own: isWhole ? null : failed,
   };
+}
+
+async function runFiles(work: WorkContext): Promise<WorkOutcome> {
+  const { replica } = work.pull;
+  const chosen = readTables(replica).filter(({ name, state }) => state !== 'gone' && work.files.takes(name));
+  const none = { error: null, own: null, held: null, tables: [] };
+  if (chosen.length === 0) return { ...none, facts: { fileCount: 0 } };
+  const names = chosen.map(({ localName }) => localName);
+  const report = await pullFiles(filesContext(work, work.files.takes), { tables: names, retryNow: false });
+  const { error } = report;
+  const isWhole = error !== null && (error.kind === 'auth' || concernsAllTables(error));
+  return {
+    ...none,
+    error: isWhole ? error : null,
+    own: isWhole ? null : error,
+    facts: {
+      requestCount: report.requestCount,
+      tableCount: chosen.length,
+      fileCount: report.downloadedCount,
+      failedFileCount: report.failedCount,
+    },
+  };
+}
+
+/** The surroundings of work on the files of some tables. */
+function filesContext({ pull: context, config }: WorkContext, isWanted: (table: string) => boolean): FilesContext {
+  const { origin, replica, clock, log, signal } = context;
+  const settings = filesSettings(config);
+  const rule = (table: string): FileRule | null => (isWanted(table) ? settings.rule(table) : null);
+  return { origin, replica, clock, log, signal, settings: { ...settings, rule } };
 }
 
 async function runVerify({ pull: context, push: pushing }: WorkContext): Promise<WorkOutcome> {

@@ -37,6 +37,12 @@ import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sw
 
 /** Descriptions of one table in one pull; somebody who is still at it after three is met again by the next. */
 const SHAPE_ROUNDS_MAX = 3;
+/** What a person should know when somebody else asks, or the same one with other rights. */
+const IDENTITY_NOTE = {
+  message:
+    'The calling user, its role, permissions or time zone, or the address of the origin changed; every table is read anew',
+  hint: 'If that was not meant, give the user its rights again. Rows that are missing now are deleted only with --confirm.',
+};
 /** What a person does about a table that the origin no longer shows. */
 const GONE_HINT =
   'If a right got lost, give it back; if the table is gone for good, rowsync schema prune drops it here.';
@@ -175,6 +181,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
     userId: caller.id,
     role: caller.role,
     timeZone: caller.timezone,
+    admin: caller.admin,
   };
   const identity = readIdentity(replica);
   const verdict = judgeIdentity(identity, present);
@@ -185,7 +192,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
     });
   }
   const changed = verdict === 'changed';
-  if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role });
+  if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role, ...IDENTITY_NOTE });
   // What the former caller was told says nothing about this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
   const database = contentOf(answer, changed ? null : (stored?.descriptor ?? null));

@@ -110,13 +110,14 @@ async function identify({ origin, replica, signal }: PushContext): Promise<UserD
     userId: caller.id,
     role: caller.role,
     timeZone: caller.timezone,
+    admin: caller.admin,
   };
   const verdict = judgeIdentity(stored, present);
   if (verdict === 'otherDatabase' || verdict === 'changed') {
     throw new RowsyncError('needsPerson', 'push.identity', {
       message:
         verdict === 'changed'
-          ? 'The calling user, its role, its time zone or the address of the origin changed since the last pull; nothing was sent'
+          ? 'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent'
           : `${replica.path} holds another database than the configuration names; nothing was sent`,
       hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
     });

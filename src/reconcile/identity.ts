@@ -11,6 +11,8 @@ export interface Identity {
   readonly userId: number;
   readonly role: string;
   readonly timeZone: string;
+  /** Administrative permissions, such as ManageData; null where they were not noted. */
+  readonly admin: readonly string[] | null;
 }
 
 /**
@@ -24,5 +26,11 @@ export function judgeIdentity(stored: Identity | null, present: Identity): Ident
   if (stored === null) return 'first';
   if (stored.database !== present.database) return 'otherDatabase';
   const keys = ['url', 'userId', 'role', 'timeZone'] as const;
-  return keys.every((key) => stored[key] === present[key]) ? 'same' : 'changed';
+  const isSame = keys.every((key) => stored[key] === present[key]) && !isNarrowed(stored.admin, present.admin);
+  return isSame ? 'same' : 'changed';
+}
+
+/** Whether a permission got lost: what it showed may be missing now. One more shows more, and hides nothing. */
+function isNarrowed(before: readonly string[] | null, now: readonly string[] | null): boolean {
+  return before !== null && now !== null && before.some((name) => !now.includes(name));
 }

@@ -27,7 +27,9 @@ export function planSelection(
   const byLowerName = new Map(table.columns.map(({ name }) => [name.toLowerCase(), name]));
   const wished = sortOverride ?? defaultSort(table.columns);
   const known = wished.flatMap((name) => byLowerName.get(name.toLowerCase()) ?? []);
-  const sort = table.key === '' || known.includes(table.key) ? known : [...known, table.key];
+  // A key that the calling user may not see cannot be sorted by.
+  const key = table.columns.find(({ name }) => name === table.key)?.name;
+  const sort = key === undefined || known.includes(key) ? known : [...known, key];
   const unknownSort = wished.filter((name) => !byLowerName.has(name.toLowerCase()));
   return { selection: { columns: ['*', ...named], sort }, unknownSort };
 }

@@ -26,6 +26,7 @@ const WRITER = sql`
  *
  *   url, database, user_id, role   the identity itself
  *   user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
+ *   admin                          administrative permissions, separated by commas; null where they were not noted
  *   changed_at                     when the identity last changed, null after the first pull
  */
 const IDENTITY = sql`
@@ -33,7 +34,7 @@ const IDENTITY = sql`
     lock INTEGER PRIMARY KEY CHECK (lock = 1),
     url TEXT NOT NULL, database TEXT NOT NULL, user_id INTEGER NOT NULL, role TEXT NOT NULL,
     user_email TEXT NOT NULL, time_zone TEXT NOT NULL,
-    changed_at TEXT
+    changed_at TEXT, admin TEXT
   ) STRICT`;
 
 /**
@@ -93,6 +94,7 @@ const TABLES_4 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN doubt_creates_from 
 
 /** What version 5 added, and the version that first had the table. */
 const TABLES_5 = [
+  { since: 1, statement: sql`ALTER TABLE _rowsync_identity ADD COLUMN admin TEXT` },
   { since: 2, statement: sql`ALTER TABLE _rowsync_rows ADD COLUMN older INTEGER NOT NULL DEFAULT 0` },
   { since: 4, statement: sql`ALTER TABLE _rowsync_sent ADD COLUMN older_conflicts INTEGER NOT NULL DEFAULT 0` },
 ];

@@ -17,14 +17,17 @@ export interface StoredIdentity {
   readonly userId: number;
   readonly role: string;
   readonly timeZone: string;
+  /** Administrative permissions; null where an earlier version did not note them. */
+  readonly admin: readonly string[] | null;
 }
 
 /** The identity of the last pull, or null before the first. */
 export function readIdentity(from: Connection): StoredIdentity | null {
   const row = from
-    .prepare(sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone FROM _rowsync_identity`)
-    .get();
-  return (row as StoredIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
+    .prepare(sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone, admin FROM _rowsync_identity`)
+    .get() as (Omit<StoredIdentity, 'admin'> & { readonly admin: string | null }) | undefined; // ours (bookkeeping.ts)
+  if (row === undefined) return null;
+  return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
 /** Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once. */
@@ -34,11 +37,11 @@ export function storeIdentity(
   change: { readonly changed: boolean; readonly at: string },
 ): void {
   tx.prepare(
-    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, changed_at)
-        VALUES (1, ?, ?, ?, ?, ?, ?, NULL)
+    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin, changed_at)
+        VALUES (1, @url, @database, @userId, @role, @userEmail, @timeZone, @admin, NULL)
         ON CONFLICT (lock) DO UPDATE SET url = excluded.url, database = excluded.database, user_id = excluded.user_id,
-          role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone`,
-  ).run(identity.url, identity.database, identity.userId, identity.role, identity.userEmail, identity.timeZone);
+          role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone, admin = excluded.admin`,
+  ).run({ ...identity, admin: identity.admin?.join(',') ?? null });
   if (!change.changed) return;
   tx.prepare(sql`UPDATE _rowsync_identity SET changed_at = ?`).run(change.at);
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();

@@ -44,7 +44,14 @@ test.each([
   expect(isMassRemoval(liveCount, vanishedCount)).toBe(expected);
 });
 
-const ME = { url: 'https://a.example', database: '1', userId: 7, role: 'Admin', timeZone: 'UTC' };
+const ME = {
+  url: 'https://a.example',
+  database: '1',
+  userId: 7,
+  role: 'Admin',
+  timeZone: 'UTC',
+  admin: ['ManageData'],
+};
 
 test.each([
   ['nobody before', null, 'first'],
@@ -52,6 +59,9 @@ test.each([
   ['another user', { ...ME, userId: 8 }, 'changed'],
   ['another role', { ...ME, role: 'Reader' }, 'changed'],
   ['another time zone', { ...ME, timeZone: 'Asia/Tokyo' }, 'changed'],
+  ['a permission more', { ...ME, admin: ['ManageData', 'ManageUsers'] }, 'changed'],
+  ['a permission less', { ...ME, admin: [] }, 'same'],
+  ['permissions that were not noted', { ...ME, admin: null }, 'same'],
   ['another host', { ...ME, url: 'https://b.example' }, 'changed'],
   ['another database', { ...ME, database: '2' }, 'otherDatabase'],
 ])('judges the identity against %s', (_name, stored, expected) => {

@@ -1,0 +1,50 @@
+/**
+ * The tables that fail by themselves in one kind of work, and until when each is left out. Input: how it went for the tables that
+ * took part. Output: waits (circuit.ts says how long), and an event when a table begins to wait or is well again.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { RowsyncError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { afterTableFailure, type TableTrouble } from './circuit.ts';
+
+/** Remembers which tables failed, by their names at the origin. */
+export class Troubles {
+  readonly #byTable = new Map<string, TableTrouble>();
+
+  /** The tables that wait. */
+  get byTable(): ReadonlyMap<string, TableTrouble> {
+    return this.#byTable;
+  }
+
+  /** Notes how a table fared that took part; null where it is well. */
+  note(
+    table: string,
+    error: RowsyncError | null,
+    { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  ): void {
+    const trouble = this.#byTable.get(table);
+    if (error !== null) {
+      const nowMs = clock.monotonicMs();
+      const next = afterTableFailure(trouble, { nowMs, random: clock.random() });
+      this.#byTable.set(table, next);
+      const { code, message, hint } = error;
+      const waitMs = next.retryAtMs - nowMs;
+      log.warn('table.waits', { table, code, message, hint, attempt: next.failureCount, waitMs });
+    } else if (trouble !== undefined) {
+      this.#byTable.delete(table);
+      log.info('table.recovered', { table, attempt: trouble.failureCount });
+    }
+  }
+
+  /** Forgets tables whose turn had come at `turnMs` and for which nobody asked: the origin has no such table any more. */
+  forgetUnasked(asked: ReadonlySet<string>, turnMs: number): void {
+    for (const [table, { retryAtMs }] of this.#byTable) {
+      if (!asked.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
+    }
+  }
+
+  /** Forgets them all: what was changed may be what failed. */
+  clear(): void {
+    this.#byTable.clear();
+  }
+}
