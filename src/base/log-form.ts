@@ -25,6 +25,11 @@ export function formLine(line: string, form: LogForm): string {
   return `${time} ${level.padEnd(5)} ${String(fields.get('event'))}${text.replaceAll(UNSAFE, ' ')}\n`;
 }
 
+/** Lines of plain text with the priority of a level in front of each. */
+export function journalLines(level: 'error' | 'warn', text: string): string {
+  return text.replaceAll(/^(?=.)/gm, `<${PRIORITY_BY_LEVEL[level]}>`);
+}
+
 function factText(value: unknown): string {
   const text = String(value);
   return typeof value === 'string' && (text === '' || text.includes(' ')) ? JSON.stringify(text) : text;

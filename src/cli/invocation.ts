@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../base/errors.ts';
 import { createLogger, type Logger } from '../base/log.ts';
+import { journalLines } from '../base/log-form.ts';
 import { findConfig, loadConfig, type Config } from '../config/load.ts';
 import { filesSettings, originSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
@@ -46,7 +47,11 @@ export async function loadNamedConfig(
 ): Promise<Config> {
   const { session } = invocation;
   const { config, warnings } = loadConfig(findConfig(invocation.configPath, session.folder), options);
-  for (const warning of warnings) await session.stderr.write(`warning: ${printable(warning)}\n`);
+  const { stderr } = session;
+  for (const warning of warnings) {
+    const text = `warning: ${printable(warning)}\n`;
+    await stderr.write(stderr.isJournal ? journalLines('warn', text) : text);
+  }
   return config;
 }
 

@@ -27,6 +27,7 @@ import { addServiceCommand } from './commands/service.ts';
 import { addSqlCommand } from './commands/sql.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addVerifyCommand } from './commands/verify.ts';
+import { journalLines } from '../base/log-form.ts';
 import { errorJson, type GlobalOptions, type Runner } from './invocation.ts';
 import type { Session } from './session.ts';
 import { printableJson, printableLines } from '../base/text.ts';
@@ -145,7 +146,8 @@ async function printError(
     await stderr.write(`${printableJson(JSON.stringify({ error: errorJson(error) }))}\n`);
     return;
   }
-  await stderr.write(printableLines(`error: ${error.message}\n  what to do: ${error.hint}\n  code: ${error.code}\n`));
+  const text = `error: ${error.message}\n  what to do: ${error.hint}\n  code: ${error.code}\n`;
+  await stderr.write(stderr.isJournal ? journalLines('error', printableLines(text)) : printableLines(text));
   // A defect of ours is the one case in which a stack helps whoever reads the report.
   if (isVerbose && error.kind === 'bug') await stderr.write(printableLines(`${stackOf(error)}\n`));
 }

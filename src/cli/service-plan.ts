@@ -15,17 +15,23 @@ export type ServiceStep =
       readonly once: boolean;
     }
   | { readonly kind: 'remove'; readonly path: string }
+  /** Gives a file that is there already its mode. */
+  | { readonly kind: 'protect'; readonly path: string; readonly mode: number }
   | {
       readonly kind: 'run';
       readonly command: readonly [string, ...string[]];
       /** Whether it speaks to the running manager, which a machine that is only being built does not have. */
       readonly isLive: boolean;
+      /** The file without which there is nothing to do; null where there always is. */
+      readonly needs: string | null;
     };
 
 /** What is installed. */
 export interface ServiceChoice {
   /** The instance: rowsync@NAME. */
   readonly name: string;
+  /** What does the work: the daemon, or cycles on the schedule of systemd. */
+  readonly by: 'daemon' | 'timer';
   /** The command that replaces `/usr/bin/rowsync` in ExecStart. */
   readonly program: readonly string[];
   /** Texts of the files in systemd/, by file name. */
@@ -42,17 +48,37 @@ const TMPFILES = '/etc/tmpfiles.d/rowsync.conf';
 /** The units that are installed, from systemd/. */
 const SERVICE_UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-sync@.timer'] as const;
 
+/** The token is root's: systemd reads it, and hands a copy to the service. */
+const TOKEN_MODE = 0o600;
+
 /** The program as the units of the package name it. */
 const PACKAGED_PROGRAM = '/usr/bin/rowsync';
 
-/** Where the configuration and the token of an instance stand. */
-export function servicePaths(name: string): { readonly config: string; readonly token: string } {
-  return { config: `/etc/rowsync/${name}.yaml`, token: `/etc/rowsync/${name}.token` };
+/** Where things of an instance stand. */
+export interface ServicePaths {
+  readonly config: string;
+  readonly token: string;
+  readonly state: string;
+}
+
+/** Where the configuration, the token and the files of an instance stand. */
+export function servicePaths(name: string): ServicePaths {
+  return {
+    config: `/etc/rowsync/${name}.yaml`,
+    token: `/etc/rowsync/${name}.token`,
+    state: `/var/lib/rowsync/${name}`,
+  };
+}
+
+/** The unit that works on an instance, and the one that would in its place. */
+export function unitOf(name: string, by: ServiceChoice['by']): string {
+  return by === 'daemon' ? `rowsync@${name}.service` : `rowsync-sync@${name}.timer`;
 }
 
 /** The steps that set the service up, enable and start it. */
-export function planInstall({ name, program, units, config, token }: ServiceChoice): readonly ServiceStep[] {
+export function planInstall({ name, by, program, units, config, token }: ServiceChoice): readonly ServiceStep[] {
   const paths = servicePaths(name);
+  const [own, other] = [unitOf(name, by), unitOf(name, by === 'daemon' ? 'timer' : 'daemon')];
   const write = (path: string, text: string, mode = 0o644, once = false): ServiceStep => ({
     kind: 'write',
     path,
@@ -69,28 +95,40 @@ export function planInstall({ name, program, units, config, token }: ServiceChoi
     run(false, 'systemd-tmpfiles', '--create', basename(TMPFILES)),
     // What an administrator wrote is never written over.
     ...(config === null ? [] : [write(paths.config, config, 0o644, true)]),
-    ...(token === null ? [] : [write(paths.token, token, 0o600)]),
+    token === null ? { kind: 'protect', path: paths.token, mode: TOKEN_MODE } : write(paths.token, token, TOKEN_MODE),
     ...SERVICE_UNITS.map((file) => write(`${UNIT_FOLDER}/${file}`, withProgram(unit(file), program))),
     run(true, 'systemctl', 'daemon-reload'),
-    run(false, 'systemctl', 'enable', `rowsync@${name}.service`),
-    run(true, 'systemctl', 'restart', `rowsync@${name}.service`),
+    // Never both: the second one to come would find the replica in use.
+    run(false, 'systemctl', 'disable', other),
+    run(true, 'systemctl', 'stop', other),
+    run(false, 'systemctl', 'enable', own),
+    // Not only a start: what runs may be an earlier version.
+    run(true, 'systemctl', 'restart', own),
   ];
 }
 
 /** The steps that stop and remove the service; configuration, token and replica stay. */
 export function planUninstall(name: string, isLast: boolean): readonly ServiceStep[] {
   const files = [...SERVICE_UNITS.map((file) => `${UNIT_FOLDER}/${file}`), SYSUSERS, TMPFILES];
+  const units = [unitOf(name, 'timer'), `rowsync-sync@${name}.service`, unitOf(name, 'daemon')];
+  // systemctl refuses to stop what it has never heard of.
+  const onUnits = (isLive: boolean, ...command: readonly [string, ...string[]]): ServiceStep => ({
+    ...run(isLive, ...command),
+    needs: `${UNIT_FOLDER}/${SERVICE_UNITS[0]}`,
+  });
   return [
-    run(true, 'systemctl', 'stop', `rowsync@${name}.service`),
-    run(false, 'systemctl', 'disable', `rowsync@${name}.service`),
+    onUnits(true, 'systemctl', 'stop', ...units),
+    onUnits(false, 'systemctl', 'disable', unitOf(name, 'timer'), unitOf(name, 'daemon')),
     // The units serve every instance.
     ...(isLast ? files.map((path): ServiceStep => ({ kind: 'remove', path })) : []),
     run(true, 'systemctl', 'daemon-reload'),
+    // A pattern may match nothing; a failure of long ago must not stay listed.
+    run(true, 'systemctl', 'reset-failed', `rowsync@${name}.*`, `rowsync-sync@${name}.*`),
   ];
 }
 
-function run(isLive: boolean, ...command: readonly [string, ...string[]]): ServiceStep {
-  return { kind: 'run', command, isLive };
+function run(isLive: boolean, ...command: readonly [string, ...string[]]): ServiceStep & { readonly kind: 'run' } {
+  return { kind: 'run', command, isLive, needs: null };
 }
 
 /** The unit with the real program in ExecStart, quoted as systemd reads it. */
@@ -107,7 +145,8 @@ export function firstConfig(name: string, origin: { readonly url: string; readon
 origin:
   url: ${JSON.stringify(origin.url)}
   database: ${JSON.stringify(origin.database)}
-  tokenFile: \${CREDENTIALS_DIRECTORY}/token # systemd hands over ${servicePaths(name).token}
+  # systemd hands the service a copy of ${servicePaths(name).token}; root, outside of the service, reads that file itself.
+  tokenFile: \${CREDENTIALS_DIRECTORY:-/etc/rowsync}/${name}.token
 replica:
   path: /var/lib/rowsync/${name}/replica.db
   shared: true # members of the group rowsync may use it

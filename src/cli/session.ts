@@ -2,12 +2,16 @@
  * What a command is given of the world: two outputs, an input, a clock, a signal. Commands see only this, so that a test
  * can stand in for the terminal.
  */
+import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
+import { processEnvironment } from '../config/secrets.ts';
 
 /** One of the two streams that a command writes to. */
 export interface Output {
   readonly isTerminal: boolean;
+  /** Whether journald reads it, which takes a priority from the start of a line. */
+  readonly isJournal: boolean;
   /** True once the reader is gone (`rowsync sql … | head`): writing goes on into nothing, so a long answer may stop. */
   readonly isClosed: boolean;
   /** Columns of the terminal; null where the output is none, and nothing has to fit. */
@@ -41,7 +45,9 @@ const WIDTH_DEFAULT = 80;
 const WIDTH_MIN = 40;
 
 /** An output over a Node stream. */
-export function outputTo(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Output {
+export function outputTo(
+  stream: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly fd?: number },
+): Output {
   let isClosed = false;
   // Without a listener, a reader that goes away would end the process in the middle of a pull.
   stream.on('error', () => {
@@ -50,6 +56,7 @@ export function outputTo(stream: Writable & { readonly isTTY?: boolean; readonly
   return {
     stream,
     isTerminal: stream.isTTY === true,
+    isJournal: isJournal(stream.fd),
     get isClosed() {
       return isClosed;
     },
@@ -63,6 +70,14 @@ export function outputTo(stream: Writable & { readonly isTTY?: boolean; readonly
         });
       }),
   };
+}
+
+/** Whether a descriptor is the one that systemd connected to journald (systemd.exec(5), JOURNAL_STREAM). */
+function isJournal(fd: number | undefined): boolean {
+  const named = processEnvironment()['JOURNAL_STREAM'] ?? '';
+  if (fd === undefined || named === '') return false;
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  return named === `${dev}:${ino}`;
 }
 
 /** Reads an input to its end. @returns null when it is longer than `charsMax`. */

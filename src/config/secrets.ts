@@ -29,16 +29,19 @@ const OTHERS_MODE = 0o077;
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 
 /**
- * Puts environment variables in the place of `${NAME}` in every text of the file; `$${` stands for a plain `${`. Keys are
- * left as they are. A variable that is not set is a problem.
+ * Puts environment variables in the place of `${NAME}` in every text of the file, or what stands behind `:-` where the
+ * variable is not set, as in a shell; `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and
+ * has nothing behind it is a problem.
  */
 export function expandVariables(values: unknown, environment: Environment): { values: unknown; problems: Problem[] } {
   const problems: Problem[] = [];
   const expandText = (text: string, path: OptionPath): string =>
-    text.replace(VARIABLE, (whole, escaped: string | undefined, name: string) => {
+    text.replace(VARIABLE, (whole, escaped: string | undefined, inside: string) => {
       if (escaped !== undefined) return whole.slice(1);
+      const [name = '', ...otherwise] = inside.split(':-');
       const value = environment[name];
       if (value !== undefined && value !== '') return value;
+      if (otherwise.length > 0) return otherwise.join(':-');
       problems.push({ path, complaint: `needs the environment variable ${name}, which is not set`, showValue: false });
       return whole;
     });
@@ -135,23 +138,23 @@ function readSecretFile(key: string, path: string, environment: Environment): Se
   const shown = /^[0-9a-f]{32}$/i.test(path.slice(path.lastIndexOf('/') + 1)) ? 'that looks like a token itself' : path;
   let text: string;
   let mode: number;
+  let isOurs: boolean;
   try {
     const stat = statSync(path);
     if (!stat.isFile()) return { complaint: `names ${shown}, which is not a file`, warnings: [] };
     if (stat.size > SECRET_BYTES_MAX)
       return { complaint: `names ${shown}, which is too large for a secret`, warnings: [] };
     mode = stat.mode;
+    isOurs = stat.uid === process.getuid?.();
     text = readFileSync(path, 'utf8');
   } catch (thrown) {
     return { complaint: `names a file ${shown} that cannot be read (${systemCode(thrown)})`, warnings: [] };
   }
   const isOpen = (mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, environment);
-  const warnings = isOpen
-    ? [
-        `origin.${key}: others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`,
-      ]
-    : [];
-  return checkSecret(key, text, shown, warnings);
+  const openness = `others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`;
+  // Whoever owns the file can mend it. A file that somebody else put here, as containers get their secrets, is only remarked on.
+  if (isOpen && isOurs) return { complaint: `is refused: ${openness}`, warnings: [] };
+  return checkSecret(key, text, shown, isOpen ? [`origin.${key}: ${openness}`] : []);
 }
 
 /** systemd guards its credentials with an access list that the plain mode bits do not show. */

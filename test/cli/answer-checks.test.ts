@@ -5,7 +5,6 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { judgeUnit } from '../../src/cli/daemon-checks.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -150,14 +149,4 @@ test('a daemon that should answer and does not', async () => {
   using workspace = makeWorkspace(sandbox, 'http: { listen: /tmp/rowsync-no-such.sock }\n');
 
   expect(outcomes(await check(workspace.folder, 'daemon'))).toEqual(['daemon warn']);
-});
-
-test.each([
-  ['LoadState=loaded\nActiveState=active\nNRestarts=0\n', 'ok'],
-  ['LoadState=loaded\nActiveState=active\nNRestarts=3\n', 'warn'],
-  ['LoadState=loaded\nActiveState=inactive\nNRestarts=0\n', 'warn'],
-  ['LoadState=loaded\nActiveState=failed\nNRestarts=5\n', 'fail'],
-  ['LoadState=not-found\nActiveState=inactive\nNRestarts=0\n', 'warn'],
-])('a unit with %j is %s', (text, expected) => {
-  expect(judgeUnit('rowsync@main.service', text).map(({ outcome }) => outcome)).toEqual([expected]);
 });

@@ -124,14 +124,14 @@ test.each(['pull', 'verify', 'check'])('%s reports a secret that cannot be read'
   expect(stderr).toContain('code: config.secret');
 });
 
-test('warns about a secret that others can read, and goes on', async () => {
-  writeFileSync(join(folder, 'rowsync.yaml'), CONFIG.replace('replica.db', 'nowhere/replica.db'));
+test('refuses a secret that others can read', async () => {
+  writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);
   writeFileSync(join(folder, 'token'), 'abc', { mode: 0o644 });
 
-  const { stderr } = await runCli(['pull'], { folder });
+  const { exitCode, stderr } = await runCli(['pull'], { folder });
 
-  expect(stderr).toContain('warning: origin.tokenFile: others than its owner may use');
-  expect(stderr).toContain('code: replica.path');
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('origin.tokenFile is refused: others than its owner may use');
 });
 
 test.each([

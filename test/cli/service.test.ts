@@ -72,7 +72,7 @@ test('a program with blanks and percent signs is quoted as systemd reads it', ()
   const units = new Map(readdirSync('systemd').map((name) => [name, unit(name)]));
   const program = ['/opt/my node/100%', '--flag=1'];
 
-  const steps = planInstall({ name: 'main', program, units, config: null, token: null });
+  const steps = planInstall({ name: 'main', by: 'daemon', program, units, config: null, token: null });
 
   const texts = steps.flatMap((step) => (step.kind === 'write' && step.path.endsWith('.service') ? [step.text] : []));
   expect(texts).toEqual([
@@ -85,8 +85,8 @@ test('the configuration to begin with is valid, and asks for the credential that
   const values: unknown = parse(firstConfig('main', { url: 'https://www.teamdesk.net', database: '21995' }));
 
   expect(optionsSchema.safeParse(values).success).toBe(true);
-  expect(values).toMatchObject({ origin: { tokenFile: '${CREDENTIALS_DIRECTORY}/token' } });
-  expect(unit('rowsync@.service')).toContain('LoadCredential=token:/etc/rowsync/%i.token');
+  expect(values).toMatchObject({ origin: { tokenFile: '${CREDENTIALS_DIRECTORY:-/etc/rowsync}/main.token' } });
+  expect(unit('rowsync@.service')).toContain('LoadCredential=%i.token:/etc/rowsync/%i.token');
 });
 
 test('the flags that Node gets are ones that it knows, and the program runs under them', () => {

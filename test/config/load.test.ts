@@ -1,7 +1,7 @@
 /**
  * Loading real files from a temporary folder: every kind of bad input is reported, all at once, without a secret.
  */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -216,9 +216,11 @@ test.each([
   },
   { login: 'user: "${USER}", password: "${TOKEN}"', credentials: { kind: 'basic', user: 'somebody', password: 'abc' } },
   { login: 'tokenFile: "${CREDENTIALS_DIRECTORY}/t"', credentials: { kind: 'bearer', token: 'from-systemd' } },
-])('logs in with $login', ({ login, credentials }) => {
+  { login: 'tokenFile: "${CREDENTIALS_DIRECTORY:-/x}/t"', credentials: { kind: 'bearer', token: 'from-systemd' } },
+  { login: 'tokenFile: "${NOT_SET:-run}/t"', credentials: { kind: 'bearer', token: 'from-systemd' }, mode: 0o600 },
+])('logs in with $login', ({ login, credentials, mode = 0o440 }) => {
   secretFile('password', '\uFEFF pass word: ü \r\n');
-  secretFile('run/t', 'from-systemd', 0o440);
+  secretFile('run/t', 'from-systemd', mode);
   const environment = { TOKEN: 'abc', USER: 'somebody', CREDENTIALS_DIRECTORY: join(folder, 'run') };
 
   const loaded = load(GOOD.replace('tokenFile: token', login), environment);
@@ -258,22 +260,29 @@ test('gives problems with secrets alone a code of their own', () => {
   expect(failure(() => load(`${GOOD}\nx: 1`)).code).toBe('config.invalid');
 });
 
-test.each([
-  { mode: 0o644, warns: true },
-  { mode: 0o640, warns: true },
-  { mode: 0o620, warns: true },
-  { mode: 0o600, warns: false },
-  { mode: 0o400, warns: false },
-])('a secret file of mode $mode: warns is $warns', ({ mode, warns }) => {
+test.each([0o644, 0o640, 0o620, 0o604])('refuses a secret file of ours with mode %o', (mode) => {
   const path = secretFile('token', TOKEN, mode);
 
-  const { warnings } = load(GOOD);
+  const { code, message } = failure(() => load(GOOD));
 
-  expect(warnings).toEqual(
-    warns
-      ? [`origin.tokenFile: others than its owner may use ${path} (mode ${mode.toString(8)}); run: chmod 600 ${path}`]
-      : [],
-  );
+  expect(code).toBe('config.secret');
+  expect(message).toContain(`origin.tokenFile is refused: others than its owner may use ${path}`);
+  expect(message).toContain(`chmod 600 ${path}`);
+});
+
+test.each([0o600, 0o400])('takes a secret file of ours with mode %o', (mode) => {
+  secretFile('token', TOKEN, mode);
+
+  expect(load(GOOD).warnings).toEqual([]);
+});
+
+test.skipIf(process.getuid?.() !== 0)('warns about an open secret file that somebody else put there', () => {
+  const path = secretFile('token', TOKEN, 0o444);
+  chownSync(path, 12_345, 12_345);
+
+  expect(load(GOOD).warnings).toEqual([
+    `origin.tokenFile: others than its owner may use ${path} (mode 444); run: chmod 600 ${path}`,
+  ]);
 });
 
 test.each([

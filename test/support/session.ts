@@ -28,6 +28,7 @@ export function collectingOutput(
   const output: Output & { text(): string; onText: (text: string) => void } = {
     stream: Object.assign(stream, { isTTY: width !== null, columns: width ?? undefined }),
     isTerminal: width !== null,
+    isJournal: false,
     isClosed: false,
     width: () => width,
     write: async (written) => {

@@ -42,7 +42,6 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   // Found once: a daemon must not change over to a file that turns up in its folder later.
   const path = findConfig(invocation.configPath, session.folder);
-  const isJournal = (processEnvironment()['JOURNAL_STREAM'] ?? '') !== '';
   const logFor = (of: Config): Logger =>
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
@@ -51,7 +50,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
         ...secretsOf(originSettings(of).credentials),
         ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
       ],
-      form: session.stdout.isTerminal ? 'terminal' : isJournal ? 'journal' : 'json',
+      form: session.stdout.isTerminal ? 'terminal' : session.stdout.isJournal ? 'journal' : 'json',
     });
   await runDaemon(config, {
     clock: session.clock,

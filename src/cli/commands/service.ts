@@ -10,17 +10,20 @@ import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
 import type { Invocation, Runner } from '../invocation.ts';
-import { firstConfig, planInstall, planUninstall, servicePaths, type ServiceStep } from '../service-plan.ts';
-import { printable } from '../../base/text.ts';
+import { firstConfig, planInstall, planUninstall, servicePaths, unitOf, type ServiceStep } from '../service-plan.ts';
+import { examineUnits } from '../unit-checks.ts';
+import { printable, printableLines } from '../../base/text.ts';
 
 const EXAMPLES = `
 NAME says which replica (default: main): the service rowsync@NAME reads /etc/rowsync/NAME.yaml and /etc/rowsync/NAME.token, keeps its
-files in /var/lib/rowsync/NAME, and runs as the user rowsync. What is there already is left as it is; running it again is
-harmless. uninstall leaves configuration, token and replica alone.
+files in /var/lib/rowsync/NAME, and runs as the user rowsync. A configuration that is there is left as it is. Running it
+again is harmless: it brings the units up to date and starts the service anew, as after an upgrade. uninstall leaves configuration,
+token and replica alone.
 
 Examples:
   sudo rowsync service install --url https://www.teamdesk.net --database 21995 --token-file token
   sudo rowsync service install sales --dry-run
+  sudo rowsync service install --timer
   rowsync service status
   sudo rowsync service uninstall`;
 
@@ -34,6 +37,7 @@ interface ServiceOptions {
   readonly url?: string;
   readonly database?: string;
   readonly tokenFile?: string;
+  readonly timer?: boolean;
   readonly dryRun?: boolean;
   readonly root?: string;
 }
@@ -54,12 +58,17 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     .option('--url <url>', 'the origin, for a configuration that is not there yet')
     .option('--database <number>', 'the database, for the same')
     .option('--token-file <file>', 'a file with the API token, to be stored for root alone')
+    .option('--timer', 'run a cycle every five minutes by a timer of systemd, in place of the daemon')
     .action((name: string | undefined, options: ServiceOptions, command: Command) =>
       runner(command, (invocation) => carryOut(invocation, installSteps(name ?? 'main', options), options)),
     );
   writing(define('uninstall', 'stop, disable and remove the service')).action(
     (name: string | undefined, options: ServiceOptions, command: Command) =>
-      runner(command, (invocation) => carryOut(invocation, uninstallSteps(name ?? 'main', options), options)),
+      runner(command, async (invocation) => {
+        const exitCode = await carryOut(invocation, uninstallSteps(name ?? 'main', options), options);
+        await invocation.session.stdout.write(keptText(name ?? 'main', options.root ?? '/'));
+        return exitCode;
+      }),
   );
   define('status', 'show what systemd says of the service').action(
     (name: string | undefined, _options: unknown, command: Command) =>
@@ -87,6 +96,7 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
   }
   return planInstall({
     name,
+    by: options.timer === true ? 'timer' : 'daemon',
     program: [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(`../main${extension()}`, import.meta.url))],
     units: readUnits(),
     config: hasConfig ? null : firstConfig(name, origin),
@@ -100,11 +110,21 @@ function extension(): string {
 }
 
 function uninstallSteps(name: string, { root = '/' }: ServiceOptions): readonly ServiceStep[] {
-  const wants = join(root, '/etc/systemd/system/multi-user.target.wants');
-  const others = existsSync(wants)
-    ? readdirSync(wants).filter((file) => file.startsWith('rowsync@') && file !== `rowsync@${name}.service`)
-    : [];
+  const own = [unitOf(name, 'daemon'), unitOf(name, 'timer')];
+  const others = ['multi-user.target.wants', 'timers.target.wants']
+    .map((folder) => join(root, '/etc/systemd/system', folder))
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []))
+    .filter((file) => /^rowsync(?:-sync)?@/.test(file) && !own.includes(file));
   return planUninstall(checkedName(name), others.length === 0);
+}
+
+/** What an uninstall leaves behind, and how it is removed by whoever means it. */
+function keptText(name: string, root: string): string {
+  const { config, token, state } = servicePaths(name);
+  const kept = [config, token, state].filter((path) => existsSync(join(root, path)));
+  if (kept.length === 0) return '';
+  const lines = kept.map((path) => `kept: ${path}\n`).join('');
+  return `${lines}kept: the user and the group rowsync\nTo remove the replica and its edits as well: rm -r ${kept.join(' ')}\n`;
 }
 
 /** systemd gives some characters a meaning of their own, and the name is part of paths. */
@@ -144,24 +164,27 @@ async function carryOut(
   for (const step of steps) {
     if (step.kind === 'run' && step.isLive && root !== undefined) continue;
     const isDone = isNeedless(step, root ?? '/');
-    await stdout.write(`${isDone ? 'unchanged' : dryRun ? 'would' : 'done'}: ${printable(stepText(step))}\n`);
     if (!isDone && !dryRun) take(step, root);
+    await stdout.write(`${isDone ? 'unchanged' : dryRun ? 'would' : 'done'}: ${printable(stepText(step))}\n`);
   }
   return EXIT.done;
 }
 
 function stepText(step: ServiceStep): string {
   if (step.kind === 'run') return step.command.join(' ');
-  return step.kind === 'remove' ? `remove ${step.path}` : `write ${step.path} (mode ${step.mode.toString(8)})`;
+  if (step.kind === 'remove') return `remove ${step.path}`;
+  const verb = step.kind === 'protect' ? 'protect' : 'write';
+  return `${verb} ${step.path} (mode ${step.mode.toString(8)})`;
 }
 
 function isNeedless(step: ServiceStep, root: string): boolean {
-  if (step.kind === 'run') return false;
+  if (step.kind === 'run') return step.needs !== null && !existsSync(join(root, step.needs));
   const path = join(root, step.path);
   if (!existsSync(path)) return step.kind === 'remove';
   if (step.kind === 'remove') return false;
-  if (step.once) return true;
-  return readFileSync(path, 'utf8') === step.text && (statSync(path).mode & 0o777) === step.mode;
+  const hasMode = (statSync(path).mode & 0o777) === step.mode;
+  if (step.kind === 'protect') return hasMode;
+  return step.once || (hasMode && readFileSync(path, 'utf8') === step.text);
 }
 
 function take(step: ServiceStep, root: string | undefined): void {
@@ -169,6 +192,7 @@ function take(step: ServiceStep, root: string | undefined): void {
   const path = join(root ?? '/', step.path);
   try {
     if (step.kind === 'remove') return rmSync(path);
+    if (step.kind === 'protect') return chmodSync(path, step.mode);
     mkdirSync(dirname(path), { recursive: true });
     // The mode comes first: a token must not stand open for a moment.
     writeFileSync(path, '', { mode: step.mode, flag: 'a' });
@@ -192,11 +216,18 @@ function runCommand([program, ...given]: readonly [string, ...string[]], root: s
 }
 
 async function showStatus({ session: { stdout } }: Invocation, name: string): Promise<number> {
-  const unit = `rowsync@${name}.service`;
-  const { stdout: text, error } = spawnSync('systemctl', ['status', '--no-pager', '--lines=5', unit], {
-    encoding: 'utf8',
-  });
-  if (error !== undefined) throw failed('There is no systemctl', 'This machine does not run systemd.');
-  await stdout.write(text === '' ? `${unit} is not installed\n` : text);
-  return spawnSync('systemctl', ['is-active', '--quiet', unit]).status === 0 ? EXIT.done : EXIT.failed;
+  const report = examineUnits(name);
+  if (report === null) throw failed('systemctl does not answer', 'This machine does not run systemd.');
+  for (const { message, hint } of report.findings) {
+    await stdout.write(`${printable(message)}\n${hint === '' ? '' : `  what to do: ${printable(hint)}\n`}`);
+  }
+  // In systemd's own words, with the end of the log where whoever asks may read it.
+  const asking = ['status', '--no-pager', '--lines=5', ...report.units];
+  const { stdout: text } = spawnSync('systemctl', asking, { encoding: 'utf8' });
+  await stdout.write(text === '' ? '' : `\n${printableLines(text)}`);
+  return isUp(report.units[0] ?? '') ? EXIT.done : EXIT.failed;
+}
+
+function isUp(unit: string): boolean {
+  return spawnSync('systemctl', ['is-active', '--quiet', unit]).status === 0;
 }
