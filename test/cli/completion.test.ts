@@ -2,7 +2,10 @@
  * Completion, asked the way a shell asks. What needs a shell that is not there is skipped by name.
  */
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/replica.ts';
 import { runCli } from '../support/session.ts';
 
 const hasShell = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
@@ -45,9 +48,13 @@ test.skipIf(!hasShell('zsh'))('zsh reads its script', async () => {
 });
 
 test.skipIf(!hasShell('fish'))('fish reads its script', async () => {
+  using folder = temporaryFolder();
   const { stdout: script } = await runCli(['completion', 'fish']);
+  // fish reads no script from the socket that Node makes the input of a child.
+  const file = join(folder.path, 'rowsync.fish');
+  writeFileSync(file, script);
 
-  expect(spawnSync('fish', ['-n'], { input: script, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+  expect(spawnSync('fish', ['-n', file], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
 });
 
 test('another shell is a usage error that names the three', async () => {
