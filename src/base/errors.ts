@@ -19,7 +19,7 @@ export type ErrorKind =
   | 'bug'; // a broken assumption of ours
 
 /** Process exit codes, documented in the README. */
-export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75, newer: 78 } as const;
+export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75, unusable: 78 } as const;
 
 const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
   usage: EXIT.usage,
@@ -135,7 +135,8 @@ export class RowsyncError extends Error {
 
   /** The process exit code for this error (0 is never returned). */
   get exitCode(): number {
-    if (this.code === 'replica.newer') return EXIT.newer;
+    // Starting again does not help, and systemd does not try.
+    if (this.code === 'replica.newer' || this.code === 'replica.damaged') return EXIT.unusable;
     return this.code === 'replica.inUse' || this.code === 'replica.busy' ? EXIT.tryLater : EXIT_BY_KIND[this.kind];
   }
 }

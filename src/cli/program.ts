@@ -20,6 +20,7 @@ import { addInitCommand } from './commands/init.ts';
 import { addManCommand } from './commands/man.ts';
 import { addPullCommands } from './commands/pull.ts';
 import { addPushCommands } from './commands/push.ts';
+import { addRebuildCommand } from './commands/rebuild.ts';
 import { addResyncCommand } from './commands/resync.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
 import { addSchemaCommand } from './commands/schema.ts';
@@ -39,7 +40,7 @@ Exit codes:
   2   the command line or the configuration is wrong
   3   a guard or a conflict waits for a person: look, then run again with --confirm, or resolve
   75  the origin or the replica cannot be used now: try again later
-  78  a newer version of rowsync wrote the replica`;
+  78  the replica cannot be used before a person has seen to it: it is damaged, or a newer rowsync wrote it`;
 
 /** Runs one command to its end and returns the exit code. */
 export async function run(args: readonly string[], session: Session): Promise<number> {
@@ -107,6 +108,7 @@ function buildProgram(
   addFailureCommands(program, hooks.runner);
   addVerifyCommand(program, hooks.runner);
   addFilesCommands(program, hooks.runner);
+  addRebuildCommand(program, hooks.runner);
   addResyncCommand(program, hooks.runner);
   addSchemaCommand(program, hooks.runner);
   addBackupCommands(program, hooks.runner);

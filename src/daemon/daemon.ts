@@ -28,7 +28,7 @@ import { openSides, type Sides } from './sides.ts';
 import { statusLine, unreadyReason, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
-import { WORK, type WorkContext, type WorkOutcome } from './work.ts';
+import { runWork, type WorkContext, type WorkOutcome } from './work.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
 export interface DaemonSignals {
@@ -275,6 +275,7 @@ class Daemon {
     const context: WorkContext = {
       config,
       files: { takes, withPull: (name) => this.#jobs.comesWithPull(name) },
+      whole: this.#sides.whole,
       pull: {
         ...shared,
         onProgress: () => this.#pulse.beat(),
@@ -320,7 +321,7 @@ class Daemon {
 
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
     try {
-      const outcome = await WORK[step.work](context);
+      const outcome = await runWork(step.work, context);
       const { error, own, tables } = outcome;
       const isOfRights = step.work === 'pull' ? error === null : error === null || error.kind === 'auth';
       if (!isOfRights || ![error, ...tables.map((table) => table.error)].some((it) => it?.kind === 'auth'))

@@ -70,7 +70,8 @@ function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
   const attempt = Number(facts.attempt ?? 0);
   switch (event) {
     case 'circuit.opened':
-      if (facts.reason === 'auth') return { kind: 'needsPerson', subject: 'everything', ...said };
+      if (facts.reason === 'auth' || facts.code === 'replica.damaged')
+        return { kind: 'needsPerson', subject: 'everything', ...said };
       return attempt < FAILURES_BEFORE_TELLING ? null : { kind: 'failing', subject: 'everything', ...said };
     case 'circuit.closed':
       return { ...said, kind: 'recovered', subject: 'everything', message: 'Work goes on as before' };

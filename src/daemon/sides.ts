@@ -9,6 +9,7 @@ import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
+import { WholeWatch } from './whole.ts';
 
 /** What both sides are opened with. */
 interface SideParts {
@@ -22,6 +23,7 @@ export interface Sides {
   readonly origin: Origin;
   readonly replica: Replica;
   readonly log: Logger;
+  readonly whole: WholeWatch;
   /** Opens what the new configuration names, then closes what it no longer does; throws with everything left as it was. */
   changeTo(config: Config, parts: SideParts): Promise<Sides>;
   close(): Promise<void>;
@@ -30,10 +32,11 @@ export interface Sides {
 /** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
 export function openSides(config: Config, parts: SideParts): Sides {
   const origin = openOrigin(originSettings(config), parts);
-  return sidesOf(config, { origin, replica: openReplicaOf(config, parts), log: parts.log });
+  const replica = openReplicaOf(config, parts);
+  return sidesOf(config, { origin, replica, log: parts.log, whole: new WholeWatch(replica.path) });
 }
 
-function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: Logger }): Sides {
+function sidesOf(config: Config, open: Pick<Sides, 'origin' | 'replica' | 'log' | 'whole'>): Sides {
   return {
     config,
     ...open,
@@ -43,7 +46,8 @@ function sidesOf(config: Config, open: { origin: Origin; replica: Replica; log: 
       const replica = isSameFile ? open.replica : openReplicaOf(next, parts);
       await open.origin.close();
       if (!isSameFile) open.replica.close();
-      return sidesOf(next, { origin, replica, log: parts.log });
+      const whole = isSameFile ? open.whole : new WholeWatch(replica.path);
+      return sidesOf(next, { origin, replica, log: parts.log, whole });
     },
     close: async () => {
       await open.origin.close();

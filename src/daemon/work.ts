@@ -22,6 +22,7 @@ import { readTables } from '../replica/ledger.ts';
 import { backUpDated, lostFilesError } from './backup.ts';
 import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
+import type { WholeWatch } from './whole.ts';
 
 /** How it went for one table. */
 export interface TableOutcome {
@@ -52,13 +53,23 @@ export interface WorkContext {
   /** Whose turn it is when files have a schedule of their own, and whose files come with the rows. */
   readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
+  readonly whole: WholeWatch;
 }
 
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
-export type Work = (context: WorkContext) => Promise<WorkOutcome>;
+type Work = (context: WorkContext) => Promise<WorkOutcome>;
+
+/** Runs one kind of work, on a file that is known to be whole. @throws RowsyncError where the replica cannot be used. */
+export async function runWork(kind: WorkKind, context: WorkContext): Promise<WorkOutcome> {
+  const { clock } = context.pull;
+  await context.whole.look(clock.monotonicMs());
+  const result = await WORK[kind](context);
+  context.whole.note(result.error ?? result.own);
+  return result;
+}
 
 /** What to run for each kind. */
-export const WORK: Readonly<Record<WorkKind, Work>> = {
+const WORK: Readonly<Record<WorkKind, Work>> = {
   pull: runPull,
   push: runPush,
   files: runFiles,

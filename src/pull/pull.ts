@@ -163,6 +163,8 @@ async function endsThePull({ origin, signal }: PullContext, error: RowsyncError)
 
 /** Whether an error of one table, which is not about rights, would meet every other one as well. */
 export function concernsAllTables({ kind, code }: RowsyncError): boolean {
+  // A damaged file is not written to any more.
+  if (code === 'replica.damaged') return true;
   return code === 'origin.stopped' || code === 'replica.full' || (kind === 'originDown' && code !== 'origin.moving');
 }
 

@@ -90,7 +90,13 @@ async function pushTables(
 /** Whether no further table can succeed after this error. */
 function endsThePush({ kind, code }: RowsyncError): boolean {
   if (code === 'push.forbidden') return false; // of one table
-  return code === 'origin.stopped' || code === 'replica.full' || kind === 'auth' || kind === 'originDown';
+  return (
+    code === 'origin.stopped' ||
+    code === 'replica.full' ||
+    code === 'replica.damaged' ||
+    kind === 'auth' ||
+    kind === 'originDown'
+  );
 }
 
 /** Asks who is calling. Another user may see other rows, and has other rights: what stands here was read as somebody else. */

@@ -202,8 +202,8 @@ function countCreates(path: string): number {
   }
 }
 
-/** Moves the replica and what SQLite keeps beside it; its log may hold what the file does not have yet. */
-function moveAside(path: string, stamp: string): string | null {
+/** Moves the replica and what SQLite keeps beside it, whose log may hold what the file does not have yet; null where there is none. */
+export function moveAside(path: string, stamp: string): string | null {
   if (!existsSync(path)) return null;
   const aside = `${path}.replaced-${stamp}`;
   for (const ending of ['-wal', '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);

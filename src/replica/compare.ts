@@ -41,6 +41,20 @@ export function readDifferingIds(from: Connection, target: RowTarget, ids: reado
     .all(JSON.stringify(ids)) as number[]; // the ids just given
 }
 
+/** Ids of all rows that differ from their base or stand in one of the two tables only, whatever the marks say; in order. */
+export function readAllDifferingIds(from: Connection, target: RowTarget): readonly number[] {
+  const local = ident(target.localName);
+  const base = ident(baseName(target.id));
+  return from
+    .prepare(
+      sql`SELECT b._id AS id FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id WHERE l._id IS NULL OR ${differs(target)}
+          UNION ALL SELECT l._id FROM ${local} l WHERE NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)
+          ORDER BY id`,
+    )
+    .pluck()
+    .all() as number[]; // ids are INTEGERs within 53 bits
+}
+
 /** Marks every row that differs from its base and has no mark yet; returns how many were found. */
 export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
   const local = ident(target.localName);

@@ -55,6 +55,11 @@ export function recogniseFile(
   writeBeside(file.path, count);
 }
 
+/** Whether a replica has stood under this path, whatever stands there now. */
+export function wasReplica(path: string): boolean {
+  return readBeside(path) !== null;
+}
+
 /** Counts a batch that creates rows; in the transaction that records it. */
 export function countBatch(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_sent SET batch_count = batch_count + 1`).run();

@@ -10,10 +10,11 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
-import { recogniseFile } from './copies.ts';
+import { recogniseFile, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
+import { checkEditsWhole, damaged } from './wholeness.ts';
 
 /** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
 export const APPLICATION_ID = 0x7273_796e;
@@ -184,11 +185,14 @@ export function openReplica(path: string, deps: { clock: Clock; shared?: boolean
   const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
   const lock = takeLock(absolute, mode);
   try {
+    const wasThere = existsSync(absolute);
     createWithMode(absolute, mode);
     const isNew = isNewFile(absolute);
+    if (isNew && wasThere && wasReplica(absolute)) throw damaged(absolute, 'it is empty, although it was a replica');
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
+      if (!isNew) checkEditsWhole(absolute);
       const upgrade = prepareFile(db, absolute, isNew);
       recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
       return new Replica(absolute, { db, lock, clock: deps.clock, upgrade });
@@ -198,7 +202,10 @@ export function openReplica(path: string, deps: { clock: Clock; shared?: boolean
     }
   } catch (thrown) {
     lock.close();
-    throw replicaError(thrown, `Opening the replica ${absolute}`);
+    const error = replicaError(thrown, `Opening the replica ${absolute}`);
+    // Nothing of a SQLite file is left to see, but a file of somebody else would have no count beside it.
+    const isNoDatabase = error.code === 'replica.foreign' && sqliteCode(error.cause) === 'SQLITE_NOTADB';
+    throw isNoDatabase && wasReplica(absolute) ? damaged(absolute, 'its header is not that of a database') : error;
   }
 }
 

@@ -25,7 +25,10 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   ],
   [
     /^SQLITE_CORRUPT/,
-    { code: 'replica.damaged', hint: 'Move the file away and pull again, or restore it from a backup.' },
+    {
+      code: 'replica.damaged',
+      hint: 'rowsync rebuild puts what was edited here into a file and makes room for a new replica; or restore a backup.',
+    },
   ],
   [
     /^(SQLITE_CANTOPEN|SQLITE_READONLY|EACCES|EPERM|EROFS|ENOENT|ENOTDIR|EISDIR)/,

@@ -65,7 +65,7 @@ test('reads every page of an older copy again', async () => {
 
   await fixture.pull();
 
-  expect(fixture.sandbox.requests.count({ status: 304 })).toBe(0);
+  expect(fixture.sandbox.requests.count({ method: 'select', status: 304 })).toBe(0);
   expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 7')).toEqual([{ Title: 'once' }]);
 });
 
