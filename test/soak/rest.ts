@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { brokenPages, integrity, withDatabase, wrongCounts } from '../support/compare.ts';
-import type { DaemonProcess } from '../support/daemon-process.ts';
+import { runCycle, type DaemonProcess } from '../support/daemon-process.ts';
 import { ledgerProblems, pendingCount } from '../support/ledger.ts';
 import type { Answer } from './origin-child.ts';
 import type { SoakOrigin } from './origin.ts';
@@ -15,8 +15,6 @@ import { FOLLOWED } from './world.ts';
 
 /** More than may be needed, so that one cycle too many can be told from none that is enough. */
 const CYCLES_MAX = 8;
-/** Waits before requests are sent again go up to minutes; work of before the calm has to end first. */
-const CYCLE_MS_MAX = 180_000;
 /** Edits wait a second before they are pushed, and are looked for once a second. */
 const QUIET_MS = 3_000;
 
@@ -39,21 +37,6 @@ export async function comeToRest(parts: {
     if (waiting === 0 && !moved) return cycle;
   }
   return null;
-}
-
-/** A pull and a push that begin from now on, and end. */
-async function runCycle(daemon: DaemonProcess): Promise<void> {
-  const time = AbortSignal.timeout(CYCLE_MS_MAX);
-  const late = new Promise<never>((_resolve, reject) => {
-    const message = (): string => `A cycle did not end:\n${daemon.lines.slice(-20).join('\n')}`;
-    time.addEventListener('abort', () => reject(new Error(message())), { once: true });
-  });
-  const begun = daemon.logged('work.started', 1, ({ work }) => work === 'pull');
-  daemon.process.kill('SIGUSR1');
-  await Promise.race([begun, late]);
-  const pushed = daemon.logged('work.finished', 1, ({ work }) => work === 'push');
-  await Promise.race([daemon.logged('work.finished', 1, ({ work }) => work === 'pull'), late]);
-  await Promise.race([pushed, late]);
 }
 
 /** Whether rows differ that wait for nobody. */

@@ -33,6 +33,24 @@ export interface DaemonProcess {
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
+/** Waits before requests are sent again go up to minutes, and work under way has to end first. */
+const CYCLE_MS_MAX = 180_000;
+
+/** A pull and then a push that begin from now on, and end. @throws Error with the last lines of the log when they do not. */
+export async function runCycle(daemon: DaemonProcess): Promise<void> {
+  const time = AbortSignal.timeout(CYCLE_MS_MAX);
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = (): string => `A cycle did not end:\n${daemon.lines.slice(-20).join('\n')}`;
+    time.addEventListener('abort', () => reject(new Error(message())), { once: true });
+  });
+  const begun = daemon.logged('work.started', 1, ({ work }) => work === 'pull');
+  daemon.process.kill('SIGUSR1');
+  await Promise.race([begun, late]);
+  const pushed = daemon.logged('work.finished', 1, ({ work }) => work === 'push');
+  await Promise.race([daemon.logged('work.finished', 1, ({ work }) => work === 'pull'), late]);
+  await Promise.race([pushed, late]);
+}
+
 /** Starts a daemon in a folder with a `rowsync.yaml`. */
 export function startDaemonProcess(
   folder: string,
