@@ -82,6 +82,8 @@ export function discardAll(
 
 const WAITS = 'was sent, and waits for an answer; try again after the next run';
 
+const GONE = 'the row was deleted here; take local to delete it at the origin too, or discard the delete first';
+
 type Wish = Decision & { readonly conflict: StoredConflict };
 
 function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | null {
@@ -110,10 +112,11 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish,
   const column = table.columns[index];
   const [row] = readVersions(tx, table, [rowId]);
   const local = row?.local ?? null;
+  // While a person is asked, what stands in the table is the local version, also if it was edited or deleted since.
+  const isAsItStands = take === 'local' && conflict.state === 'open';
+  if (local === null) return isAsItStands ? { rowId } : { problem: GONE };
   if (column === undefined || !column.writable) return { problem: 'the column cannot be written any more' };
-  if (local === null) return { problem: 'the row does not stand here any more' };
-  // While a person is asked, what stands in the table is the local version, also if it was edited since.
-  if (take === 'local' && conflict.state === 'open') return { rowId };
+  if (isAsItStands) return { rowId };
   const taken = take === 'value' ? typedValue(column.type, value) : valueFromStored(conflict[take], column.type);
   const values = local.values.map((old, other) => (other === index ? taken : old));
   if (!isSameValue(column.type, local.values[index] ?? null, valueFromStored(conflict.local, column.type))) {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
+import { codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -141,6 +142,22 @@ test.each([
   await using fixture = await startCellConflict('ask');
 
   expect(() => fixture.execute(statement)).toThrow(sentence);
+});
+
+test('a delete of a row of which a cell is under conflict goes to the origin once the local version is taken', async () => {
+  await using fixture = await startCellConflict('ask');
+  fixture.execute(`DELETE FROM "Note" WHERE _id = 1`);
+
+  expect(await resolve(fixture, { take: 'remote', value: null })).toContain('was deleted here');
+  expect(fixture.rows('SELECT state FROM sync_conflicts')).toEqual([{ state: 'open' }]);
+  expect(await resolve(fixture, { take: 'local', value: null })).toBe(null);
+
+  expect(fixture.rows('SELECT state, resolution FROM sync_conflicts')).toEqual([
+    { state: 'resolved', resolution: 'local' },
+  ]);
+  expect(await captured(fixture)).toEqual(['delete 1']);
+  expect(codesOf(await pushNow(fixture))).toEqual([]);
+  expect(fixture.sandbox.store.ids('Note')).not.toContain(1);
 });
 
 test('a conflict that does not exist is no conflict', async () => {
