@@ -8,6 +8,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
+import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -31,6 +32,25 @@ export interface DaemonProcess {
   logged(event: string, count?: number, matches?: (line: LogLine) => boolean): Promise<void>;
   /** Resolves with its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+/**
+ * Surroundings in which a daemon judges by itself whether its work advances, which `/livez` then tells: a watchdog of two
+ * seconds, whose messages nobody takes.
+ */
+export const WATCHED = { NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '4000000' } as const;
+
+const ANSWER_MS_MAX = 5_000;
+
+/** The status that a daemon answers with on its unix socket, or 0 where no answer comes in time. */
+export function askDaemon(socketPath: string, path: string): Promise<number> {
+  return new Promise((resolve) => {
+    const options = { socketPath, path, headers: { Host: 'localhost' }, signal: AbortSignal.timeout(ANSWER_MS_MAX) };
+    const asked = request(options, (response) => {
+      response.resume().once('close', () => resolve(response.statusCode ?? 0));
+    });
+    asked.once('error', () => resolve(0)).end();
+  });
 }
 
 /** Waits before requests are sent again go up to minutes, and work under way has to end first. */

@@ -91,7 +91,7 @@ export function ledgerProblems(rest: Rest): readonly string[] {
     sideProblems(rest),
     confirmedProblems(rest, written),
     valueProblems(rest, { written, happened, kept }),
-    deleteProblems({ written, happened, kept }),
+    deleteProblems(rest, { written, happened, kept }),
     birthProblems(happened),
     inventedProblems(written, happened),
   ];
@@ -173,6 +173,14 @@ function textFromRow(row: Tables[string][number]): string {
   );
 }
 
+/** Tables, by the names that they have at the origin, of which rows wait: what is there is not what the origin has. */
+export function waitingTables(replicaPath: string): ReadonlySet<string> {
+  return withDatabase(replicaPath, (db) => {
+    const query = 'SELECT DISTINCT t.name FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id';
+    return new Set(db.prepare<[], string>(query).pluck().all());
+  });
+}
+
 function waitingIds(path: string, name: string): ReadonlySet<bigint> {
   return withDatabase(path, (db) => {
     const query = `SELECT r.row_id FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id WHERE t.name = ?`;
@@ -206,7 +214,7 @@ function cellsOf(tables: readonly FollowedTable[], name: string): readonly strin
 }
 
 /** I3: a row that was deleted here is gone there, or kept. I5: one that is gone there was deleted by somebody. */
-function deleteProblems({ written, happened, kept }: Evidence): readonly string[] {
+function deleteProblems(rest: Rest, { written, happened, kept }: Evidence): readonly string[] {
   const deletedHere = new Set<string>();
   const everDeletedHere = new Set<string>();
   for (const { table, tag, op } of written) {
@@ -224,10 +232,17 @@ function deleteProblems({ written, happened, kept }: Evidence): readonly string[
     if (!isTheirs && !everDeletedHere.has(row)) problems.push(`I5: ${row} was deleted at the origin by nobody`);
   }
   for (const row of deletedHere) {
-    const tag = row.split(' ').at(-1) ?? '';
-    if ((live.get(row) ?? 0) > 0 && !kept.has(tag)) problems.push(`I3: ${row} was deleted here and is still there`);
+    const [table = '', tag = ''] = row.split(' ');
+    if ((live.get(row) ?? 0) > 0 && !kept.has(tag) && !isWaiting(rest, table, tag))
+      problems.push(`I3: ${row} was deleted here and is still there`);
   }
   return problems;
+}
+
+/** Whether the row with this tag waits for a person. */
+function isWaiting({ replicaPath, origin }: Rest, table: string, tag: string): boolean {
+  const waiting = waitingIds(replicaPath, table);
+  return (origin[table] ?? []).some((row) => row['Tag'] === tag && waiting.has(BigInt(Number(row['_id']))));
 }
 
 /** Part of the address of the user whom the origin names as the author of what colleagues do. */
