@@ -119,10 +119,10 @@ function reasonByStatus(name: string): ReadonlyMap<number, Reason> {
     [EXIT.needsPerson, { text: 'something waits for a person', hint: `rowsync status --config ${config} says what.` }],
     [EXIT.tryLater, { text: 'the replica cannot be used now' }],
     [
-      EXIT.newer,
+      EXIT.unusable,
       {
-        text: 'a newer version of rowsync wrote the replica',
-        hint: 'Install that version again; nothing was changed.',
+        text: 'the replica is damaged, or a newer version of rowsync wrote it',
+        hint: `Nothing was changed. journalctl -u rowsync@${name} says which, and what to do.`,
       },
     ],
     [200, { text: 'its folder cannot be entered' }],

@@ -3,7 +3,7 @@
  * brought together. Input: a configuration. Output: a file, and a folder beside it where there are any files; the folder has its
  * name before the file has (I15), and is removed after it.
  */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, lchownSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
@@ -82,7 +82,26 @@ function removeRemains(source: string, folder: string): void {
 }
 
 /** Puts a backup in the place of the replica, with its files. @throws RowsyncError as `restore` does. */
-export function restoreAll({ replica }: Config, backup: string, stamp: string): Promise<RestoreReport<CarryReport>> {
+export async function restoreAll(
+  { replica }: Config,
+  backup: string,
+  stamp: string,
+): Promise<RestoreReport<CarryReport>> {
   const place = { backup, folder: replica.files, isShared: replica.shared };
-  return restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
+  const report = await restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
+  if (replica.shared) chmodSync(replica.path, 0o660);
+  giveToOwner(replica);
+  return report;
+}
+
+/** What root restores belongs to whoever the folder of the replica belongs to, as whom the daemon runs. */
+function giveToOwner({ path, files }: Config['replica']): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(dirname(path));
+  for (const ending of ['', '.lock', '.sent']) if (existsSync(path + ending)) chownSync(path + ending, uid, gid);
+  if (!existsSync(files)) return;
+  chownSync(files, uid, gid);
+  for (const entry of readdirSync(files, { recursive: true, withFileTypes: true })) {
+    lchownSync(join(entry.parentPath, entry.name), uid, gid);
+  }
 }

@@ -3,6 +3,7 @@
  */
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -152,6 +153,26 @@ test('a restore brings files back, whole, and the next pull fetches those that t
   expect(fixture.files().map(({ state }) => state)).toEqual(['here', 'here', 'here']);
   expect(fixture.problems()).toEqual([]);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'what root restores belongs to the owner of the folder, with its group if that is wanted',
+  async () => {
+    await using fixture = await startAlbum();
+    const target = join(fixture.folder, 'copy.db');
+    await backUpAll(fixture.config, target, { withFiles: true });
+    const folder = join(fixture.folder, 'service');
+    mkdirSync(folder);
+    chownSync(folder, 65_534, 65_533);
+    const replica = { path: join(folder, 'replica.db'), files: join(folder, 'files'), shared: true };
+
+    await restoreAll({ ...fixture.config, replica }, target, STAMP);
+
+    const found = readdirSync(folder, { recursive: true }).map((name) => statSync(join(folder, String(name))));
+    expect(found.length).toBeGreaterThan(6);
+    expect(new Set(found.map(({ uid, gid }) => `${uid} ${gid}`))).toEqual(new Set(['65534 65533']));
+    expect(statSync(replica.path).mode & 0o777).toBe(0o660);
+  },
+);
 
 test('a restore leaves content alone that the store holds already', async () => {
   await using fixture = await startAlbum();
