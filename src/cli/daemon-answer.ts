@@ -1,9 +1,13 @@
 /**
- * What a running daemon says of itself, asked over its HTTP server. Input: the address that the configuration names. Output:
- * the part of `/status` that the command line shows, or null where nobody answers in time: the replica tells the rest.
+ * What a running daemon says of itself, and what it makes of a person's decision, asked over its HTTP server. Input: the address
+ * that the configuration names. Output: the part of `/status` that the command line shows, or the daemon's answer; null where
+ * nobody answers in time.
  */
-import { request } from 'node:http';
+import { request, type RequestOptions } from 'node:http';
+import type { PersonDecision } from '../capture/decide.ts';
 import type { ListenAddress } from '../config/load.ts';
+import type { DecisionAnswer } from '../daemon/in-tray.ts';
+import { readPageKey } from '../daemon/page/key.ts';
 
 /** What the daemon says of itself. */
 export interface DaemonAnswer {
@@ -16,22 +20,45 @@ export interface DaemonAnswer {
 
 /** A daemon that is there answers in milliseconds; a command that hangs because of it would be worse than none. */
 const ANSWER_MS_MAX = 1_000;
+/** It waits a while for the work under way before it says that it is busy. */
+const DECISION_MS_MAX = 15_000;
 const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
 
 /** Asks the daemon; null where none answers. */
 export async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | null> {
   try {
-    const answer: unknown = JSON.parse(await get(address));
+    const answer: unknown = JSON.parse(await ask(address, { path: '/status', timeout: ANSWER_MS_MAX }));
     return isAnswer(answer) ? answer : null;
   } catch {
     return null; // no daemon, or one that is just stopping: either way there is nothing to show
   }
 }
 
-function get(address: ListenAddress): Promise<string> {
+/**
+ * Hands a decision to the daemon of a replica and returns what it made of it; null where none answers, or it does not know us: the
+ * key beside the replica is for whoever may read that.
+ */
+export async function askDaemonTo(
+  address: ListenAddress,
+  replicaPath: string,
+  decision: PersonDecision,
+): Promise<DecisionAnswer | null> {
+  const key = readPageKey(replicaPath);
+  if (key === null) return null;
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const options = { method: 'POST', path: '/decide', headers, timeout: DECISION_MS_MAX };
+  try {
+    const answer: unknown = JSON.parse(await ask(address, options, JSON.stringify(decision)));
+    return isDecisionAnswer(answer) ? answer : null;
+  } catch {
+    return null;
+  }
+}
+
+function ask(address: ListenAddress, options: RequestOptions, body = ''): Promise<string> {
   const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
   return new Promise((resolve, reject) => {
-    const asking = request({ ...where, path: '/status', agent: false, timeout: ANSWER_MS_MAX }, (response) => {
+    const asking = request({ ...where, ...options, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -43,7 +70,7 @@ function get(address: ListenAddress): Promise<string> {
     });
     asking.once('timeout', () => asking.destroy(new Error('too slow')));
     asking.once('error', reject);
-    asking.end();
+    asking.end(body);
   });
 }
 
@@ -69,4 +96,12 @@ function isFailure(value: unknown): boolean {
 function isJob(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return 'job' in value && typeof value.job === 'string' && 'nextAt' in value && typeof value.nextAt === 'string';
+}
+
+const ANSWER_KINDS: readonly unknown[] = ['done', 'problem', 'busy', 'failed'];
+
+function isDecisionAnswer(value: unknown): value is DecisionAnswer {
+  if (typeof value !== 'object' || value === null || !('kind' in value) || !('words' in value)) return false;
+  if (!ANSWER_KINDS.includes(value.kind) || typeof value.words !== 'string') return false;
+  return value.kind !== 'done' || ('rowCount' in value && typeof value.rowCount === 'number');
 }

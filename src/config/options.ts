@@ -358,7 +358,7 @@ const http = section(
       .default(false)
       .meta({
         description:
-          'Where the daemon answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
+          'Where the daemon shows its status page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
           'unix socket (safer: its mode says who may ask); false for nowhere.',
       }),
   },

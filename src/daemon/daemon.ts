@@ -18,14 +18,15 @@ import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
 import { LoopDelay } from './loop-delay.ts';
-import { metricsOf, statusJson } from './measure.ts';
+import { InTray } from './in-tray.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
+import { openFront } from './front.ts';
 import type { Notifier } from './notify.ts';
 import { ParkedWatch } from './parked.ts';
-import { Pulse } from './pulse.ts';
-import { startServer, type StatusServer } from './server.ts';
+import { Pulse, watch } from './pulse.ts';
+import type { StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
-import { statusLine, unreadyReason, type DaemonState, type LastWork } from './state.ts';
+import { statusLine, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
 import { runWork, type WorkContext, type WorkOutcome } from './work.ts';
@@ -83,16 +84,6 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   }
 }
 
-/** Tells the manager again and again that work advances; says nothing as soon as it does not. */
-async function watch({ clock, notifier }: DaemonParts, signal: AbortSignal, hasAdvanced: () => boolean): Promise<void> {
-  const { watchdogMs } = notifier;
-  if (watchdogMs === null) return;
-  while (!signal.aborted) {
-    if (hasAdvanced()) notifier.alive();
-    await clock.sleep(watchdogMs, signal);
-  }
-}
-
 class Daemon {
   readonly #parts: DaemonParts;
   #sides: Sides;
@@ -114,6 +105,7 @@ class Daemon {
   readonly #workCounts = new Map<string, number>();
   #mismatchCount = 0;
   readonly #loopDelay = new LoopDelay();
+  readonly #inTray: InTray;
   #isReloadAsked = false;
   #isCycleAsked = false;
   #wake = new AbortController();
@@ -125,6 +117,7 @@ class Daemon {
     this.#sides = sides;
     this.#edits = new EditWatch(sides.replica);
     this.#jobs = jobsOf(sides.config);
+    this.#inTray = new InTray(parts.clock, () => this.#wake.abort());
   }
 
   get #log(): Logger {
@@ -137,14 +130,8 @@ class Daemon {
       notifier.stopping();
       this.#wake.abort();
     });
-    signals.onReload(() => {
-      this.#isReloadAsked = true;
-      this.#wake.abort();
-    });
-    signals.onCycle(() => {
-      this.#isCycleAsked = true;
-      this.#wake.abort();
-    });
+    signals.onReload(() => this.#ask('reload'));
+    signals.onCycle(() => this.#ask('cycle'));
     this.#log.info('daemon.started', { path: this.#sides.config.replica.path });
     try {
       this.#server = await this.#serve(this.#sides.config);
@@ -156,6 +143,8 @@ class Daemon {
     notifier.ready();
     while (!signals.stop.aborted) {
       if (this.#isReloadAsked) await this.#reload();
+      // Between two pieces of work, because what a push has planned must not change under it.
+      if (await this.#inTray.carryOut(this.#sides)) this.#edits.note(clock.monotonicMs());
       this.#pulse.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
@@ -171,6 +160,7 @@ class Daemon {
       }
     }
     this.#loopDelay.stop();
+    this.#inTray.close();
     await this.#server?.close();
     await this.#sides.close();
     this.#log.info('daemon.stopped');
@@ -185,7 +175,13 @@ class Daemon {
   }
 
   #isAnythingAsked(): boolean {
-    return this.#parts.signals.stop.aborted || this.#isReloadAsked || this.#isCycleAsked;
+    return this.#parts.signals.stop.aborted || this.#isReloadAsked || this.#isCycleAsked || this.#inTray.isAsked;
+  }
+
+  #ask(what: 'reload' | 'cycle'): void {
+    if (what === 'reload') this.#isReloadAsked = true;
+    else this.#isCycleAsked = true;
+    this.#wake.abort();
   }
 
   /** Waits for work to end; false where it goes on although it was asked to stop. */
@@ -452,15 +448,16 @@ class Daemon {
 
   /** Starts the HTTP server that a configuration asks for; null where it asks for none. */
   async #serve(config: Config): Promise<StatusServer | null> {
-    if (config.http.listen === null) return null;
-    const server = await startServer(config.http.listen, {
+    const server = await openFront(config, {
+      clock: this.#parts.clock,
+      inTray: this.#inTray,
+      loopDelay: this.#loopDelay,
       isAlive: () => this.#pulse.isAlive,
-      unreadyReason: () => unreadyReason(this.#state()),
-      status: () => statusJson(this.#state(), this.#sides),
-      metrics: () =>
-        metricsOf(this.#state(), this.#sides, { nowMs: this.#parts.clock.nowMs(), loopDelay: this.#loopDelay }),
+      state: () => this.#state(),
+      sides: () => this.#sides,
+      askForCycle: () => this.#ask('cycle'),
     });
-    this.#log.info('http.listening', { path: server.address });
+    if (server !== null) this.#log.info('http.listening', { path: server.address });
     return server;
   }
 

@@ -39,6 +39,11 @@ export class EditWatch {
     return edited;
   }
 
+  /** We edited rows ourselves, for a person who decided something. */
+  note(nowMs: number): void {
+    this.#noticedAtMs = nowMs;
+  }
+
   /** What was noticed so far has been pushed, or is not to be. */
   serve(): void {
     this.#noticedAtMs = null;

@@ -4,9 +4,13 @@
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openReader, type ReplicaReader } from '../replica/reader.ts';
+import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
+import type { Desk } from './page/decide.ts';
+import { pageKeyPath } from './page/key.ts';
+import { pageHtml } from './page/page.ts';
+import { RUNS_SHOWN_MAX } from './page/runs.ts';
 import type { Sides } from './sides.ts';
 import { stateJson, type DaemonState } from './state.ts';
 
@@ -17,6 +21,43 @@ export function statusJson(state: DaemonState, { config }: Sides): unknown {
     ...stateJson(state),
     replica: { path, bytes: sizeOf(path) },
     tables: read(path, (reader) => reader.status()),
+  };
+}
+
+/** The status page. @throws RowsyncError of the replica. */
+export function pageOf(
+  state: DaemonState,
+  { config }: Sides,
+  options: { readonly nowMs: number; readonly said: string | null; readonly formToken: string | null },
+): string {
+  const { nowMs, said, formToken } = options;
+  const { path } = config.replica;
+  return read(path, (reader) => {
+    const tables = reader.status();
+    return pageHtml({
+      state,
+      replica: { path, bytes: sizeOf(path) },
+      identity: reader.identity(),
+      tables,
+      runs: reader.runs(RUNS_SHOWN_MAX),
+      desk: formToken === null ? null : { ...readDesk(reader, tables), formToken },
+      keyPath: pageKeyPath(path),
+      said,
+      nowMs,
+    });
+  });
+}
+
+/** Conflicts and failures on one page, each. */
+const LISTED_MAX = 50;
+
+function readDesk(reader: ReplicaReader, tables: readonly TableStatus[]): Omit<Desk, 'formToken'> {
+  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
+  return {
+    conflicts: reader.conflicts({ all: false, limit: LISTED_MAX }),
+    failures: reader.failures({ limit: LISTED_MAX }),
+    conflictCount: sum(({ conflictCount }) => conflictCount),
+    failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
   };
 }
 

@@ -7,6 +7,7 @@
  * between two looks has to be.
  */
 import type { Clock } from '../base/clock.ts';
+import type { Notifier } from './notify.ts';
 
 /** Notes signs of life. */
 export class Pulse {
@@ -49,5 +50,19 @@ export class Pulse {
         }
       },
     };
+  }
+}
+
+/** Tells the manager again and again that work advances; says nothing as soon as it does not. */
+export async function watch(
+  { clock, notifier }: { readonly clock: Clock; readonly notifier: Notifier },
+  signal: AbortSignal,
+  hasAdvanced: () => boolean,
+): Promise<void> {
+  const { watchdogMs } = notifier;
+  if (watchdogMs === null) return;
+  while (!signal.aborted) {
+    if (hasAdvanced()) notifier.alive();
+    await clock.sleep(watchdogMs, signal);
   }
 }

@@ -1,9 +1,10 @@
 /**
- * The daemon's HTTP server: `/livez`, `/readyz`, `/status` and `/metrics`, for monitoring on this machine. Input: a view of
- * the daemon, asked for anew with every request. Output: text and JSON without row values and without secrets (I16).
+ * The daemon's HTTP server: the status page at `/`, and `/livez`, `/readyz`, `/status` and `/metrics` for monitoring on this
+ * machine. Input: a view of the daemon, asked for anew with every request. Output: pages, text and JSON without secrets, and
+ * without row values (I16) but for who has signed in to the page.
  *
- * It listens on a loopback address or a unix socket, only reads, and takes no request that a web page could have made
- * a browser send: the Host has to be one of its own names (DNS rebinding), and an Origin has to be itself.
+ * It listens on a loopback address or a unix socket and takes no request that a web page could have made a browser send:
+ * the Host has to be one of its own names (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
  */
 import { rmSync, statSync, chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -11,15 +12,19 @@ import { isIPv6 } from 'node:net';
 import { RowsyncError } from '../base/errors.ts';
 import type { ListenAddress } from '../config/load.ts';
 import { METRICS_TYPE } from './metrics.ts';
+import { PAGE_CSS, PAGE_ICON, PAGE_JS } from './page/assets.ts';
+import { answerPost, isSignedIn, POST_PATHS, SAID, TYPES, type Actions, type Reply } from './page/posts.ts';
 
 /** What is answered; each is asked for when a request comes. */
-export interface ServerView {
+export interface ServerView extends Actions {
   /** Whether work advances. */
   isAlive(): boolean;
   /** Why the daemon cannot work; null where it can. */
   unreadyReason(): string | null;
   status(): unknown;
   metrics(): Promise<string>;
+  /** The status page; with values and buttons for who has signed in. */
+  page(options: { readonly isSignedIn: boolean; readonly said: string | null }): string;
 }
 
 /** A running server. */
@@ -73,56 +78,93 @@ function listenError(address: ListenAddress, cause: NodeJS.ErrnoException): Rows
   });
 }
 
-/** The values of a Host header that mean this server; null where it has no address that a browser could reach. */
+/** Names of this machine, which no other site's name server can point elsewhere. */
+const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'] as const;
+
+/** The values of a Host header that mean this server; null for a socket, which has no port, and may be reached through a tunnel with any. */
 function namesOf(server: Server, address: ListenAddress): readonly string[] | null {
   if (address.kind === 'socket') return null;
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
   const host = isIPv6(address.host) ? `[${address.host}]` : address.host;
-  return [...new Set([host, 'localhost', '127.0.0.1', '[::1]'])].map((name) => `${name}:${port}`);
+  return [...new Set([host, ...OWN_NAMES])].map((name) => `${name}:${port}`);
 }
+
+/** Nothing runs or loads but what this server serves, and nobody else may show the page in a frame. */
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+    "base-uri 'none'; require-trusted-types-for 'script'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  // With "no-referrer" browsers would send no Origin with forms.
+  'Referrer-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+} as const;
 
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
   { view, names }: { readonly view: ServerView; readonly names: readonly string[] | null },
 ): void {
-  const send = (status: number, type: string, body: string): void => {
+  const send = ({ status, type, body, headers }: Reply): void => {
     response.writeHead(status, {
+      ...HEADERS,
       'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),
-      'Cache-Control': 'no-store',
-      'Content-Security-Policy': "default-src 'none'",
-      'X-Content-Type-Options': 'nosniff',
+      ...headers,
     });
     response.end(request.method === 'HEAD' ? undefined : body);
   };
-  const { host, origin } = request.headers;
-  if (names !== null && !names.includes((host ?? '').toLowerCase())) return send(421, TEXT, 'wrong host\n');
-  if (origin !== undefined && origin !== `http://${host ?? ''}`) return send(403, TEXT, 'wrong origin\n');
-  if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, TEXT, 'only GET and HEAD\n');
-  const [path = ''] = (request.url ?? '').split('?');
   // The replica cannot be read; what it says of itself must not travel further than the log.
-  route(path, view, send).catch(() => send(503, TEXT, 'the replica cannot be read\n'));
+  reply(request, view, names).then(send, () => send(plain(503, 'the replica cannot be read\n')));
 }
 
-const TEXT = 'text/plain; charset=utf-8';
+async function reply(request: IncomingMessage, view: ServerView, names: readonly string[] | null): Promise<Reply> {
+  const { host, origin } = request.headers;
+  if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
+  if (origin !== undefined && origin !== `http://${host ?? ''}`) return plain(403, 'wrong origin\n');
+  const [path = '', query = ''] = (request.url ?? '').split('?', 2);
+  if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
+  if (path === '/') {
+    const said = SAID.get(new URLSearchParams(query).get('said') ?? '') ?? null;
+    return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: isSignedIn(request, view.gate()), said }) };
+  }
+  return ASSETS.get(path) ?? answerMonitor(path, view);
+}
 
-async function route(
-  path: string,
-  view: ServerView,
-  send: (status: number, type: string, body: string) => void,
-): Promise<void> {
+function isOwnHost(host: string, names: readonly string[] | null): boolean {
+  if (names !== null) return names.includes(host);
+  const name = host.replace(/:\d+$/, '');
+  return OWN_NAMES.some((own) => own === name);
+}
+
+function plain(status: number, body: string): Reply {
+  return { status, type: TYPES.text, body };
+}
+
+/** What the page loads. */
+const ASSETS: ReadonlyMap<string, Reply> = new Map([
+  ['/page.css', { status: 200, type: 'text/css; charset=utf-8', body: PAGE_CSS }],
+  ['/page.js', { status: 200, type: 'text/javascript; charset=utf-8', body: PAGE_JS }],
+  ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
+]);
+
+async function answerMonitor(path: string, view: ServerView): Promise<Reply> {
   if (path === '/livez') {
     const isAlive = view.isAlive();
-    return send(isAlive ? 200 : 503, TEXT, isAlive ? 'ok\n' : 'work does not advance\n');
+    return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
   }
   if (path === '/readyz') {
     const reason = view.unreadyReason();
-    return send(reason === null ? 200 : 503, TEXT, `${reason ?? 'ok'}\n`);
+    return plain(reason === null ? 200 : 503, `${reason ?? 'ok'}\n`);
   }
-  if (path === '/status')
-    return send(200, 'application/json; charset=utf-8', `${JSON.stringify(view.status(), null, 2)}\n`);
-  if (path === '/metrics') return send(200, METRICS_TYPE, await view.metrics());
-  send(404, TEXT, 'here are /livez, /readyz, /status and /metrics\n');
+  if (path === '/status') {
+    return { status: 200, type: TYPES.json, body: `${JSON.stringify(view.status(), null, 2)}\n` };
+  }
+  if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };
+  return plain(404, 'here are /, /livez, /readyz, /status and /metrics\n');
 }

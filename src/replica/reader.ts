@@ -10,6 +10,9 @@ import { checkOwner, type Connection } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 
+/** No limit, as SQLite has it. */
+const ALL = -1;
+
 /** A row of `sync_status`; stamps are UTC text. */
 export interface TableStatus {
   readonly table: string;
@@ -186,21 +189,23 @@ export class ReplicaReader implements Connection {
     ) as RunRecord[]; // columns and types are ours (bookkeeping.ts)
   }
 
-  /** The conflicts that wait for a person, or all of them, oldest first. */
-  conflicts({ all }: { readonly all: boolean }): readonly ConflictLine[] {
+  /** The conflicts that wait for a person, or all of them, oldest first; at most `limit`. */
+  conflicts({ all, limit = ALL }: { readonly all: boolean; readonly limit?: number }): readonly ConflictLine[] {
     return this.#all(
       sql`SELECT id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
             ${exact(sql`remote`)} AS remote, winner, at, state, problem
-          FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id`,
+          FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id LIMIT ?`,
       all ? 1 : 0,
+      limit,
     ) as ConflictLine[]; // columns and types are ours (bookkeeping.ts)
   }
 
-  /** Rows that could not be read or were refused, in the order in which they came up. */
-  failures(): readonly FailureLine[] {
+  /** Rows that could not be read or were refused, in the order in which they came up; at most `limit`. */
+  failures({ limit = ALL }: { readonly limit?: number } = {}): readonly FailureLine[] {
     return this.#all(
       sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
-          FROM sync_failures ORDER BY id, "table", row_id`,
+          FROM sync_failures ORDER BY id, "table", row_id LIMIT ?`,
+      limit,
     ) as FailureLine[]; // columns and types are ours (push-book.ts)
   }
 

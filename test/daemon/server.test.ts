@@ -1,13 +1,13 @@
 /**
  * The HTTP server of a running daemon: who may ask, what is answered, and that no secret and no row value is.
  */
-import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:http';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/replica.ts';
 import { startDaemon } from '../support/daemon.ts';
+import { ask, portOf } from '../support/http.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const CANARY = 'canary-value-in-a-row';
@@ -15,32 +15,6 @@ const CANARY = 'canary-value-in-a-row';
 function notes(token?: string): Promise<TestSandbox> {
   const spec = { name: 'Note "x"', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: CANARY }] };
   return startTestSandbox({ tables: [spec], ...(token === undefined ? {} : { token }) });
-}
-
-interface Asked {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-function ask(
-  where: { readonly socketPath: string } | { readonly port: number },
-  path: string,
-  options: { readonly method?: string; readonly headers?: Record<string, string> } = {},
-): Promise<Asked> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ ...where, host: '127.0.0.1', path, ...options, agent: false }, (response) => {
-      void text(response).then((body) =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
-      );
-    });
-    request.on('error', reject).end();
-  });
-}
-
-/** The port that a daemon says it listens on. */
-function portOf(daemon: ReturnType<typeof startDaemon>): number {
-  return Number(String(daemon.events('http.listening')[0]?.['path']).split(':').at(-1));
 }
 
 test('answers on a loopback port how it stands', async () => {
@@ -92,6 +66,7 @@ test.each<[string, { method?: string; headers?: Record<string, string> }, number
   ['a HEAD', { method: 'HEAD' }, 200],
   ['a POST', { method: 'POST' }, 405],
   ['a DELETE', { method: 'DELETE' }, 405],
+  ['its name behind a user', { headers: { Host: 'evil@localhost:PORT' } }, 421],
 ])('answers %s as it should', async (_what, options, expected) => {
   await using sandbox = await notes();
   await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
@@ -119,6 +94,9 @@ test('answers on a unix socket that its group may use, also after a crash left o
 
     expect((await ask({ socketPath }, '/livez')).status).toBe(200);
     expect(statSync(socketPath).mode & 0o777).toBe(0o660);
+    // Through a tunnel, a browser comes with the name and the port of the tunnel's end.
+    expect((await ask({ socketPath }, '/', { headers: { Host: 'localhost:9000' } })).status).toBe(200);
+    expect((await ask({ socketPath }, '/', { headers: { Host: 'evil.example:9000' } })).status).toBe(421);
   }
   expect(existsSync(socketPath)).toBe(false);
   abandoned.close();

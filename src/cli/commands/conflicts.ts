@@ -1,16 +1,13 @@
 /**
- * `rowsync conflicts`, `resolve` and `discard`: what was changed on both sides, and what a person decides about it. They work on the
- * replica alone; the next run carries the result to the origin.
+ * `rowsync conflicts`, `resolve` and `discard`: what was changed on both sides, and what a person decides about it. They never ask
+ * the origin; the next run carries the result there.
  */
 import type { Command } from 'commander';
-import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { captureChanges } from '../../capture/changes.ts';
-import { discardAll, discardRow, resolveConflict, type Decision } from '../../capture/resolve.ts';
-import { readTwoWayTables, type TwoWayTable } from '../../capture/table.ts';
-import type { Tx } from '../../replica/database.ts';
+import type { PersonDecision } from '../../capture/decide.ts';
 import { openReader, type ConflictLine } from '../../replica/reader.ts';
-import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { decide } from '../decide.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
 import { plural, printable } from '../../base/text.ts';
 
@@ -55,9 +52,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .addHelpText('after', RESOLVE_EXAMPLES)
     .action((id: string, options: { take: string }, command: Command) =>
       runner(command, (invocation) =>
-        change(invocation, `Resolved conflict ${id}`, (tx, at) =>
-          resolveConflict(tx, wholeNumber(id, 'conflict'), decisionFrom(options.take), at),
-        ),
+        decide(invocation, { kind: 'resolve', id: wholeNumber(id, 'conflict'), ...takeFrom(options.take) }),
       ),
     );
   program
@@ -70,7 +65,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .action((table: string, id: string | undefined, options: { all?: boolean }, command: Command) =>
       runner(command, (invocation) => {
         if ((id === undefined) === (options.all !== true)) throw needsOneOf();
-        return id === undefined ? discardEvery(invocation, table) : discardOne(invocation, table, id);
+        return decide(invocation, { kind: 'discard', table, rowId: id === undefined ? null : wholeNumber(id, 'row') });
       }),
     );
 }
@@ -110,64 +105,6 @@ function listText(conflicts: readonly ConflictLine[], width: number | null): str
   return `${box}${plural(conflicts.length, 'conflict')}; decide one with: rowsync resolve ID --take local|remote|base|VALUE\n`;
 }
 
-/** Changes the replica; a problem in words is an error of usage. */
-async function change(
-  invocation: Invocation,
-  done: string | (() => string),
-  work: (tx: Tx, at: string) => string | null,
-): Promise<number> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const replica = await openExistingReplica(invocation, config);
-  try {
-    const at = stampFromMs(invocation.session.clock.nowMs());
-    const problem = await replica.write('Carrying out a decision', (tx) => work(tx, at));
-    if (problem !== null) {
-      throw new RowsyncError('usage', 'usage.invalid', {
-        message: `Nothing was changed: ${problem}`,
-        hint: '`rowsync conflicts --all` lists conflicts, SELECT * FROM sync_changes edits.',
-      });
-    }
-    await (invocation.isJson
-      ? printJson(invocation, { done: true })
-      : invocation.session.stdout.write(`${printable(typeof done === 'string' ? done : done())}\n`));
-    return EXIT.done;
-  } finally {
-    replica.close();
-  }
-}
-
-function discardOne(invocation: Invocation, name: string, id: string): Promise<number> {
-  return change(invocation, `Put row ${id} of ${name} back`, (tx, at) => {
-    const table = capturedTable(tx, name, at);
-    return typeof table === 'string' ? table : discardRow(tx, table, wholeNumber(id, 'row'), at);
-  });
-}
-
-function discardEvery(invocation: Invocation, name: string): Promise<number> {
-  let done = '';
-  return change(
-    invocation,
-    () => done,
-    (tx, at) => {
-      const table = capturedTable(tx, name, at);
-      if (typeof table === 'string') return table;
-      const { discardedCount, waitingCount } = discardAll(tx, table, at);
-      const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
-      done = `Put ${plural(discardedCount, 'row')} of ${name} back${rest}`;
-      return null;
-    },
-  );
-}
-
-/** A two-way table whose marks are true, or why there is none. */
-function capturedTable(tx: Tx, name: string, at: string): TwoWayTable | string {
-  const isNamed = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
-  const table = readTwoWayTables(tx).find((known) => isNamed(known.localName) || isNamed(known.name));
-  if (table === undefined) return `no two-way table is called "${name}"`;
-  captureChanges(tx, table, at);
-  return table;
-}
-
 function needsOneOf(): RowsyncError {
   return new RowsyncError('usage', 'usage.invalid', {
     message: 'discard takes either the _id of a row or --all',
@@ -175,7 +112,7 @@ function needsOneOf(): RowsyncError {
   });
 }
 
-function decisionFrom(text: string): Decision {
+function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'take' | 'value'> {
   if (text === 'local' || text === 'remote' || text === 'base') return { take: text, value: null };
   return { take: 'value', value: text === 'NULL' ? null : text.replace(/^=/, '') };
 }

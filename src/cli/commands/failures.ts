@@ -1,14 +1,12 @@
 /**
  * `rowsync failures` and `rowsync retry`: rows that could not be read or were refused, with the reason, and another try for
- * those that were refused. They work on the replica alone; the next push carries the rows.
+ * those that were refused. They never ask the origin; the next push carries the rows.
  */
 import type { Command } from 'commander';
-import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { retryRows } from '../../capture/refusals.ts';
-import { readWaiting } from '../../replica/push-rows.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
-import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { decide } from '../decide.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
 import { plural, printable } from '../../base/text.ts';
 
@@ -92,27 +90,5 @@ async function retry(invocation: Invocation, texts: readonly string[]): Promise<
       hint: '`rowsync failures` lists them.',
     });
   });
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const replica = await openExistingReplica(invocation, config);
-  try {
-    const at = stampFromMs(invocation.session.clock.nowMs());
-    const rows = await replica.write('Letting rows be tried again', (tx) => {
-      const waiting = readWaiting(tx, ids).filter(({ state }) => ids.length > 0 || state === 'refused');
-      const missing = ids.filter((id) => !waiting.some((row) => row.id === id));
-      if (missing.length > 0) {
-        throw new RowsyncError('usage', 'usage.invalid', {
-          message: `No row waits under the number ${missing.join(', ')}; nothing was changed`,
-          hint: '`rowsync failures` lists the rows that wait.',
-        });
-      }
-      retryRows(tx, waiting, at);
-      return waiting;
-    });
-    const { stdout } = invocation.session;
-    const text = `${plural(rows.length, 'row')} to be tried again by the next push\n`;
-    await (invocation.isJson ? printJson(invocation, { retriedCount: rows.length }) : stdout.write(text));
-    return EXIT.done;
-  } finally {
-    replica.close();
-  }
+  return decide(invocation, { kind: 'retry', ids });
 }

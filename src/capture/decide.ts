@@ -1,0 +1,77 @@
+/**
+ * Everything that a person can decide, as one kind of value with one way to carry it out. The command line makes such values and
+ * carries them out on the replica, or hands them to a running daemon, which alone may write it then; the daemon's page makes the
+ * same values. Input: an open transaction. Output: what was done in words, or why nothing was.
+ */
+import { plural } from '../base/text.ts';
+import type { Tx } from '../replica/database.ts';
+import { readWaiting } from '../replica/push-rows.ts';
+import { captureChanges } from './changes.ts';
+import type { Resolution } from './conflicts.ts';
+import { retryRows } from './refusals.ts';
+import { discardAll, discardRow, resolveConflict } from './resolve.ts';
+import { readTwoWayTables, type TwoWayTable } from './table.ts';
+
+/** What a person wants. */
+export type PersonDecision =
+  /** Takes a version in a conflict; `value` counts only with `take: 'value'`. */
+  | { readonly kind: 'resolve'; readonly id: number; readonly take: Resolution; readonly value: string | null }
+  /** Puts a row of a table back to what the origin last confirmed, or with null every edited row. */
+  | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null }
+  /** Lets rows be pushed again, by the numbers of their failures; without any, all refused rows, but none that is in doubt. */
+  | { readonly kind: 'retry'; readonly ids: readonly number[] };
+
+/** What became of it; the words are for the person and may name a table, but hold no values. */
+export type DecisionOutcome =
+  | { readonly kind: 'done'; readonly words: string; readonly rowCount: number }
+  | { readonly kind: 'problem'; readonly words: string };
+
+/** Carries out a decision; where there is a problem, nothing was changed. */
+export function carryOutDecision(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
+  switch (decision.kind) {
+    case 'resolve': {
+      const problem = resolveConflict(tx, decision.id, decision, at);
+      return problem === null ? done(`Resolved conflict ${decision.id}`) : { kind: 'problem', words: problem };
+    }
+    case 'discard':
+      return carryOutDiscard(tx, decision, at);
+    case 'retry':
+      return carryOutRetry(tx, decision.ids, at);
+    default:
+      return decision satisfies never;
+  }
+}
+
+function done(words: string, rowCount = 1): DecisionOutcome {
+  return { kind: 'done', words, rowCount };
+}
+
+function carryOutDiscard(
+  tx: Tx,
+  { table: name, rowId }: PersonDecision & { readonly kind: 'discard' },
+  at: string,
+): DecisionOutcome {
+  const table = findTable(tx, name);
+  if (table === undefined) return { kind: 'problem', words: `no two-way table is called "${name}"` };
+  captureChanges(tx, table, at);
+  if (rowId !== null) {
+    const problem = discardRow(tx, table, rowId, at);
+    return problem === null ? done(`Put row ${rowId} of ${name} back`) : { kind: 'problem', words: problem };
+  }
+  const { discardedCount, waitingCount } = discardAll(tx, table, at);
+  const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
+  return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}`, discardedCount);
+}
+
+function findTable(tx: Tx, name: string): TwoWayTable | undefined {
+  const isNamed = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
+  return readTwoWayTables(tx).find((known) => isNamed(known.localName) || isNamed(known.name));
+}
+
+function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutcome {
+  const waiting = readWaiting(tx, ids).filter(({ state }) => ids.length > 0 || state === 'refused');
+  const missing = ids.filter((id) => !waiting.some((row) => row.id === id));
+  if (missing.length > 0) return { kind: 'problem', words: `no row waits under the number ${missing.join(', ')}` };
+  retryRows(tx, waiting, at);
+  return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length);
+}

@@ -1,0 +1,55 @@
+/**
+ * What a person decides by the command line, carried out on the replica, or by the daemon where one holds it. Input: a decision. Output:
+ * a line of text or JSON, and the exit code. Both ways end in capture/decide.ts.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
+import { printable } from '../base/text.ts';
+import { carryOutDecision, type PersonDecision } from '../capture/decide.ts';
+import type { Config } from '../config/load.ts';
+import type { DecisionAnswer } from '../daemon/in-tray.ts';
+import { askDaemonTo } from './daemon-answer.ts';
+import { loadNamedConfig, openExistingReplica, printJson, type Invocation } from './invocation.ts';
+
+/** Carries out a decision and prints what came of it. @throws RowsyncError `usage.invalid` where nothing was changed. */
+export async function decide(invocation: Invocation, decision: PersonDecision): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const answer = await carryOut(invocation, config, decision);
+  if (answer.kind === 'busy' || answer.kind === 'failed') {
+    throw new RowsyncError('replica', 'replica.busy', {
+      message: `The daemon did not carry it out: ${answer.words}`,
+      hint: 'Run the command again when the work under way has ended; `rowsync status` shows it.',
+    });
+  }
+  if (answer.kind === 'problem') {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `Nothing was changed: ${answer.words}`,
+      hint: '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
+    });
+  }
+  const json = decision.kind === 'retry' ? { retriedCount: answer.rowCount } : { done: true };
+  await (invocation.isJson
+    ? printJson(invocation, json)
+    : invocation.session.stdout.write(`${printable(answer.words)}\n`));
+  return EXIT.done;
+}
+
+async function carryOut(invocation: Invocation, config: Config, decision: PersonDecision): Promise<DecisionAnswer> {
+  try {
+    const replica = await openExistingReplica(invocation, config);
+    try {
+      const at = stampFromMs(invocation.session.clock.nowMs());
+      return await replica.write('Carrying out a decision', (tx) => carryOutDecision(tx, decision, at));
+    } finally {
+      replica.close();
+    }
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    const { listen } = config.http;
+    if (error.code !== 'replica.inUse' || listen === null) throw error;
+    const answer = await askDaemonTo(listen, config.replica.path, decision);
+    // Whoever holds the replica is no daemon, or one that another user may talk to.
+    if (answer === null) throw error;
+    return answer;
+  }
+}

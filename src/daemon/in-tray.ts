@@ -1,0 +1,99 @@
+/**
+ * What people decide while the daemon runs, from its page or from the command line: decisions wait here until no work is under way
+ * and are carried out by the daemon itself, so that the replica keeps one writer that knows all it does. Whoever asked gets an
+ * answer within seconds: what was done, or that nothing was.
+ */
+import { stampFromMs, type Clock } from '../base/clock.ts';
+import { asRowsyncError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../capture/decide.ts';
+import type { Replica } from '../replica/database.ts';
+
+/** What became of a decision; nothing was changed where the daemon is busy, or has failed. */
+export type DecisionAnswer =
+  | DecisionOutcome
+  | { readonly kind: 'busy'; readonly words: string }
+  | { readonly kind: 'failed'; readonly words: string };
+
+/** Longest wait for the work under way; a person looks at a page meanwhile. */
+const WAIT_MS_MAX = 10_000;
+/** InTray that wait at once; more is no person. */
+const WAITING_MAX = 100;
+
+const BUSY = 'nothing was changed: the daemon is at work, which takes longer; try again when it has ended';
+
+interface Waiting {
+  readonly decision: PersonDecision;
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal;
+  readonly settle: (answer: DecisionAnswer) => void;
+}
+
+/** InTray on their way from whoever asks to the daemon's loop. */
+export class InTray {
+  readonly #clock: Clock;
+  readonly #onAsked: () => void;
+  #waiting: Waiting[] = [];
+
+  /** `onAsked` makes the loop come round. */
+  constructor(clock: Clock, onAsked: () => void) {
+    this.#clock = clock;
+    this.#onAsked = onAsked;
+  }
+
+  /** Whether the loop has anything to carry out. */
+  get isAsked(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Hands a decision over and waits for what becomes of it. Never rejects. */
+  async ask(decision: PersonDecision): Promise<DecisionAnswer> {
+    if (this.#waiting.length >= WAITING_MAX) return { kind: 'busy', words: BUSY };
+    const given = new AbortController();
+    const answered = new AbortController();
+    const answer = new Promise<DecisionAnswer>((settle) => {
+      this.#waiting.push({ decision, signal: given.signal, settle });
+    });
+    this.#onAsked();
+    const late = this.#clock.sleep(WAIT_MS_MAX, answered.signal).then((): DecisionAnswer | null => null);
+    const first = await Promise.race([answer, late]);
+    answered.abort();
+    if (first !== null) return first;
+    given.abort();
+    // Either it still waits, and never will be looked at again, or a transaction decides it now.
+    const isLeft = this.#waiting.some(({ signal }) => signal === given.signal);
+    this.#waiting = this.#waiting.filter(({ signal }) => signal !== given.signal);
+    return isLeft ? { kind: 'busy', words: BUSY } : answer;
+  }
+
+  /** Carries out all that waits, one transaction each; says whether anything was done. Never rejects. */
+  async carryOut({ replica, log }: { readonly replica: Replica; readonly log: Logger }): Promise<boolean> {
+    let isDone = false;
+    // Ends: only so many wait at once, and each has a transaction that gives up.
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const answer = await this.#carryOutOne(replica, next);
+      if (answer.kind === 'done') {
+        isDone = true;
+        log.info('person.decided', { reason: next.decision.kind });
+      }
+      next.settle(answer);
+    }
+    return isDone;
+  }
+
+  /** Tells everybody who still waits that the daemon ends. */
+  close(): void {
+    for (const { settle } of this.#waiting)
+      settle({ kind: 'busy', words: 'nothing was changed: the daemon is stopping' });
+    this.#waiting = [];
+  }
+
+  async #carryOutOne(replica: Replica, { decision, signal }: Waiting): Promise<DecisionAnswer> {
+    const at = stampFromMs(this.#clock.nowMs());
+    try {
+      return await replica.write('Carrying out a decision', (tx) => carryOutDecision(tx, decision, at), signal);
+    } catch (thrown) {
+      return { kind: 'failed', words: `nothing was changed: ${asRowsyncError(thrown).message}` };
+    }
+  }
+}

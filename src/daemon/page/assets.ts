@@ -1,0 +1,169 @@
+/**
+ * What the page loads beside itself: its styles, its one script and its icon, served by the daemon, so that nothing stands in the page that
+ * a browser would have to be allowed to run, and nothing comes from elsewhere. Constants only.
+ */
+
+/** The styles; light and dark by the reader's own setting. */
+export const PAGE_CSS = `:root {
+  color-scheme: light dark;
+  --page: #f6f7f9; --card: #fff; --text: #1b2330; --soft: #586173; --line: #dfe3ea; --field: #fff;
+  --accent: #1f5fd0; --accent-text: #fff; --quiet: #eef1f6;
+  --ok: #10703f; --ok-soft: #e3f4ea; --busy: #1f5fa8; --busy-soft: #e4effb;
+  --warn: #8a5200; --warn-soft: #fdf0d8; --bad: #b3261e; --bad-soft: #fce8e6;
+  --bar-read: #1f5fd0; --bar-skipped: #b4c8ec; --bar-sent: #0f8a7a; --bar-time: #8b93a3;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12161c; --card: #1a2029; --text: #e6eaf0; --soft: #a3adbd; --line: #2d3542; --field: #11161d;
+    --accent: #8ab4ff; --accent-text: #0c1a33; --quiet: #232b36;
+    --ok: #7dd8a3; --ok-soft: #15301f; --busy: #93c2f7; --busy-soft: #14293f;
+    --warn: #f2c069; --warn-soft: #34270d; --bad: #ff9c94; --bad-soft: #3d1a18;
+    --bar-read: #6d9df2; --bar-skipped: #34496e; --bar-sent: #45b8a8; --bar-time: #747d8d;
+  }
+}
+*, *::before, *::after { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--page); color: var(--text);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  overflow-wrap: anywhere;
+}
+.top, main, .bottom { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
+.top { display: flex; align-items: baseline; gap: .25rem 1rem; flex-wrap: wrap; padding-top: 1.25rem; padding-bottom: 1rem; }
+.top p { margin: 0; }
+.top form { margin-left: auto; }
+.brand { font-weight: 700; letter-spacing: -.01em; font-size: 1.05rem; }
+.where { color: var(--soft); }
+h1 { font-size: clamp(1.4rem, 1.1rem + 1.6vw, 1.9rem); line-height: 1.2; letter-spacing: -.015em; margin: 0 0 .35rem; font-weight: 650; }
+h2 { font-size: 1.05rem; margin: 0 0 .6rem; font-weight: 650; }
+h3 { font-size: 1rem; margin: 0; font-weight: 600; }
+section { margin: 0 0 2.25rem; }
+p { margin: 0 0 .6rem; }
+.about, .more, .meta, .none, .hint, .reason, .where, small { color: var(--soft); }
+.none { font-style: italic; }
+a { color: var(--accent); text-underline-offset: .15em; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+code { font: .9em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.said { background: var(--busy-soft); color: var(--busy); padding: .65rem 1rem; border-radius: 10px; margin-bottom: 1rem; font-weight: 500; }
+
+.verdict { background: var(--card); border: 1px solid var(--line); border-radius: 12px; box-shadow: inset 6px 0 0 var(--tone); padding: 1.25rem 1.5rem 1.25rem 1.75rem; }
+.verdict h1 { color: var(--tone); }
+.verdict > p { color: var(--soft); margin-bottom: 0; }
+.verdict form { margin-top: 1rem; }
+.ok { --tone: var(--ok); --tone-soft: var(--ok-soft); }
+.busy { --tone: var(--busy); --tone-soft: var(--busy-soft); }
+.warn { --tone: var(--warn); --tone-soft: var(--warn-soft); }
+.bad { --tone: var(--bad); --tone-soft: var(--bad-soft); }
+.todos { list-style: none; margin: 1rem 0 0; padding: 0; border-top: 1px solid var(--line); }
+.todos li { padding: .55rem 0; border-bottom: 1px solid var(--line); }
+.todos li:last-child { border-bottom: 0; padding-bottom: 0; }
+.hint { display: block; }
+
+table { border-collapse: collapse; width: 100%; background: var(--card); border: 1px solid var(--line); border-radius: 12px; border-spacing: 0; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .5rem .75rem; border-top: 1px solid var(--line); vertical-align: baseline; }
+thead th { border-top: 0; color: var(--soft); font-weight: 500; font-size: .85rem; white-space: nowrap; }
+tbody th { font-weight: 550; }
+.number { text-align: right; white-space: nowrap; }
+.zero { color: var(--soft); }
+.some { font-weight: 650; }
+.mode { font-weight: 400; margin-left: .35rem; white-space: nowrap; }
+.state { display: inline-block; color: var(--tone); background: var(--tone-soft); padding: .05rem .55rem; border-radius: 99px; font-size: .85rem; font-weight: 550; white-space: nowrap; }
+.reason { display: block; font-size: .9rem; }
+.tables, .scroll { border-radius: 12px; }
+.tables { border-collapse: separate; }
+.scroll { overflow-x: auto; border: 1px solid var(--line); background: var(--card); }
+.scroll table { border: 0; }
+.scroll .wide { min-width: 46rem; }
+
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; margin: 0 0 .9rem; }
+.card .meta { margin: .1rem 0 .75rem; }
+.problem { color: var(--warn); background: var(--warn-soft); border-radius: 8px; padding: .45rem .75rem; }
+.versions { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)); gap: .75rem; margin: 0 0 1rem; }
+.versions > div { background: var(--quiet); border-radius: 8px; padding: .55rem .75rem; min-width: 0; }
+dt { font-weight: 600; font-size: .85rem; }
+dt small { font-weight: 400; font-size: 1em; margin-left: .25rem; }
+dd { margin: .15rem 0 0; }
+.value { white-space: pre-wrap; }
+.cells { margin: 0; display: grid; gap: .3rem; }
+.cells > div { display: grid; grid-template-columns: minmax(5rem, 9rem) minmax(0, 1fr); gap: .5rem; align-items: baseline; }
+.cells dt { color: var(--soft); font-weight: 500; }
+.cells dd { margin: 0; }
+.cells + .none { margin: .3rem 0 0; }
+.versions .cells > div { grid-template-columns: minmax(0, 1fr); gap: 0; }
+.label { color: var(--soft); font-size: .85rem; margin: .75rem 0 .25rem; }
+.card > .cells, .card > .none { margin-bottom: .9rem; }
+blockquote { margin: 0 0 .9rem; padding: .1rem 0 .1rem .9rem; border-left: 3px solid var(--line); }
+blockquote p { margin: 0; }
+blockquote footer { color: var(--soft); font-size: .85rem; }
+
+button, input, textarea { font: inherit; color: inherit; }
+button { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; cursor: pointer; font-weight: 500; min-height: 2.4rem; }
+button:hover { border-color: var(--accent); }
+button.main { background: var(--accent); border-color: var(--accent); color: var(--accent-text); }
+button.main:hover { filter: brightness(1.08); }
+button.plain { border: 0; background: none; color: var(--accent); padding: 0; min-height: 0; text-decoration: underline; text-underline-offset: .15em; }
+.buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
+input[type="password"], textarea { background: var(--field); border: 1px solid var(--soft); border-radius: 8px; padding: .45rem .7rem; width: 100%; min-width: 0; }
+.sign-in { display: grid; grid-template-columns: auto minmax(0, 24rem) auto; gap: .6rem; align-items: center; justify-content: start; }
+.other { display: grid; gap: .5rem; padding-top: .6rem; max-width: 34rem; }
+details { margin-top: .75rem; }
+summary { cursor: pointer; color: var(--accent); width: fit-content; }
+details .scroll { margin-top: .75rem; }
+
+.chart { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: .9rem 1.1rem; }
+.chart svg { display: block; width: 100%; height: 9rem; }
+.chart p { margin: 0; color: var(--soft); font-size: .8rem; }
+.ends { display: flex; justify-content: space-between; padding-top: .3rem; }
+.axis { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
+.hit { fill: transparent; }
+g:hover .hit { fill: var(--quiet); }
+rect.read { fill: var(--bar-read); } rect.skipped { fill: var(--bar-skipped); } rect.sent { fill: var(--bar-sent); }
+rect.time { fill: var(--bar-time); } rect.failed { fill: var(--bad); }
+figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6rem; font-size: .85rem; color: var(--soft); }
+.key::before { content: ""; display: inline-block; width: .7rem; height: .7rem; border-radius: 3px; margin-right: .4rem; background: var(--key); }
+.key.read { --key: var(--bar-read); } .key.skipped { --key: var(--bar-skipped); } .key.sent { --key: var(--bar-sent); }
+.key.failed { --key: var(--bad); } .key.time { --key: var(--bar-time); }
+
+.bottom { color: var(--soft); font-size: .85rem; padding-top: 1rem; padding-bottom: 2.5rem; }
+.bottom p { margin: 0 0 .2rem; }
+
+@media (max-width: 40rem) {
+  .top, main, .bottom { padding-left: .9rem; padding-right: .9rem; }
+  .card { padding: 1rem; }
+  .verdict { padding: 1rem 1rem 1rem 1.4rem; }
+  .tables, .tables tbody { display: block; }
+  .tables thead { display: none; }
+  .tables tr { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: .1rem .75rem; padding: .7rem .9rem; border-top: 1px solid var(--line); }
+  .tables tr:first-child { border-top: 0; }
+  .tables th, .tables td { border: 0; padding: .1rem 0; text-align: left; }
+  .tables th { grid-column: 1 / 3; }
+  .tables td:nth-child(2) { text-align: right; }
+  .tables td[data-label]:not(:nth-child(2))::before { content: attr(data-label); display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }
+  .sign-in { grid-template-columns: minmax(0, 1fr); }
+}
+`;
+
+/** Loads the page anew now and then, but never under somebody who is reading closely or writing. */
+export const PAGE_JS = `'use strict';
+const REFRESH_MS = 15000;
+const QUIET_MS = 4000;
+let touchedAtMs = 0;
+for (const name of ['pointermove', 'pointerdown', 'keydown', 'scroll']) {
+  addEventListener(name, () => { touchedAtMs = performance.now(); }, { passive: true, capture: true });
+}
+if (location.search !== '') history.replaceState(null, '', '/' + location.hash);
+setInterval(() => {
+  const isBusy =
+    document.visibilityState !== 'visible' ||
+    performance.now() - touchedAtMs < QUIET_MS ||
+    document.querySelector('details[open]') !== null ||
+    [...document.querySelectorAll('textarea, input[type=password]')].some((field) => field.value !== '') ||
+    !(getSelection()?.isCollapsed ?? true) ||
+    document.activeElement?.matches('a, button, input, textarea, summary') === true;
+  if (!isBusy) location.reload();
+}, REFRESH_MS);
+`;
+
+/** Two rows that agree. */
+export const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5fd0"/><rect x="6" y="9" width="20" height="5" rx="2" fill="#fff"/><rect x="6" y="18" width="20" height="5" rx="2" fill="#b4c8ec"/></svg>
+`;

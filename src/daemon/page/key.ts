@@ -1,0 +1,79 @@
+/**
+ * Who may see values of rows on the page and decide: whoever has the key, a file beside the replica with the replica's own mode, so that
+ * the right to read the one is the right to see the other. A browser shows the key once and gets a cookie for it.
+ *
+ * Every comparison of a secret takes the same time for every text. The key survives restarts; delete the file and restart to
+ * make all browsers sign in anew. The token of the page's forms is made with each start.
+ */
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { RowsyncError } from '../../base/errors.ts';
+import { replicaError } from '../../replica/failures.ts';
+
+/** Where the key of a replica stands. */
+export function pageKeyPath(replicaPath: string): string {
+  return `${replicaPath}.page-key`;
+}
+
+/** Shorter ones could be guessed; ours have 43 characters. */
+const KEY_CHARS_MIN = 32;
+const KEY_BYTES = 32;
+
+/** The key of a replica, or null where there is none or it may not be read. */
+export function readPageKey(replicaPath: string): string | null {
+  try {
+    return readFileSync(pageKeyPath(replicaPath), 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+/** The key of a replica, made if it is missing. @throws RowsyncError `replica.path`, `replica.full`, … */
+export function makePageKey(replicaPath: string, { shared }: { readonly shared: boolean }): string {
+  const path = pageKeyPath(replicaPath);
+  const mode = shared ? 0o660 : 0o600;
+  try {
+    if (readPageKey(replicaPath) === null) {
+      writeFileSync(path, `${randomBytes(KEY_BYTES).toString('base64url')}\n`, { flag: 'wx', mode });
+    }
+    chmodSync(path, mode); // the process may mask bits, and nobody else may read it
+    const key = readFileSync(path, 'utf8').trim();
+    if (key.length >= KEY_CHARS_MIN) return key;
+  } catch (thrown) {
+    throw replicaError(thrown, `Making the key of the status page ${path}`);
+  }
+  throw new RowsyncError('replica', 'replica.path', {
+    message: `The key of the status page in ${path} has fewer than ${KEY_CHARS_MIN} characters`,
+    hint: 'Delete the file; the daemon makes a new key when it starts.',
+  });
+}
+
+/** What tells those who may decide from others. */
+export interface Gate {
+  /** Whether a text is the key. */
+  isKey(text: string): boolean;
+  /** What a browser keeps in place of the key; whoever steals it does not have the key. */
+  readonly session: string;
+  isSession(text: string): boolean;
+  /** Stands in every form; no other site can read it. */
+  readonly formToken: string;
+  isFormToken(text: string): boolean;
+}
+
+/** Opens the gate for a key. */
+export function openGate(key: string): Gate {
+  const session = createHmac('sha256', key).update('session of the status page').digest('base64url');
+  const formToken = randomBytes(KEY_BYTES).toString('base64url');
+  return {
+    isKey: (text) => isSame(text, key),
+    session,
+    isSession: (text) => isSame(text, session),
+    formToken,
+    isFormToken: (text) => isSame(text, formToken),
+  };
+}
+
+/** Compares digests, which have one length whatever was sent. */
+function isSame(given: string, expected: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
+}

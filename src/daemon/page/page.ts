@@ -1,0 +1,274 @@
+/**
+ * The status page: one document, rendered anew for every request, that works without scripts. Input: the daemon's state, the tables, the
+ * last runs, and for who has signed in what waits for a decision. Output: HTML, in which every text is escaped (html.ts). Pure.
+ */
+import { stampFromMs } from '../../base/clock.ts';
+import { ageText, bytesText, countText, durationText, plural } from '../../base/text.ts';
+import type { ReplicaIdentity, RunRecord, TableStatus } from '../../replica/reader.ts';
+import type { DaemonState } from '../state.ts';
+import { deskHtml, type Desk } from './decide.ts';
+import { headlineOf, isTroubled, type Headline, type Todo } from './headline.ts';
+import { html, type Html } from './html.ts';
+import { runsHtml } from './runs.ts';
+
+/** What the page shows. */
+export interface PageView {
+  readonly state: DaemonState;
+  readonly replica: { readonly path: string; readonly bytes: number };
+  /** Null before the first pull. */
+  readonly identity: ReplicaIdentity | null;
+  readonly tables: readonly TableStatus[];
+  /** The newest first. */
+  readonly runs: readonly RunRecord[];
+  /** Values of rows and buttons; null for who has not signed in. */
+  readonly desk: Desk | null;
+  /** Where the key stands that signs in. */
+  readonly keyPath: string;
+  /** What came of the last decision; null where there was none. */
+  readonly said: string | null;
+  readonly nowMs: number;
+}
+
+/** Tables in the list; those that need attention come first. */
+const TABLES_MAX = 500;
+
+/** The whole page. */
+export function pageHtml(view: PageView): string {
+  const { state, tables, runs, identity, desk, said, nowMs } = view;
+  const headline = headlineOf(state, tables, nowMs);
+  const name = identity === null ? 'rowsync' : `database ${identity.database}`;
+  // Without scripts the page is loaded anew whatever somebody is writing, so only where there is nothing to write.
+  const isWaiting = tables.some((table) => table.conflictCount + table.refusedCount + table.unreadableCount > 0);
+  const hasFields = desk === null || desk.conflicts.length > 0;
+  return documentHtml(
+    `${headline.sentence} · ${name}`,
+    html`${topHtml(view)}
+      <main>
+        ${said === null ? null : html`<p class="said" role="status">${said}</p>`} ${headlineHtml(headline, desk)}
+        ${desk === null ? (isWaiting ? signInHtml(view) : null) : deskHtml(desk, nowMs)}
+        <section aria-labelledby="tables">
+          <h2 id="tables">${plural(tables.length, 'table')}</h2>
+          ${tablesHtml(tables, nowMs)}
+        </section>
+        <section aria-labelledby="runs">
+          <h2 id="runs">Last runs</h2>
+          ${runsHtml(runs, nowMs)}
+        </section>
+        <section aria-labelledby="schedule">
+          <h2 id="schedule">Schedule</h2>
+          ${scheduleHtml(state, nowMs)}
+        </section>
+        ${desk === null && !isWaiting ? signInHtml(view) : null}
+      </main>
+      ${bottomHtml(view)}`,
+    html`${hasFields ? null : html`<noscript><meta http-equiv="refresh" content="60" /></noscript>`}
+      <script src="/page.js" defer></script>`,
+  );
+}
+
+/** A page with one sentence, for what was asked wrongly. */
+export function sentenceHtml(sentence: string): string {
+  return documentHtml(
+    'rowsync',
+    html`<main>
+      <section class="verdict warn">
+        <h1>${sentence}</h1>
+        <p><a href="/">Back to the status page</a></p>
+      </section>
+    </main>`,
+    null,
+  );
+}
+
+function documentHtml(title: string, body: Html, head: Html | null): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${title}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="/page.css" />
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html>`.toString();
+}
+
+function topHtml({ identity, desk }: PageView): Html {
+  return html`<header class="top">
+    <p class="brand">rowsync</p>
+    ${
+      identity === null
+        ? null
+        : html`<p class="where">
+            Database <bdi>${identity.database}</bdi> at <bdi>${identity.url.replace(/^https?:\/\//, '')}</bdi>
+          </p>`
+    }
+    ${
+      desk === null
+        ? null
+        : html`<form method="post" action="/sign-out">
+            <input type="hidden" name="token" value="${desk.formToken}" /><button class="plain">Sign out</button>
+          </form>`
+    }
+  </header>`;
+}
+
+function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | null): Html {
+  return html`<section class="verdict ${tone}">
+    <h1>${sentence}</h1>
+    <p>${note}</p>
+    ${
+      todos.length === 0
+        ? null
+        : html`<ul class="todos">
+            ${todos.slice(0, TABLES_MAX).map((todo) => todoHtml(todo, desk !== null))}
+          </ul>`
+    }
+    ${
+      desk === null
+        ? null
+        : html`<form method="post" action="/cycle">
+            <input type="hidden" name="token" value="${desk.formToken}" />
+            <button>Synchronise now</button>
+          </form>`
+    }
+  </section>`;
+}
+
+function todoHtml({ table, what, hint, part }: Todo, isSignedIn: boolean): Html {
+  const target = isSignedIn ? part : 'sign-in';
+  return html`<li>
+    ${
+      table === null
+        ? null
+        : html`<b><bdi>${table}</bdi></b
+            >${' '}`
+    }
+    ${part === null || target === null ? html`<span>${what}</span>` : html`<a href="#${target}">${what}</a>`}
+    ${hint === null ? null : html`<span class="hint">${hint}</span>`}
+  </li>`;
+}
+
+function signInHtml({ tables, keyPath }: PageView): Html {
+  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
+  const conflictCount = sum((table) => table.conflictCount);
+  const rowCount = sum((table) => table.refusedCount + table.unreadableCount);
+  const waiting = [
+    conflictCount === 0 ? null : plural(conflictCount, 'conflict'),
+    rowCount === 0 ? null : `${plural(rowCount, 'row')} refused or unreadable`,
+  ].filter((text) => text !== null);
+  return html`<section aria-labelledby="sign-in">
+    <h2 id="sign-in">Sign in to see values and to decide</h2>
+    <p class="about">
+      ${waiting.length === 0 ? 'Nothing waits at the moment. ' : `${waiting.join(' and ')} can be looked at here. `}Values
+      of rows are shown to whoever may read the replica: the key stands in <code>${keyPath}</code>.
+    </p>
+    <form method="post" action="/sign-in" class="sign-in">
+      <input name="user" autocomplete="username" value="rowsync" hidden />
+      <label for="key">Key</label>
+      <input id="key" name="key" type="password" autocomplete="current-password" required />
+      <button class="main">Sign in</button>
+    </form>
+  </section>`;
+}
+
+function tablesHtml(tables: readonly TableStatus[], nowMs: number): Html {
+  if (tables.length === 0) return html`<p class="about">They are listed here as soon as the first pull has begun.</p>`;
+  const ordered = tables.toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a)));
+  const rest = tables.length - TABLES_MAX;
+  return html`<table class="tables">
+      <caption class="unseen">
+        Tables with their state
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Table</th>
+          <th scope="col">State</th>
+          <th scope="col" class="number">Rows</th>
+          <th scope="col" class="number">As of</th>
+          <th scope="col" class="number">To push</th>
+          <th scope="col" class="number">Parked</th>
+          <th scope="col" class="number">Conflicts</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${ordered.slice(0, TABLES_MAX).map((table) => tableHtml(table, nowMs))}
+      </tbody>
+    </table>
+    ${rest <= 0 ? null : html`<p class="more">and ${countText(rest)} more: <code>rowsync status</code> lists all</p>`}`;
+}
+
+/** The tone of a table's state. */
+const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy', held: 'warn', failed: 'bad' };
+
+function tableHtml(table: TableStatus, nowMs: number): Html {
+  const { state, mode, rowCount, freshSince, pendingCount, parkedCount, conflictCount } = table;
+  const count = (label: string, value: number): Html =>
+    html`<td class="number ${value === 0 ? 'zero' : 'some'}" data-label="${label}">${countText(value)}</td>`;
+  return html`<tr>
+    <th scope="row">
+      <bdi>${table.table}</bdi>${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}
+    </th>
+    <td data-label="State"><span class="state ${TONES[state] ?? 'warn'}">${state}</span></td>
+    <td class="number" data-label="Rows">${countText(rowCount)}</td>
+    <td class="number" data-label="As of">
+      ${freshSince === null ? 'never' : html`<time datetime="${freshSince}" title="${freshSince}">${ageText(freshSince, nowMs)}</time>`}
+    </td>
+    ${count('To push', pendingCount)} ${count('Parked', parkedCount)} ${count('Conflicts', conflictCount)}
+  </tr>`;
+}
+
+function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
+  if (jobs.length === 0) return html`<p class="about">Nothing is scheduled.</p>`;
+  return html`<div class="scroll" role="region" aria-label="Schedule" tabindex="0">
+    <table>
+      <caption class="unseen">
+        What is done when
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Work</th>
+          <th scope="col">Next</th>
+          <th scope="col">Last</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${jobs.map(({ id, nextAtMs, isDue }) => {
+          const last = [...lastByWork].find(([kind]) => kind === id)?.[1];
+          const next = isDue ? 'due now' : `in ${durationText(Math.max(0, nextAtMs - nowMs))}`;
+          return html`<tr>
+            <th scope="row"><bdi>${id}</bdi></th>
+            <td title="${stampFromMs(nextAtMs)}">${next}</td>
+            <td>
+              ${
+                last === undefined
+                  ? '–'
+                  : `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`
+              }
+            </td>
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function bottomHtml({ replica, identity, state, nowMs }: PageView): Html {
+  return html`<footer class="bottom">
+    <p><code>${replica.path}</code>, ${bytesText(replica.bytes)}</p>
+    ${
+      identity === null
+        ? null
+        : html`<p>as <bdi>${identity.userEmail}</bdi>, <bdi>${identity.role}</bdi>, ${identity.timeZone}</p>`
+    }
+    <p>
+      running for ${durationText(nowMs - state.startedAtMs)} · shown at ${stampFromMs(nowMs)} ·
+      <a href="/status">status as JSON</a> · <a href="/metrics">metrics</a>
+    </p>
+  </footer>`;
+}

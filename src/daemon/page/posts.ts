@@ -1,0 +1,214 @@
+/**
+ * What browsers and the command line send to the page's server: signing in and out, decisions, and the wish for a cycle. Input: a
+ * POST whose Host and Origin are known to be the server's own. Output: a reply.
+ *
+ * A form counts only with the cookie of who signed in and the token that stood in the page; a program shows the key itself in a
+ * header that no form can send. Bodies are bounded. Nothing here changes anything: that is left to the daemon.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { PersonDecision } from '../../capture/decide.ts';
+import type { DecisionAnswer } from '../in-tray.ts';
+import type { Gate } from './key.ts';
+import { sentenceHtml } from './page.ts';
+
+/** What is sent back. */
+export interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What can be asked for. */
+export interface Actions {
+  gate(): Gate;
+  decide(decision: PersonDecision): Promise<DecisionAnswer>;
+  /** Starts a cycle now. */
+  cycle(): void;
+}
+
+/** Content types of replies. */
+export const TYPES = {
+  text: 'text/plain; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+} as const;
+
+const FORM = 'application/x-www-form-urlencoded';
+const JSON_TYPE = 'application/json';
+
+/** Where something can be sent to. */
+export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle']);
+
+/** A body; the one long thing in it is a value that somebody types. */
+const BODY_BYTES_MAX = 256 * 1024;
+/** How long a browser stays signed in. */
+const SESSION_SECONDS = 30 * 24 * 3600;
+
+/** What the page says after a decision; the names stand in its address. */
+export const SAID: ReadonlyMap<string, string> = new Map([
+  ['resolve', 'The conflict is decided. What differs from the origin goes there with the next push.'],
+  ['discard', 'The edit is discarded; its values are kept in sync_conflicts.'],
+  ['retry', 'The row is sent again with the next push.'],
+  ['cycle', 'A cycle begins now.'],
+]);
+
+/** The name of the cookie; browsers keep cookies by host, whatever the port, so the port is in it. */
+function cookieName(request: IncomingMessage): string {
+  return `rowsync_page_${/:(\d+)$/.exec(request.headers.host ?? '')?.[1] ?? 'socket'}`;
+}
+
+/** Whether a request comes from a browser that has signed in. */
+export function isSignedIn(request: IncomingMessage, gate: Gate): boolean {
+  const name = cookieName(request);
+  return (request.headers.cookie ?? '').split(';').some((pair) => {
+    const [key = '', value = ''] = pair.trim().split('=', 2);
+    return key === name && gate.isSession(value);
+  });
+}
+
+/** Answers a POST to one of POST_PATHS. */
+export async function answerPost(request: IncomingMessage, path: string, actions: Actions): Promise<Reply> {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return sentence(403, 'This came from another site');
+  const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  const isProgram = path === '/decide' && request.headers.authorization !== undefined;
+  if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'This is not what the page sends');
+  const text = await readBody(request);
+  if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
+  const gate = actions.gate();
+  if (isProgram) return answerProgram(request, text, actions);
+  const form = new URLSearchParams(text);
+  if (path === '/sign-in') return signIn(request, form, gate);
+  if (!isSignedIn(request, gate)) return sentence(403, 'You are not signed in any more; nothing was changed');
+  if (!gate.isFormToken(form.get('token') ?? '')) {
+    return sentence(403, 'The page was from before the daemon was started anew; nothing was changed');
+  }
+  if (path === '/sign-out') return redirect('/', cookie(request, '', 0));
+  if (path === '/cycle') {
+    actions.cycle();
+    return redirect('/?said=cycle');
+  }
+  const decision = decisionFromForm(form);
+  if (decision === null) return sentence(400, 'This is not what the page sends');
+  const answer = await actions.decide(decision);
+  if (answer.kind === 'done') return redirect(`/?said=${decision.kind}`);
+  return sentence(
+    STATUS[answer.kind],
+    answer.kind === 'problem' ? `Nothing was changed: ${answer.words}` : answer.words,
+  );
+}
+
+/** The status of each answer to a decision. */
+const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
+
+async function answerProgram(request: IncomingMessage, text: string, actions: Actions): Promise<Reply> {
+  const [scheme, key = ''] = (request.headers.authorization ?? '').split(' ', 2);
+  if (scheme !== 'Bearer' || !actions.gate().isKey(key)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  const decision = decisionFromJson(text);
+  if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
+  const answer = await actions.decide(decision);
+  return { status: STATUS[answer.kind], type: TYPES.json, body: `${JSON.stringify(answer)}\n` };
+}
+
+function sentence(status: number, words: string): Reply {
+  return { status, type: TYPES.html, body: sentenceHtml(words) };
+}
+
+function redirect(location: string, setCookie?: string): Reply {
+  const headers = { Location: location, ...(setCookie === undefined ? {} : { 'Set-Cookie': setCookie }) };
+  return { status: 303, type: TYPES.text, body: '', headers };
+}
+
+function signIn(request: IncomingMessage, form: URLSearchParams, gate: Gate): Reply {
+  if (!gate.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
+  return redirect('/', cookie(request, gate.session, SESSION_SECONDS));
+}
+
+function cookie(request: IncomingMessage, value: string, maxAgeSeconds: number): string {
+  return `${cookieName(request)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+}
+
+/** The whole body as text; null where it is longer than the bound. */
+function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+      else resolve(null); // the rest is read and dropped until the connection is closed, so that the answer arrives
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    request.on('error', reject);
+  });
+}
+
+const TAKES = ['local', 'remote', 'base', 'value'] as const;
+
+function decisionFromForm(form: URLSearchParams): PersonDecision | null {
+  const id = wholeNumber(form.get('id'));
+  switch (form.get('kind')) {
+    case 'resolve': {
+      const given = form.get('take');
+      const take = given === 'null' ? 'value' : TAKES.find((name) => name === given);
+      if (id === null || take === undefined) return null;
+      // Browsers send every line break of a field as two characters.
+      const value = given === 'value' ? (form.get('value') ?? '').replaceAll('\r\n', '\n') : null;
+      return { kind: 'resolve', id, take, value };
+    }
+    case 'retry':
+      return id === null ? null : { kind: 'retry', ids: [id] };
+    case 'discard': {
+      const rowId = wholeNumber(form.get('row'));
+      const table = decoded(form.get('table'));
+      return rowId === null || table === null ? null : { kind: 'discard', table, rowId };
+    }
+    default:
+      return null;
+  }
+}
+
+function wholeNumber(text: string | null): number | null {
+  return text !== null && /^-?\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function decoded(text: string | null): string | null {
+  try {
+    return text === null ? null : decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** A decision as the command line sends it; null for anything else. */
+function decisionFromJson(text: string): PersonDecision | null {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof given !== 'object' || given === null) return null;
+  const parts = new Map<string, unknown>(Object.entries(given));
+  const [id, take, value, table, rowId, ids] = ['id', 'take', 'value', 'table', 'rowId', 'ids'].map((name) =>
+    parts.get(name),
+  );
+  switch (parts.get('kind')) {
+    case 'resolve': {
+      const known = TAKES.find((name) => name === take);
+      if (!isWhole(id) || known === undefined || (typeof value !== 'string' && value !== null)) return null;
+      return { kind: 'resolve', id, take: known, value };
+    }
+    case 'discard':
+      return typeof table === 'string' && (rowId === null || isWhole(rowId)) ? { kind: 'discard', table, rowId } : null;
+    case 'retry':
+      return Array.isArray(ids) && ids.every(isWhole) ? { kind: 'retry', ids } : null;
+    default:
+      return null;
+  }
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}

@@ -1,0 +1,69 @@
+/**
+ * Values of rows on the page: bounded, with what cannot be seen written out, and whole rows as the columns in which they differ.
+ * Input: values as the replica keeps them. Output: HTML. Pure.
+ */
+import { countText, plural } from '../../base/text.ts';
+import { html, type Html } from './html.ts';
+
+/** A value as it is read from the replica; whole rows are JSON texts. */
+export type ShownValue = string | number | null;
+
+/** A text is cut here: enough to recognise it, and the page stays one. */
+const VALUE_CHARS_MAX = 400;
+/** Columns of one row that are shown. */
+const CELLS_MAX = 30;
+
+/** One value. */
+export function valueHtml(value: ShownValue): Html {
+  if (value === null) return html`<em class="none">no value</em>`;
+  const text = String(value);
+  if (text === '') return html`<em class="none">empty text</em>`;
+  if (text.length <= VALUE_CHARS_MAX) return html`<bdi class="value">${text}</bdi>`;
+  const cut = text
+    .slice(0, VALUE_CHARS_MAX)
+    .toWellFormed()
+    .replace(/\uFFFD$/, '');
+  return html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
+}
+
+/** Texts of a JSON object by name; null for what is none. Numbers keep every digit. */
+function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | null {
+  if (typeof text !== 'string') return null;
+  try {
+    const parsed: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+      typeof value === 'number' ? (context?.source ?? String(value)) : value,
+    );
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
+    return new Map(Object.entries(parsed).map(([name, value]) => [name, shown(value)]));
+  } catch {
+    return null;
+  }
+}
+
+function shown(value: unknown): ShownValue {
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A row that is kept as a JSON object: those columns in which it differs from another version, or all that have a value. */
+export function rowHtml(text: ShownValue, other: ShownValue): Html {
+  if (text === null) return html`<em class="none">no such row</em>`;
+  const cells = cellsOf(text);
+  if (cells === null) return valueHtml(text);
+  const compared = cellsOf(other);
+  const isShown = ([name, value]: readonly [string, ShownValue]): boolean =>
+    compared === null ? value !== null : compared.get(name) !== value;
+  const differing = [...cells].filter(isShown);
+  const chosen = differing.slice(0, CELLS_MAX);
+  const restCount = (compared === null ? differing.length : cells.size) - chosen.length;
+  const rest = compared === null ? 'more' : 'equal';
+  return html`<dl class="cells">
+      ${chosen.map(
+        ([name, value]) =>
+          html`<div>
+            <dt><bdi>${name}</bdi></dt>
+            <dd>${valueHtml(value)}</dd>
+          </div>`,
+      )}
+    </dl>
+    ${restCount <= 0 ? null : html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * Decisions by the command line while a daemon holds the replica: it carries them out, where it can be asked.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startTroubled } from '../support/page.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
+import { NOTE } from '../support/two-way.ts';
+
+const TABLES = 'tables: { "*": { push: true, conflict: ask } }\n';
+
+/** The port has to be known to the command line, so the daemon listens on a socket in its folder. */
+async function startListening(sandbox: Parameters<typeof startTroubled>[0]): ReturnType<typeof startTroubled> {
+  const socket = `/tmp/rowsync-${process.pid}-${Math.floor(performance.now() * 1000)}.sock`;
+  return startTroubled(sandbox, `http: { listen: "${socket}" }\n${TABLES}`);
+}
+
+test('resolve, retry and discard work beside a daemon', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+
+  expect(await runCli(['resolve', '1', '--take', 'local'], daemon)).toMatchObject({
+    exitCode: 0,
+    stdout: 'Resolved conflict 1\n',
+  });
+  expect(await runCli(['retry', '--json'], daemon)).toMatchObject({
+    exitCode: 0,
+    stdout: '{\n  "retriedCount": 1\n}\n',
+  });
+  expect((await runCli(['discard', 'Note', '2'], daemon)).stdout).toBe('Put row 2 of Note back\n');
+  expect(daemon.events('person.decided').map(({ reason }) => reason)).toEqual(['resolve', 'retry', 'discard']);
+});
+
+test('what cannot be done is an error of usage, as without a daemon', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+
+  const { exitCode, stderr } = await runCli(['resolve', '9', '--take', 'local'], daemon);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('there is no conflict 9');
+});
+
+test('without the key the daemon is not asked, and the replica is in use', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  rmSync(join(daemon.folder, 'replica.db.page-key'));
+
+  const { exitCode, stderr } = await runCli(['resolve', '1', '--take', 'local'], daemon);
+
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toContain('replica.inUse');
+});
+
+test('a daemon that does not listen cannot be asked', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox, TABLES);
+
+  const { stderr } = await runCli(['resolve', '1', '--take', 'local'], daemon);
+
+  expect(stderr).toContain('replica.inUse');
+});

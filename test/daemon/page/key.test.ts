@@ -1,0 +1,59 @@
+/**
+ * The key of the page: made once, for those alone who may read the replica.
+ */
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makePageKey, openGate, pageKeyPath, readPageKey } from '../../../src/daemon/page/key.ts';
+import { temporaryFolder } from '../../support/replica.ts';
+
+test.each([
+  [false, 0o600],
+  [true, 0o660],
+])('has the mode of the replica (shared: %s)', (shared, mode) => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+
+  makePageKey(path, { shared });
+
+  expect(statSync(pageKeyPath(path)).mode & 0o777).toBe(mode);
+});
+
+test('stays the same, also where others could read it, which ends', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  expect(readPageKey(path)).toBe(null);
+  const key = makePageKey(path, { shared: false });
+  chmodSync(pageKeyPath(path), 0o644);
+
+  expect(makePageKey(path, { shared: false })).toBe(key);
+  expect(readPageKey(path)).toBe(key);
+  expect(statSync(pageKeyPath(path)).mode & 0o777).toBe(0o600);
+});
+
+test('is another one for each replica', () => {
+  using folder = temporaryFolder();
+  const keys = ['a.db', 'b.db'].map((name) => makePageKey(join(folder.path, name), { shared: false }));
+
+  expect(keys[0]).not.toBe(keys[1]);
+  expect(keys.map(({ length }) => length)).toEqual([43, 43]);
+});
+
+test('cannot be made in a folder that is not there', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'none', 'replica.db');
+
+  expect(() => makePageKey(path, { shared: false })).toThrow(expect.objectContaining({ code: 'replica.path' }));
+  expect(existsSync(path)).toBe(false);
+});
+
+test('gives a session that survives a restart, and a token of forms that does not', () => {
+  using folder = temporaryFolder();
+  const key = makePageKey(join(folder.path, 'replica.db'), { shared: false });
+  const [before, after] = [openGate(key), openGate(key)];
+
+  expect(after.isSession(before.session)).toBe(true);
+  expect(after.isFormToken(before.formToken)).toBe(false);
+  expect(after.isKey(readFileSync(pageKeyPath(join(folder.path, 'replica.db')), 'utf8').trim())).toBe(true);
+  for (const guess of ['', key.slice(1), `${key}x`, before.session]) expect(after.isKey(guess)).toBe(false);
+});

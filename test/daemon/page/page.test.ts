@@ -1,0 +1,267 @@
+/**
+ * The page as a text: the sentence at its top, what it shows to whom, and that values are bounded. The browser sees it in
+ * test/daemon/page/browser.test.ts.
+ */
+import { describe, expect, test } from 'vitest';
+import { CLOSED } from '../../../src/daemon/circuit.ts';
+import { headlineOf } from '../../../src/daemon/page/headline.ts';
+import { pageHtml, type PageView } from '../../../src/daemon/page/page.ts';
+import { rowHtml, valueHtml } from '../../../src/daemon/page/values.ts';
+import type { DaemonState } from '../../../src/daemon/state.ts';
+import type { ConflictLine, FailureLine, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
+
+const NOW = Date.UTC(2026, 5, 1, 12);
+
+const TABLE: TableStatus = {
+  table: 'Note',
+  state: 'steady',
+  rowCount: 1200,
+  pageCount: 3,
+  lastSweepAt: '2026-06-01T11:58:00Z',
+  freshSince: '2026-06-01T11:58:00Z',
+  unreadableCount: 0,
+  mode: 'two-way',
+  pendingCount: 0,
+  parkedCount: 0,
+  refusedCount: 0,
+  conflictCount: 0,
+  oldestChangeAt: null,
+  problem: null,
+  hint: null,
+};
+
+const STATE: DaemonState = {
+  startedAtMs: NOW - 3_600_000,
+  working: null,
+  circuit: CLOSED,
+  failure: null,
+  circuitWaitMs: 0,
+  troubleByTable: new Map(),
+  heldTables: [],
+  jobs: [{ id: 'pull', nextAtMs: NOW + 180_000, isDue: false }],
+  lastByWork: new Map(),
+  workCounts: new Map(),
+  mismatchCount: 0,
+};
+
+const FAILURE = { code: 'origin.forbidden', message: 'The origin answered 403', hint: 'Renew the token' };
+const DOWN = { ...STATE, circuit: { ...CLOSED, failureCount: 2, cause: 'auth' as const }, failure: FAILURE };
+
+const CONFLICT: ConflictLine = {
+  id: 7,
+  table: 'Note',
+  rowId: 3,
+  kind: 'cell',
+  column: 'Title',
+  base: 'before',
+  local: 'mine',
+  remote: 'theirs',
+  winner: 'nobody',
+  at: '2026-06-01T11:00:00Z',
+  state: 'open',
+  problem: null,
+};
+
+const REFUSAL: FailureLine = {
+  id: 4,
+  table: 'Note',
+  rowId: 5,
+  kind: 'update',
+  column: 'Code',
+  reason: 'Cannot insert duplicate value',
+  since: '2026-06-01T11:00:00Z',
+  status: 400,
+  code: 4100,
+  sent: '{"Code":"c1","Count":9007199254740993}',
+  retryAt: null,
+};
+
+const RUN: RunRecord = {
+  id: 1,
+  kind: 'pull',
+  startedAt: '2026-06-01T11:55:00Z',
+  finishedAt: '2026-06-01T11:55:03Z',
+  outcome: 'done',
+  requestCount: 12,
+  notModifiedCount: 10,
+  insertedCount: 0,
+  updatedCount: 0,
+  deletedCount: 0,
+  errorMessage: null,
+};
+
+const VIEW: PageView = {
+  state: STATE,
+  replica: { path: '/var/lib/rowsync/replica.db', bytes: 2048 },
+  identity: {
+    url: 'https://www.example.com',
+    database: '21995',
+    userEmail: 'ada@example.com',
+    role: 'Admin',
+    timeZone: 'UTC',
+  },
+  tables: [TABLE],
+  runs: [RUN],
+  desk: null,
+  keyPath: '/var/lib/rowsync/replica.db.page-key',
+  said: null,
+  nowMs: NOW,
+};
+
+const DESK = { conflicts: [CONFLICT], failures: [REFUSAL], conflictCount: 1, failureCount: 1, formToken: 'a-token' };
+
+describe('the sentence at the top', () => {
+  const other = { ...TABLE, table: 'Order' };
+
+  test.each<[string, DaemonState, readonly TableStatus[], string, string]>([
+    ['all is well', STATE, [TABLE, other], 'ok', 'All 2 tables are up to date'],
+    ['there is one table', STATE, [TABLE], 'ok', 'The table is up to date'],
+    ['nothing was pulled yet', STATE, [], 'busy', 'The first pull has yet to come'],
+    [
+      'a table is loading',
+      STATE,
+      [TABLE, { ...other, state: 'loading', freshSince: null }],
+      'busy',
+      '1 of 2 tables still loading',
+    ],
+    ['edits wait to be pushed', STATE, [{ ...TABLE, pendingCount: 3 }], 'busy', '3 edited rows to push'],
+    ['a conflict is open', STATE, [{ ...TABLE, conflictCount: 1 }, other], 'warn', '1 table needs attention'],
+    [
+      'a table failed and another has refused rows',
+      STATE,
+      [
+        { ...TABLE, refusedCount: 2 },
+        { ...other, state: 'failed', problem: 'p', hint: 'h' },
+      ],
+      'warn',
+      '2 tables need attention',
+    ],
+    ['a row cannot be read', STATE, [{ ...TABLE, unreadableCount: 1 }], 'warn', '1 table needs attention'],
+    ['a table is gone', STATE, [{ ...TABLE, state: 'gone' }], 'warn', '1 table needs attention'],
+    ['nothing works', DOWN, [TABLE], 'bad', 'Nothing is synchronised at the moment'],
+  ])('when %s', (_when, state, tables, tone, sentence) => {
+    expect(headlineOf(state, tables, NOW)).toMatchObject({ tone, sentence });
+  });
+
+  test('comes with what to do', () => {
+    const table = {
+      ...TABLE,
+      conflictCount: 2,
+      state: 'held',
+      problem: 'deletes wait',
+      hint: 'rowsync pull --confirm',
+    };
+
+    expect(headlineOf(STATE, [table], NOW).todos).toMatchObject([
+      { table: 'Note', what: 'deletes wait', hint: 'rowsync pull --confirm' },
+      { table: 'Note', what: '2 conflicts to decide', part: 'conflicts' },
+    ]);
+    expect(headlineOf(DOWN, [], NOW).todos).toMatchObject([{ table: null, hint: 'Renew the token' }]);
+  });
+
+  test('says what is under way, or comes next', () => {
+    expect(headlineOf(STATE, [TABLE], NOW).note).toBe(
+      'Checked against the origin 2 min ago. The next pull is in 3 min.',
+    );
+    expect(headlineOf({ ...STATE, working: 'push' }, [TABLE], NOW).note).toContain('A push is under way.');
+    expect(headlineOf({ ...STATE, jobs: [] }, [TABLE], NOW).note).toContain('Nothing is scheduled.');
+  });
+});
+
+test('who has not signed in sees that something waits, and no value', () => {
+  const text = pageHtml({ ...VIEW, tables: [{ ...TABLE, conflictCount: 1, refusedCount: 1 }] });
+
+  expect(text).toContain('1 conflict and 1 row refused or unreadable');
+  expect(text).toContain('/var/lib/rowsync/replica.db.page-key');
+  expect(text).not.toMatch(/mine|theirs|duplicate/);
+  expect(text).not.toContain('name="token"');
+});
+
+test('who has signed in sees three versions, the origin’s words and the buttons', () => {
+  const text = pageHtml({ ...VIEW, desk: DESK });
+
+  for (const shown of ['before', 'mine', 'theirs', 'Cannot insert duplicate value', '400, 4100', '9007199254740993']) {
+    expect(text).toContain(shown);
+  }
+  const forms = [...text.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, action]) => action);
+  expect(forms).toEqual(['/sign-out', '/cycle', '/decide', '/decide', '/decide', '/decide']);
+  expect(text.match(/name="token" value="a-token"/g)).toHaveLength(forms.length);
+});
+
+test('a row that cannot be read has no buttons, and one in doubt a warning', () => {
+  const unreadable = { ...REFUSAL, id: null, kind: 'read', sent: null };
+  const doubted = { ...REFUSAL, kind: 'inDoubt' };
+  const page = (failure: FailureLine): string =>
+    pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [], failures: [failure] } });
+
+  expect(page(unreadable)).not.toContain('/decide');
+  expect(page(unreadable)).toContain('with every pull');
+  expect(page(doubted)).toContain('sending it again makes another row');
+});
+
+test.each([
+  ['deletedHere', { local: null, remote: '{"Title":"new","Code":"c"}' }, 'Take the row back'],
+  ['deletedThere', { local: '{"Title":"mine","Code":"c"}', remote: null }, 'Create it anew'],
+])('a conflict about a whole row (%s) shows the columns that differ', (kind, versions, button) => {
+  const line = { ...CONFLICT, kind, column: null, base: '{"Title":"before","Code":"c"}', ...versions };
+
+  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [line] } });
+
+  expect(text).toContain(button);
+  expect(text).toContain('no such row');
+  expect(text).toContain('1 equal column<');
+  expect(text).not.toContain('Another value');
+});
+
+test('a long value is cut, and its length said', () => {
+  const text = valueHtml('é'.repeat(10_240)).toString();
+
+  expect(text.length).toBeLessThan(600);
+  expect(text).toContain('10,240 characters');
+  expect(valueHtml(`${'a'.repeat(399)}😀b`).toString()).not.toContain('\\ud83d');
+});
+
+test('nothing, an empty text and a broken row are told apart', () => {
+  expect(valueHtml(null).toString()).toContain('no value');
+  expect(valueHtml('').toString()).toContain('empty text');
+  expect(rowHtml('{"a":', null).toString()).toContain('{&quot;a&quot;:');
+});
+
+test('what is not listed any more is counted', () => {
+  const tables = Array.from({ length: 502 }, (_, index) => ({ ...TABLE, table: `T${index}` }));
+  const text = pageHtml({ ...VIEW, tables, desk: { ...DESK, conflictCount: 51, failureCount: 3 } });
+
+  expect(text).toContain('and 2 more: <code>rowsync status</code>');
+  expect(text).toContain('and 50 more: <code>rowsync conflicts</code>');
+  expect(text).toContain('and 2 more: <code>rowsync failures</code>');
+});
+
+test('the chart has a bar for what was read, what was skipped and how long it took', () => {
+  const failed = { ...RUN, id: 2, outcome: 'failed', errorMessage: 'no connection' };
+  const text = pageHtml({ ...VIEW, runs: [failed, RUN] });
+
+  const boxes = [...text.matchAll(/<rect class="(\w+)"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"/g)].map(
+    ([, name, y, height]) => `${name} ${y} ${height}`,
+  );
+  expect(boxes).toEqual([
+    'hit 0 98',
+    'skipped 14 50',
+    'read 4 10',
+    'time 68 30',
+    'hit 0 98',
+    'skipped 14 50',
+    'read 4 10',
+    'failed 0 4',
+    'time 68 30',
+  ]);
+  expect(text).toContain('2026-06-01T11:55:00Z pull, done: 12 requests, 10 not modified, 3.0 s');
+  expect(text).toContain('no connection');
+});
+
+test('without scripts the page is loaded anew only where there is nothing to write', () => {
+  const quiet = { ...DESK, conflicts: [], failures: [], conflictCount: 0, failureCount: 0 };
+
+  expect(pageHtml({ ...VIEW, desk: quiet })).toContain('http-equiv="refresh"');
+  expect(pageHtml({ ...VIEW, desk: DESK })).not.toContain('http-equiv="refresh"');
+  expect(pageHtml(VIEW)).not.toContain('http-equiv="refresh"');
+});

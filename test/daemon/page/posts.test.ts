@@ -1,0 +1,267 @@
+/**
+ * What can be sent to the page's server: who may decide, what is refused, and that nothing else changes anything.
+ */
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { ask, portOf, type Asked } from '../../support/http.ts';
+import { keyOf, PAGE_YAML, postOf, signIn, startTroubled, type SignedIn } from '../../support/page.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+function open(daemon: TestDaemon): unknown {
+  return daemon.rows(`SELECT (SELECT count(*) FROM sync_conflicts WHERE state = 'open') AS conflicts,
+    (SELECT count(*) FROM sync_failures) AS failures`);
+}
+
+const TROUBLED = [{ conflicts: 1, failures: 1 }];
+
+/** Sends a form as who has signed in. */
+function send(
+  { port, cookie, token }: SignedIn,
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Asked> {
+  return ask({ port }, path, postOf({ token, ...fields }, port, { Cookie: cookie, ...headers }));
+}
+
+const RESOLVE = { kind: 'resolve', id: '1', take: 'local' };
+
+test('the key signs in, with a cookie that no script and no other site gets', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const port = portOf(daemon);
+
+  const { status, headers } = await ask({ port }, '/sign-in', postOf({ key: `${keyOf(daemon)}\n` }, port));
+  const [cookie = ''] = headers['set-cookie'] ?? [];
+
+  expect(status).toBe(303);
+  expect(headers.location).toBe('/');
+  expect(cookie).toMatch(
+    new RegExp(`^rowsync_page_${port}=[\\w-]{43}; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict$`),
+  );
+  expect(cookie).not.toContain(keyOf(daemon));
+  expect(statSync(join(daemon.folder, 'replica.db.page-key')).mode & 0o777).toBe(0o600);
+});
+
+test('without the key nobody sees a value', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const { port, cookie } = await signIn(daemon);
+  const [name = ''] = cookie.split('=');
+  const seen = async (headers: Record<string, string>): Promise<string> =>
+    (await ask({ port }, '/', { headers: { Host: `127.0.0.1:${port}`, ...headers } })).body;
+
+  expect(await seen({ Cookie: `a=b; ${cookie}` })).toContain('theirs');
+  for (const headers of [{}, { Cookie: `${name}=x` }, { Cookie: `${name}=` }, { Cookie: cookie.replace('=', '2=') }]) {
+    expect(await seen(headers)).not.toMatch(/theirs|mine|duplicate/);
+  }
+  expect((await ask({ port }, '/sign-in', postOf({ key: 'guess' }, port))).status).toBe(403);
+});
+
+test('a decision by button is carried out and pushed within seconds', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+
+  const { status, headers } = await send(person, '/decide', RESOLVE);
+
+  expect([status, headers.location]).toEqual([303, '/?said=resolve']);
+  const { body } = await ask({ port: person.port }, '/?said=resolve', { headers: { Cookie: person.cookie } });
+  expect(body).toContain('The conflict is decided.');
+  expect(daemon.events('person.decided')).toMatchObject([{ reason: 'resolve' }]);
+  await daemon.seconds(8);
+  expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
+  expect(open(daemon)).toEqual([{ conflicts: 0, failures: 1 }]);
+});
+
+test.each<[string, Record<string, string>, string]>([
+  ['remote', { take: 'remote' }, 'theirs'],
+  ['base', { take: 'base' }, 'title 1'],
+  ['a value of its own', { take: 'value', value: 'local' }, 'local'],
+])('a conflict takes %s', async (_what, fields, title) => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+
+  const { status } = await send(await signIn(daemon), '/decide', { ...RESOLVE, ...fields });
+
+  expect(status).toBe(303);
+  expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: title }]);
+});
+
+test('what cannot be taken is said, and changes nothing', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+
+  const empty = await send(person, '/decide', { ...RESOLVE, take: 'null' });
+  const gone = await send(person, '/decide', { ...RESOLVE, id: '99' });
+
+  expect([empty.status, gone.status]).toEqual([409, 409]);
+  expect(empty.body).toContain('must have a value');
+  expect(gone.body).toContain('there is no conflict 99');
+  expect(open(daemon)).toEqual(TROUBLED);
+});
+
+test('a refused row is sent again, or put back', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const [{ id } = { id: 0 }] = daemon.rows('SELECT id FROM sync_failures') as { id: number }[];
+
+  expect((await send(person, '/decide', { kind: 'retry', id: String(id) })).headers.location).toBe('/?said=retry');
+  await daemon.seconds(8);
+  expect(open(daemon)).toEqual(TROUBLED);
+  const discard = { kind: 'discard', table: encodeURIComponent('Note'), row: '2' };
+  expect((await send(person, '/decide', discard)).headers.location).toBe('/?said=discard');
+
+  expect(daemon.rows('SELECT "Code" FROM "Note" WHERE _id = 2')).toEqual([{ Code: 'c2' }]);
+  expect(open(daemon)).toEqual([{ conflicts: 1, failures: 0 }]);
+});
+
+test('a cycle is started by button', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const before = daemon.events('work.finished').length;
+
+  expect((await send(await signIn(daemon), '/cycle', {})).status).toBe(303);
+  await daemon.idle();
+
+  expect(daemon.events('work.finished').length).toBeGreaterThan(before);
+});
+
+test('signing out takes the cookie away', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+
+  const { headers } = await send(await signIn(daemon), '/sign-out', {});
+
+  expect(headers['set-cookie']?.[0]).toContain('=; Path=/; Max-Age=0;');
+});
+
+describe('refused, with nothing changed, is a form', () => {
+  type Change = (person: SignedIn) => { fields?: Record<string, string>; headers?: Record<string, string> };
+  test.each<[string, Change, number]>([
+    ['without a token', () => ({ fields: { token: '' } }), 403],
+    ['with another token', ({ token }) => ({ fields: { token: token.toUpperCase() } }), 403],
+    ['without the cookie', () => ({ headers: { Cookie: '' } }), 403],
+    ['from another origin', () => ({ headers: { Origin: 'https://evil.example' } }), 403],
+    ['from an opaque origin', () => ({ headers: { Origin: 'null' } }), 403],
+    ['from another port of this machine', () => ({ headers: { Origin: 'http://127.0.0.1:9' } }), 403],
+    ['for another host', () => ({ headers: { Host: 'evil.example' } }), 421],
+    ['from a page of another site', () => ({ headers: { 'Sec-Fetch-Site': 'cross-site' } }), 403],
+    ['from a page on another port', () => ({ headers: { 'Sec-Fetch-Site': 'same-site' } }), 403],
+    ['as plain text', () => ({ headers: { 'Content-Type': 'text/plain' } }), 415],
+    ['in parts', () => ({ headers: { 'Content-Type': 'multipart/form-data; boundary=x' } }), 415],
+    ['without a type', () => ({ headers: { 'Content-Type': '' } }), 415],
+    ['that is too long', () => ({ fields: { value: 'x'.repeat(300_000) } }), 413],
+    ['that takes what there is not', () => ({ fields: { take: 'all' } }), 400],
+    ['with a number that is none', () => ({ fields: { id: '1; DROP TABLE "Note"' } }), 400],
+    ['of an unknown kind', () => ({ fields: { kind: 'constructor' } }), 400],
+  ])('%s', async (_what, changeFor, status) => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    await using daemon = await startTroubled(sandbox);
+    const person = await signIn(daemon);
+    const { fields, headers } = changeFor(person);
+
+    const answer = await send(person, '/decide', { ...RESOLVE, ...fields }, headers);
+
+    expect(answer.status).toBe(status);
+    expect(open(daemon)).toEqual(TROUBLED);
+    expect(daemon.events('person.decided')).toEqual([]);
+  });
+});
+
+test('no GET changes anything, whatever it carries', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const { port, cookie, token } = await signIn(daemon);
+  const before = daemon.rows('SELECT * FROM _rowsync_conflicts, _rowsync_rows');
+  const work = daemon.events('work.finished').length;
+  const fields = new URLSearchParams({ token, ...RESOLVE, key: keyOf(daemon) }).toString();
+
+  for (const path of ['/', '/decide', '/cycle', '/sign-in', '/sign-out', '/status', '/metrics']) {
+    const { headers } = await ask({ port }, `${path}?${fields}`, {
+      headers: { Host: `127.0.0.1:${port}`, Cookie: cookie, 'X-Http-Method-Override': 'POST' },
+    });
+    expect(headers['set-cookie']).toBeUndefined();
+  }
+  await daemon.idle();
+
+  expect(daemon.rows('SELECT * FROM _rowsync_conflicts, _rowsync_rows')).toEqual(before);
+  expect(daemon.events('work.finished')).toHaveLength(work);
+});
+
+test('every answer forbids frames, scripts from elsewhere and being kept', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const port = portOf(daemon);
+
+  for (const path of ['/', '/page.css', '/page.js', '/icon.svg', '/status', '/nowhere']) {
+    const { headers } = await ask({ port }, path);
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self'; script-src 'self';/);
+    expect(headers['content-security-policy']).toContain("form-action 'self'; frame-ancestors 'none'; base-uri 'none'");
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+  }
+});
+
+test('who has signed in stays so when the configuration is read again', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const key = keyOf(daemon);
+  daemon.reload(PAGE_YAML);
+  await daemon.elapse(1);
+
+  expect(keyOf(daemon)).toBe(key);
+  expect((await send(person, '/decide', RESOLVE)).status).toBe(303);
+});
+
+test('a program decides with the key itself, without cookie and token', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const port = portOf(daemon);
+  const post = (key: string, decision: unknown, type = 'application/json'): Promise<Asked> => {
+    const body = typeof decision === 'string' ? decision : JSON.stringify(decision);
+    const headers = { Host: `127.0.0.1:${port}`, Authorization: `Bearer ${key}`, 'Content-Type': type };
+    return ask({ port }, '/decide', { method: 'POST', body, headers });
+  };
+  const decision = { kind: 'resolve', id: 1, take: 'remote', value: null };
+
+  expect((await post('guess', decision)).status).toBe(403);
+  expect((await post(keyOf(daemon), decision, 'application/x-www-form-urlencoded')).status).toBe(415);
+  for (const broken of [
+    '{',
+    '[]',
+    'null',
+    { ...decision, id: 1.5 },
+    { kind: 'retry', ids: ['1'] },
+    { kind: 'discard' },
+  ]) {
+    expect((await post(keyOf(daemon), broken)).status).toBe(400);
+  }
+  expect(open(daemon)).toEqual(TROUBLED);
+  expect(JSON.parse((await post(keyOf(daemon), decision)).body)).toEqual({
+    kind: 'done',
+    words: 'Resolved conflict 1',
+    rowCount: 1,
+  });
+});
+
+test('a key that could be guessed is refused', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  writeFileSync(join(daemon.folder, 'replica.db.page-key'), 'secret\n');
+
+  daemon.reload('http: { listen: "localhost:0" }\n');
+  await daemon.elapse(1);
+
+  expect(daemon.events('config.refused')).toMatchObject([{ code: 'replica.path' }]);
+});
