@@ -369,6 +369,19 @@ test('drops computed columns together with what they look at', async () => {
   expect(await call(sandbox, 'Pet/select.json')).toMatchObject({ status: 200 });
 });
 
+test('refuses to retype a column that a computed one reads', async () => {
+  const computed = { how: 'join', columns: ['A'] } as const;
+  const columns = [
+    { name: 'A', type: 'Text' },
+    { name: 'Joined', type: 'Text', computed },
+  ];
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'T', columns }] });
+
+  expect(() => sandbox.store.changeColumn('T', 'A', { type: 'Numeric' })).toThrow('keeps its type');
+  sandbox.store.changeColumn('T', 'A', { width: 3 });
+  expect(sandbox.store.table('T').columns.find(({ name }) => name === 'A')).toMatchObject({ type: 'Text', width: 3 });
+});
+
 test('refuses to drop the key', async () => {
   await using sandbox = await startTestSandbox({ tables: [thing] });
 

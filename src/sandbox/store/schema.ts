@@ -265,7 +265,12 @@ export type ColumnChange = Partial<
 >;
 
 /** Changes how a column is described. With a new type, values are converted where they mean something and else emptied. */
-export function retypeColumn(connection: Connection, table: Table, column: Column, change: ColumnChange): void {
+export function retypeColumn(
+  connection: Connection,
+  catalog: Catalog,
+  { table, column }: { readonly table: Table; readonly column: Column },
+  change: ColumnChange,
+): void {
   connection
     .prepare(
       `UPDATE _sandbox_columns
@@ -283,6 +288,9 @@ export function retypeColumn(connection: Connection, table: Table, column: Colum
   const valueType = columnType(change.type ?? column.type);
   if (column.sqlName === null || valueType === column.valueType) return;
   assert(column.id !== table.key.id, 'the key column keeps its type');
+  // What is computed has the type of what it is computed from; its values could not be sent under another one.
+  const others = catalog.tables.flatMap(({ columns }) => columns);
+  assert(!others.some(({ computed }) => looksAt(computed, column.id)), 'a column that others read keeps its type');
   // A default of the old type would fail every row that is created without a value.
   const defaultValue = convertValue(column.defaultValue, valueType);
   connection

@@ -302,7 +302,8 @@ export class Store {
   /** Changes a column's type, kind, options, width; values that mean nothing in a new type become null. */
   changeColumn(table: string, name: string, change: ColumnChange): void {
     const found = this.table(table);
-    this.#changeSchema(() => retypeColumn(this.#connection, found, columnOf(found, name), change));
+    const place = { table: found, column: columnOf(found, name) };
+    this.#changeSchema(() => retypeColumn(this.#connection, this.#catalog, place, change));
   }
 
   /** Makes another column the key of a table. */

@@ -206,6 +206,8 @@ export function changeColumn(state: ModelState, name: string, columnName: string
   const column = columnNamed(table, columnName);
   const type = change.type ?? column.type;
   const isRetyped = column.computed === null && valueTypeOf({ type }) !== valueTypeOf(column);
+  if (isRetyped && isReadByOthers(state, table, column))
+    throw new Error('A key, and a column that others read, keep their type');
   const changed: ModelColumn = {
     ...column,
     type,
@@ -218,6 +220,11 @@ export function changeColumn(state: ModelState, name: string, columnName: string
   };
   if (isRetyped) changeCells(table, (cells) => [column.id, converted(type, cells.get(column.id) ?? null)]);
   putColumn(state, table, changed);
+}
+
+function isReadByOthers(state: ModelState, table: ModelTable, { id }: ModelColumn): boolean {
+  const others = state.tables.flatMap(({ columns }) => columns);
+  return id === table.keyId || others.some(({ computed }) => computed !== null && looksAt(computed, id));
 }
 
 function converted(type: string, value: Value): Value {
