@@ -6,11 +6,12 @@
 import { RowsyncError } from '../base/errors.ts';
 import { markDiffering } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
+import { doubtRows } from '../replica/doubt.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
 import { readTable, readTables, storeCompareDue, storePush, type LedgerTable } from '../replica/ledger.ts';
 import { removeRows, writeRows } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
-import { createBase, dropBase, hasUserTable, pruneSchema } from '../replica/tables.ts';
+import { createBase, createEmptyBase, dropBase, hasBase, hasUserTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded } from './conflicts.ts';
@@ -48,15 +49,18 @@ function guardSentence({ localName, push }: LedgerTable): string {
 
 /**
  * Brings the mode of a table to what is wanted. A mirror becomes two-way at once if every row is proven, else after the next
- * finished sweep (`finishSwitch`). The caller makes triggers and view again (`ensureCapture`).
+ * finished sweep (`finishSwitch`). The caller makes triggers and view again (`ensureCapture`). Returns whether its base was lost.
  * @throws RowsyncError `guard.pending` when edits would be lost by switching off and `discard` is false.
  */
 export function switchMode(
   tx: Tx,
   tableId: number,
   options: { readonly push: boolean; readonly discard: boolean; readonly at: string },
-): void {
-  const ledger = readTable(tx, tableId);
+): boolean {
+  const found = readTable(tx, tableId);
+  const hasLostBase = found.push === 'on' && !hasBase(tx, tableId);
+  if (hasLostBase) keepWithoutBase(tx, found, options.at);
+  const ledger = hasLostBase ? readTable(tx, tableId) : found;
   if (options.push) {
     if (ledger.push === 'off') storePush(tx, tableId, 'waiting');
     if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.doubted) switchOn(tx, ledger);
@@ -66,6 +70,27 @@ export function switchMode(
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }
+  return hasLostBase;
+}
+
+/**
+ * Another client dropped the base, and nothing tells what was edited but the marks: those rows are kept in `sync_conflicts` as they
+ * stand, every row is read again, and the table becomes two-way after that.
+ */
+function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
+  createEmptyBase(tx, ledger.id);
+  const table = readTwoWayTable(tx, ledger.id);
+  if (table !== null) {
+    for (const change of readAllChanges(tx, table)) {
+      if (change.local === null) continue; // a delete: the row comes back
+      storeDiscarded(tx, table, change, at);
+      if (change.rowId < 0) removeRows(tx, table, [change.rowId]);
+    }
+  }
+  dropBase(tx, ledger.id);
+  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(ledger.id);
+  storePush(tx, ledger.id, 'waiting');
+  doubtRows(tx, ledger);
 }
 
 /** Makes a table two-way that only waited for a sweep to prove its rows; called in the transaction that ends the sweep. */

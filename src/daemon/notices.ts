@@ -89,6 +89,8 @@ function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
     }
     case 'rows.settled':
       return { ...said, kind: 'recovered', subject: `rows of ${text('table')}`, message: 'No row waits any more' };
+    case 'table.restored':
+      return { kind: 'needsPerson', subject: text('table'), ...said };
     case 'table.waits':
       return { kind: 'failing', subject: text('table'), ...said };
     case 'table.recovered':

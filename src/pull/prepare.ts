@@ -62,7 +62,7 @@ export async function prepareTable(
   }
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
-  const { target, twoWay } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
+  const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = readTwoWayTables(tx).find(({ id }) => id === descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed });
     if (before !== undefined && (options.editing ?? null) !== null && options.discard !== true) {
@@ -72,15 +72,21 @@ export async function prepareTable(
     if (match.problem !== null && before === undefined) throw match.problem;
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
-    switchMode(tx, descriptor.id, { push: (options.editing ?? null) !== null, discard: options.discard === true, at });
+    const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
+    const hasLostBase = switchMode(tx, descriptor.id, mode);
     if (ensureCapture(tx, descriptor.id) || shaped.changed) context.replica.forgetStatements();
     const table = readTwoWayTable(tx, descriptor.id);
     if (table !== null) {
       captureChanges(tx, table, at);
       carryOutWishes(tx, table, at);
     }
-    return { target: shaped.target, twoWay: table };
+    return {
+      target: shaped.target,
+      twoWay: table,
+      lost: shaped.wasDropped ? 'table' : hasLostBase ? 'base' : null,
+    } as const;
   });
+  if (lost !== null) context.log.warn('table.restored', { table: target.localName, ...LOSSES[lost] });
   return {
     address: { name: descriptor.recordName, alias: descriptor.alias },
     target: twoWay ?? target,
@@ -90,6 +96,20 @@ export async function prepareTable(
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
 }
+
+/** What is said of what another client dropped. */
+const LOSSES = {
+  table: {
+    message:
+      'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
+    hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
+  },
+  base: {
+    message:
+      'Another SQL client dropped what tells the edits of the table; all its rows are read again, and nothing was sent',
+    hint: 'Edits that had not been pushed are in sync_conflicts (rowsync conflicts --all): take them, or make them again.',
+  },
+} as const;
 
 /**
  * Stops before edits are put back for want of a right that they were made with: a role may be changed by a slip.
@@ -158,6 +178,8 @@ interface Shaped {
   readonly changed: boolean;
   /** Its guards did not stand as they should, so another client may have changed its rows. */
   readonly wasOpenToEdits: boolean;
+  /** It did not stand in the file, and was made again. */
+  readonly wasDropped: boolean;
 }
 
 /** Our own column beside `_id`, which no client can drop. */
@@ -165,6 +187,7 @@ const ALLOW: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', t
 
 function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; confirmed: boolean }): Shaped {
   const before = readTables(tx).find(({ id }) => id === descriptor.id);
+  const wasDropped = before !== undefined && before.state !== 'gone' && !hasUserTable(tx, before.localName);
   const wasTampered = before !== undefined && isTampered(tx, descriptor.id);
   const table = placeTable(tx, descriptor);
   const known = readColumns(tx, descriptor.id);
@@ -193,6 +216,7 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
     target: { id: descriptor.id, localName: table.localName, columns: live },
     changed: table.changed || wasTampered || plan.actions.some(isChange),
     wasOpenToEdits: wasTampered && !table.changed,
+    wasDropped,
   };
 }
 
