@@ -24,6 +24,7 @@ import {
   storeProblem,
 } from '../replica/ledger.ts';
 import type { Tx } from '../replica/database.ts';
+import { useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
@@ -317,20 +318,24 @@ async function pullRows(
   options: Pick<PullOptions, 'confirm' | 'discard'>,
 ): Promise<SuspectsOutcome> {
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
+  // Rows that may be lost because a person says so now, or said so while another process was at work.
+  const given = readTables(context.replica).find(({ id }) => id === summary.id)?.pullConsent ?? null;
+  const consent = options.confirm ? Infinity : given;
   let deletedCount = 0;
   let described = await describe(context, summary);
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const table = await prepareTable(context, described, {
       ...tableOptions,
-      confirmed: options.confirm,
+      confirmed: consent !== null,
       discard: options.discard,
     });
     const readBefore = counts.pagesReadCount;
-    const { deletedCount: count, held } = await sweepTable(context, table, counts, options.confirm);
+    const { deletedCount: count, held } = await sweepTable(context, table, counts, consent ?? 0);
     deletedCount += count;
     const before = described;
     if (counts.pagesReadCount > readBefore) described = await describe(context, summary);
     if (isSameShape(before, described)) {
+      if (given !== null) await useUp(context, summary.id);
       if (table.problem !== null) throw table.problem;
       return { deletedCount, held };
     }
@@ -340,6 +345,10 @@ async function pullRows(
     message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
     hint: 'Somebody is at work on the table at the origin; the next run reads it again.',
   });
+}
+
+async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
+  await replica.write('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
 }
 
 /** Whether rows that were read under one description mean the same under another. */
@@ -357,13 +366,13 @@ async function sweepTable(
   context: PullContext,
   table: PreparedTable,
   counts: SweepCounts,
-  confirmed: boolean,
+  consent: number,
 ): Promise<SuspectsOutcome> {
   const tally = { counts, reportedPages: new Set<number>() };
   const isResumed = readTable(context.replica, table.target.id).sweepOpen;
-  const first = await sweepOnce(context, table, tally, confirmed);
+  const first = await sweepOnce(context, table, tally, consent);
   if (!isResumed) return first;
-  const second = await sweepOnce(context, table, tally, confirmed);
+  const second = await sweepOnce(context, table, tally, consent);
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
@@ -371,10 +380,10 @@ async function sweepOnce(
   context: PullContext,
   table: PreparedTable,
   tally: SweepTally,
-  confirmed: boolean,
+  consent: number,
 ): Promise<SuspectsOutcome> {
   await sweepPages(context, table, tally);
-  const suspects = await settleSuspects(context, table, confirmed);
+  const suspects = await settleSuspects(context, table, consent);
   await finishSweep(context, table);
   return suspects;
 }

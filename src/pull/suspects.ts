@@ -23,11 +23,11 @@ export interface SuspectsOutcome {
   readonly held: RowsyncError | null;
 }
 
-/** Settles the suspects of a table whose pages were all read. @throws RowsyncError of the origin or the replica. */
+/** Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. @throws RowsyncError of the origin or the replica. */
 export async function settleSuspects(
   context: PullContext,
   table: PreparedTable,
-  confirmed: boolean,
+  consent: number,
 ): Promise<SuspectsOutcome> {
   const { replica } = context;
   const { target, twoWay } = table;
@@ -40,7 +40,7 @@ export async function settleSuspects(
     missingCount,
     maxDeletePercent: context.settings.maxDeletePercent,
     identityChanged: !known.identityChecked,
-    confirmed,
+    confirmed: missingCount <= consent,
   });
   if (verdict.kind === 'hold') {
     const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });

@@ -15,6 +15,7 @@ import { judgePush } from '../reconcile/guards.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTable, readTableDescriptor, storePushProblem } from '../replica/ledger.ts';
+import { useUpConsent } from '../replica/consent.ts';
 import { countWaiting } from '../replica/push-rows.ts';
 import { columnType, hasOption, isWritable, type TableDescriptor, type UserDescriptor } from '../wire/schema.ts';
 import { pushBatch, reread, type Present } from './batch.ts';
@@ -52,7 +53,7 @@ export async function pushOneTable(
     if (error === null) {
       const run = await openTable(context, table, order, counts);
       await finishEarlier(run);
-      if (!order.finishOnly) error = await pushRounds(run, order.confirm);
+      if (!order.finishOnly) error = await pushWithConsent(run, order.confirm);
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
@@ -158,14 +159,26 @@ async function finishEarlier(run: TablePush): Promise<void> {
   for (const batch of batches) await settleBatch(run, batch);
 }
 
-async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
+/** Pushes with the consent of the caller, or with one that a person gave beforehand; that one is used up. */
+async function pushWithConsent(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
+  const { replica } = run.context;
+  const { pushConsent } = readTable(replica, run.table.id);
+  if (confirm || pushConsent === null) return pushRounds(run, confirm ? Infinity : 0);
+  const held = await pushRounds(run, pushConsent);
+  await replica.write('Using up a consent', (tx) => useUpConsent(tx, run.table.id, 'push'));
+  return held;
+}
+
+/** Plans and sends. Guards let pass what has no more rows than a person agreed to, `consent`. */
+async function pushRounds(run: TablePush, consent: number): Promise<RowsyncError | null> {
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await run.context.before?.('plan', run.table.localName);
     const plan = await makePlan(run, round === 1);
     if (plan.batches.length === 0) return null;
-    const held = judgeSize(run, plan, confirm);
+    const isAgreed = plan.batches.reduce((count, { rows }) => count + rows.length, 0) <= consent;
+    const held = judgeSize(run, plan, isAgreed);
     if (held !== null) return held;
-    const stop = await pushBatches(run, plan, confirm);
+    const stop = await pushBatches(run, plan, isAgreed);
     if (stop !== null) return stop;
   }
   return null;

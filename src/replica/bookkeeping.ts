@@ -71,6 +71,8 @@ const DESCRIPTORS = sql`
  *   push_…                    what kept the last push of the table from its end, null after a success
  *   doubt_creates_from        once the file turned out to be an older copy: the id from which rows that stood here then may have
  *                             been created since; null again when they are in doubt
+ *   pull_consent,
+ *   push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
@@ -86,7 +88,8 @@ const TABLES = sql`
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
-    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER
+    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
+    pull_consent INTEGER, push_consent INTEGER
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -95,6 +98,8 @@ const TABLES_4 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN doubt_creates_from 
 /** What version 5 added, and the version that first had the table. */
 const TABLES_5 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_identity ADD COLUMN admin TEXT` },
+  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN pull_consent INTEGER` },
+  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN push_consent INTEGER` },
   { since: 2, statement: sql`ALTER TABLE _rowsync_rows ADD COLUMN older INTEGER NOT NULL DEFAULT 0` },
   { since: 4, statement: sql`ALTER TABLE _rowsync_sent ADD COLUMN older_conflicts INTEGER NOT NULL DEFAULT 0` },
 ];

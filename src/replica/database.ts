@@ -252,7 +252,7 @@ export function takeLock(path: string, mode: number): Database.Database {
     if (error.code !== 'replica.busy') throw error;
     throw new RowsyncError('replica', 'replica.inUse', {
       message: `Another rowsync process works on ${path}`,
-      hint: 'Wait for it to end, or stop it; `rowsync status` and `rowsync sql` work meanwhile.',
+      hint: 'Wait for it to end, or stop it; `rowsync status` and `rowsync sql` work meanwhile, and --confirm lets it pass a guard.',
       cause: thrown,
     });
   }

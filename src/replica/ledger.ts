@@ -133,12 +133,15 @@ export interface LedgerTable {
   readonly compareDue: boolean;
   /** Rows from this id upwards that the origin does not know may have been created all the same; null for none. */
   readonly doubtCreatesFrom: number | null;
+  /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
+  readonly pullConsent: number | null;
+  readonly pushConsent: number | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted, compare_due AS compareDue,
-  doubt_creates_from AS doubtCreatesFrom`;
+  doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {

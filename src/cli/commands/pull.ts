@@ -10,6 +10,7 @@ import type { PullReport } from '../../pull/report.ts';
 import { pull, type PullOptions } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
+import { orLeaveConsent } from '../consent.ts';
 import { exitCodeOf, loadNamedConfig, printJson, withSides, type Invocation, type Runner } from '../invocation.ts';
 import { filesFailures, filesJson, filesText } from '../files-report.ts';
 import { pushExitCode, pushFailures, pushJson, pushText } from '../push-report.ts';
@@ -27,10 +28,14 @@ if all that failed may work later. 3 means that a guard held something: look at 
 /** Adds both commands. */
 export function addPullCommands(program: Command, runner: Runner): void {
   define(program.command('pull'), (command, options) =>
-    runner(command, (invocation) => pullAndPrint(invocation, options)),
+    runner(command, (invocation) =>
+      orLeaveConsent(invocation, { ...options, kinds: ['pull'] }, () => pullAndPrint(invocation, options)),
+    ),
   ).description('read what changed at the origin into the replica');
   define(program.command('sync'), (command, options) =>
-    runner(command, (invocation) => syncAndPrint(invocation, options)),
+    runner(command, (invocation) =>
+      orLeaveConsent(invocation, { ...options, kinds: ['pull', 'push'] }, () => syncAndPrint(invocation, options)),
+    ),
   )
     .option('--strict', 'exit with 3 while a refused row waits')
     .description('run one whole cycle, to be called by a scheduler: pull, then push');

@@ -15,6 +15,7 @@ import {
   type Invocation,
   type Runner,
 } from '../invocation.ts';
+import { orLeaveConsent } from '../consent.ts';
 import { planJson, planText, pushExitCode, pushJson, pushText } from '../push-report.ts';
 
 const PUSH_EXAMPLES = `
@@ -53,7 +54,9 @@ export function addPushCommands(program: Command, runner: Runner): void {
       runner(command, (invocation) =>
         options.dryRun === true
           ? plan(invocation, tables)
-          : pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
+          : orLeaveConsent(invocation, { confirm: options.confirm === true, kinds: ['push'], tables }, () =>
+              pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
+            ),
       ),
     );
 }

@@ -1,0 +1,30 @@
+/**
+ * `--confirm` while a daemon is at work: nobody else may write then, so the consent is left in the replica for its next run. Input:
+ * the error of a run that found the replica in use. Output: what was agreed to, or the same error.
+ */
+import { asRowsyncError, EXIT } from '../base/errors.ts';
+import { plural, printable } from '../base/text.ts';
+import { giveConsent, type ConsentKind } from '../replica/consent.ts';
+import { loadNamedConfig, printJson, type Invocation } from './invocation.ts';
+
+/** Runs `work`; where another process works on the replica and `confirm` is set, leaves the consent for that one instead. */
+export async function orLeaveConsent(
+  invocation: Invocation,
+  asked: { readonly confirm: boolean; readonly kinds: readonly ConsentKind[]; readonly tables: readonly string[] },
+  work: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (!asked.confirm || asRowsyncError(thrown).code !== 'replica.inUse') throw thrown;
+    const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+    const consents = giveConsent(replica.path, asked.kinds, asked.tables);
+    if (consents.length === 0) throw thrown;
+    const lines = consents.map(({ table, kind, rowCount }) => {
+      const what = kind === 'push' ? 'edited' : 'missing';
+      return `${printable(table)}: the next ${kind} of the process that is at work may go on, with ${plural(rowCount, `${what} row`)} at most\n`;
+    });
+    await (invocation.isJson ? printJson(invocation, { consents }) : invocation.session.stdout.write(lines.join('')));
+    return EXIT.done;
+  }
+}

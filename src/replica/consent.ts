@@ -1,0 +1,78 @@
+/**
+ * The consent of a person to what a guard holds, given while a daemon works on the replica and nobody else may. It stands beside the
+ * table, for as many rows as the person was shown, and the next run of the daemon uses it up. Input: a replica in use, opened
+ * like any SQL client opens it. Output: numbers in the bookkeeping.
+ */
+import Database from 'better-sqlite3';
+import type { Tx } from './database.ts';
+import { replicaError } from './failures.ts';
+import { sql } from './sql.ts';
+
+/** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
+export type ConsentKind = 'pull' | 'push';
+
+/** What a person agreed to: so many rows of a table, by its name here. */
+export interface Consent {
+  readonly table: string;
+  readonly kind: ConsentKind;
+  readonly rowCount: number;
+}
+
+/** How long to wait for the daemon to end a transaction. */
+const WAIT_MS_MAX = 10_000;
+
+const HELD = {
+  pull: sql`SELECT id, name, local_name AS localName,
+      (SELECT count(*) FROM _rowsync_suspects s WHERE s.table_id = t.id) AS rowCount
+    FROM _rowsync_tables t WHERE held_code IS NOT NULL OR problem_code = 'guard.schema'`,
+  push: sql`SELECT id, name, local_name AS localName,
+      (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited') AS rowCount
+    FROM _rowsync_tables t WHERE push_code GLOB 'guard.*'`,
+} as const;
+
+const STORE = {
+  pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
+  push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
+} as const;
+
+/**
+ * Agrees to what is held of the named tables (as at the origin or here, case does not count), or of all; returns what that is,
+ * which may be nothing. @throws RowsyncError of the replica.
+ */
+export function giveConsent(path: string, kinds: readonly ConsentKind[], names: readonly string[]): readonly Consent[] {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
+    return agree(db, kinds, new Set(names.map((name) => name.toLowerCase())));
+  } catch (thrown) {
+    throw replicaError(thrown, `Noting a consent in ${path}`);
+  } finally {
+    db?.close();
+  }
+}
+
+function agree(db: Database.Database, kinds: readonly ConsentKind[], names: ReadonlySet<string>): readonly Consent[] {
+  return db
+    .transaction(() =>
+      kinds.flatMap((kind) => {
+        const held = db.prepare(HELD[kind]).all() as readonly Held[]; // columns and types are ours
+        const isNamed = (name: string): boolean => names.has(name.toLowerCase());
+        const chosen = held.filter(({ name, localName }) => names.size === 0 || isNamed(name) || isNamed(localName));
+        for (const { id, rowCount } of chosen) db.prepare(STORE[kind]).run(rowCount, id);
+        return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
+      }),
+    )
+    .immediate();
+}
+
+interface Held {
+  readonly id: number;
+  readonly name: string;
+  readonly localName: string;
+  readonly rowCount: number;
+}
+
+/** Forgets a consent that was used, or is not needed any more. */
+export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
+  tx.prepare(STORE[kind]).run(null, tableId);
+}

@@ -1,0 +1,99 @@
+/**
+ * What a guard holds under a running daemon: it is counted, told once, and let through by a person at another terminal, who agrees
+ * to what was shown and to no more.
+ */
+import { expect, test, vi } from 'vitest';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { runRowsync } from '../support/child.ts';
+import { startDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+// Every command is a process that compiles its sources.
+vi.setConfig({ testTimeout: 60_000 });
+
+function startSandbox(): Promise<TestSandbox> {
+  const rows = Array.from({ length: 10 }, (_, index) => ({ Title: `note ${index + 1}` }));
+  const table = (name: string): TableSpec => ({ name, columns: [{ name: 'Title', type: 'Text' }], rows });
+  return startTestSandbox({ tables: [table('Note'), table('Order')] });
+}
+
+const YAML = `
+schedule: { sync: "*/5 * * * *" }
+tables: { "*": { push: true } }
+notify: { command: ["true"], repeatMinutes: 600 }
+`;
+
+function rowsThere(sandbox: TestSandbox): number {
+  return sandbox.store.rows('Note').length;
+}
+
+function problemOf(daemon: TestDaemon): unknown {
+  return daemon.rows(`SELECT state, problem FROM sync_status WHERE "table" = 'Note'`)[0];
+}
+
+test('a mass delete by accident is held with its count, told once, and goes when a person at another terminal agrees', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML);
+  await daemon.idle();
+  daemon.execute('DELETE FROM "Note" WHERE _id > 2; UPDATE "Order" SET "Title" = \'edited\' WHERE _id = 1');
+  await daemon.elapse(30);
+  const held = [rowsThere(sandbox), problemOf(daemon)];
+  const told = daemon.events('notice.sent').length;
+
+  const agreed = await runRowsync(['push', 'note', '--confirm'], daemon);
+  await daemon.elapse(6);
+
+  expect(held).toEqual([
+    10,
+    { state: 'held', problem: expect.stringContaining('8 of 10 rows would be deleted') as string },
+  ]);
+  expect(sandbox.store.rows('Order')[0]?.values['Title']).toBe('edited');
+  expect(told).toBe(1);
+  expect(agreed).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Note: .*with 8 edited rows at most\n$/) as string,
+  });
+  expect([rowsThere(sandbox), problemOf(daemon)]).toEqual([2, { state: 'steady', problem: null }]);
+});
+
+test('a consent is for what was shown: a mass edit that grew since is held again', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML.replace('*/5', '0'));
+  await daemon.idle();
+  daemon.execute('DELETE FROM "Note" WHERE _id > 4');
+  await daemon.elapse(1);
+  await runRowsync(['push', '--confirm'], daemon);
+  daemon.execute('DELETE FROM "Note" WHERE _id > 3');
+
+  await daemon.elapse(10);
+
+  expect(rowsThere(sandbox)).toBe(10);
+  expect(problemOf(daemon)).toEqual({ state: 'held', problem: expect.stringContaining('7 of 10 rows') as string });
+});
+
+test('rows that vanish in masses at the origin stay until a person at another terminal agrees', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML);
+  await daemon.idle();
+  for (const { id } of sandbox.store.rows('Note').slice(3)) sandbox.store.delete('Note', id);
+  await daemon.elapse(10);
+  const before = daemon.rows('SELECT count(*) AS n FROM "Note"');
+
+  const agreed = await runRowsync(['pull', '--confirm', '--json'], daemon);
+  await daemon.elapse(6);
+
+  expect(before).toEqual([{ n: 10 }]);
+  expect(JSON.parse(agreed.stdout)).toEqual({ consents: [{ table: 'Note', kind: 'pull', rowCount: 7 }] });
+  expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 3 }]);
+});
+
+test('--confirm without anything to agree to says that a process is at work', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML);
+  await daemon.idle();
+
+  const { exitCode, stderr } = await runRowsync(['push', '--confirm'], daemon);
+
+  expect(exitCode).toBe(75);
+  expect(stderr).toContain('code: replica.inUse');
+});
