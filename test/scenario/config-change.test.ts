@@ -64,11 +64,12 @@ const CHANGES: readonly (readonly [
 ];
 
 /** Edits on both sides that do not meet; the row that is deleted there is on a page in the middle. */
-function editBothSides({ sandbox, execute }: Fixture): void {
-  sandbox.store.delete('Note', 6);
-  sandbox.store.update('Note', 9, { Title: 'edited there' });
-  sandbox.store.insert('Note', { Title: 'inserted there', Code: 'c99', Ref: 'r99' });
-  execute(`UPDATE "Note" SET "Title" = 'edited here' WHERE _id = 2; DELETE FROM "Note" WHERE _id = 11;
+function editBothSides(fixture: Fixture): void {
+  const { store } = fixture.sandbox;
+  store.delete('Note', 6);
+  store.update('Note', 9, { Title: 'edited there' });
+  store.insert('Note', { Title: 'inserted there', Code: 'c99', Ref: 'r99' });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited here' WHERE _id = 2; DELETE FROM "Note" WHERE _id = 11;
     INSERT INTO "Note" ("Title", "Code", "Ref") VALUES ('inserted here', 'c50', 'r50')`);
 }
 
