@@ -138,6 +138,7 @@ test('another match column between a push whose answer got lost and the next mak
   await pushNow(fixture);
   await fixture.pull({ settings: changed });
 
+  expect(fixture.sandbox.store.rows('Note')).toHaveLength(12); // two more, two less
   await expectAgreement(fixture, changed);
 });
 
