@@ -17,6 +17,7 @@ import type { PullContext } from '../pull/context.ts';
 import type { PushContext } from '../push/context.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { openReader } from '../replica/reader.ts';
+import { becomeOwnerOf } from './owner.ts';
 import { noProgress, startProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { printable, printableJson } from '../base/text.ts';
@@ -90,6 +91,7 @@ export async function withSides<T>(
   config: Config,
   work: (sides: Sides) => Promise<T>,
 ): Promise<T> {
+  becomeOwnerOf(config.replica.path);
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
   return withOrigin(invocation, config, async ({ origin, log }) => {
@@ -124,6 +126,7 @@ export function withPullContext<T>(
 
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
 export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
+  becomeOwnerOf(config.replica.path);
   openReader(config.replica.path).close();
   return openForWriting(invocation, config);
 }

@@ -33,6 +33,9 @@ const NODE_FLAGS = ['--disable-proto=delete', '--max-old-space-size=512', '--rep
 /** A token has 32 characters; see secrets.ts. */
 const TOKEN_BYTES_MAX = 16 * 1024;
 
+/** What the units hide from the service: ProtectHome= and PrivateTmp=. */
+const HIDDEN_FOLDERS = ['/home/', '/root/', '/run/user/', '/tmp/', '/var/tmp/'];
+
 interface ServiceOptions {
   readonly url?: string;
   readonly database?: string;
@@ -94,10 +97,18 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
       'Such as --url https://www.teamdesk.net --database 21995.',
     );
   }
+  const main = fileURLToPath(new URL(`../main${extension()}`, import.meta.url));
+  const hidden = [process.execPath, main].find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
+  if (hidden !== undefined && options.root === undefined) {
+    throw failed(
+      `Services cannot see ${hidden}`,
+      'Install Node and rowsync below /usr/local or /opt, not in a home folder.',
+    );
+  }
   return planInstall({
     name,
     by: options.timer === true ? 'timer' : 'daemon',
-    program: [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(`../main${extension()}`, import.meta.url))],
+    program: [process.execPath, ...NODE_FLAGS, main],
     units: readUnits(),
     config: hasConfig ? null : firstConfig(name, origin),
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
