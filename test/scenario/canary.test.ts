@@ -12,6 +12,8 @@ import { describe, expect, test, vi } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { startDaemon } from '../support/daemon.ts';
+import { ask as askAll, type Asked, type Asking } from '../support/http.ts';
+import { postOf, signIn, type SignedIn } from '../support/page.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { runCli, type RunResult } from '../support/session.ts';
 
@@ -200,8 +202,16 @@ test('the daemon says neither, in its log at every level, over HTTP or to whom i
   const port = Number(String(daemon.events('http.listening')[0]?.['path']).split(':').at(-1));
   const answers = [];
   for (const path of ['/', '/livez', '/readyz', '/status', '/metrics']) answers.push(await ask(port, path));
+  const person = await signIn(daemon);
+  const page = await askAs(person, '/');
+  const refused = await askAs(
+    person,
+    '/decide',
+    postOf({ token: person.token, kind: 'resolve', id: '0', take: 'local' }, port),
+  );
   sandbox.store.revokeToken(TOKEN);
   await daemon.elapse(7);
+  const later = await askAs(person, '/');
   for (const path of ['/readyz', '/status', '/metrics']) answers.push(await ask(port, path));
   await daemon.stop();
 
@@ -212,8 +222,21 @@ test('the daemon says neither, in its log at every level, over HTTP or to whom i
   for (const where of [log, notices, answers.join('\n')]) {
     expect([...FORMS, VALUE].filter((form) => where.includes(form))).toEqual([]);
   }
+  // Who has signed in sees values, which is what the page is for, and no secret.
+  const seen = [page, refused, later].map(({ body }) => body).join('\n');
+  expect(page.body).toContain('Sign out');
+  expect([...FORMS, person.key].filter((form) => seen.includes(form))).toEqual([]);
+  for (const secret of [person.key, person.cookie.split('=')[1] ?? person.key, person.token]) {
+    for (const where of [log, notices, answers.join('\n')]) expect(where).not.toContain(secret);
+  }
   expect(filesWithToken(daemon.folder)).toEqual([]);
 });
+
+/** Asks as who has signed in. */
+function askAs({ port, cookie }: SignedIn, path: string, asking: Asking = {}): Promise<Asked> {
+  const headers = { Host: `127.0.0.1:${port}`, ...asking.headers, Cookie: cookie };
+  return askAll({ port }, path, { ...asking, headers });
+}
 
 test('a token that stands where none belongs is in no complaint', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES, token: TOKEN });

@@ -34,15 +34,17 @@ export interface SignedIn {
   readonly port: number;
   readonly cookie: string;
   readonly token: string;
+  readonly key: string;
 }
 
 /** Signs in, and reads the token off the page. */
 export async function signIn(daemon: TestDaemon): Promise<SignedIn> {
   const port = portOf(daemon);
-  const { headers } = await ask({ port }, '/sign-in', postOf({ key: keyOf(daemon) }, port));
+  const key = keyOf(daemon);
+  const { headers } = await ask({ port }, '/sign-in', postOf({ key }, port));
   const cookie = (headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
   const { body } = await ask({ port }, '/', { headers: { Host: `127.0.0.1:${port}`, Cookie: cookie } });
-  return { port, cookie, token: /name="token" value="([^"]+)"/.exec(body)?.[1] ?? '' };
+  return { port, key, cookie, token: /name="token" value="([^"]+)"/.exec(body)?.[1] ?? '' };
 }
 
 /** A form as a browser sends it. */
