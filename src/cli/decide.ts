@@ -46,10 +46,15 @@ async function carryOut(invocation: Invocation, config: Config, decision: Person
   } catch (thrown) {
     const error = asRowsyncError(thrown);
     const { listen } = config.http;
-    if (error.code !== 'replica.inUse' || listen === null) throw error;
+    if (error.code !== 'replica.inUse') throw error;
+    if (listen === null)
+      throw withHint(error, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
     const answer = await askDaemonTo(listen, config.replica.path, decision);
-    // Whoever holds the replica is no daemon, or one that another user may talk to.
-    if (answer === null) throw error;
+    if (answer === null) throw withHint(error, 'Wait for it to end; a daemon answers whoever may read the replica.');
     return answer;
   }
+}
+
+function withHint({ kind, code, message, cause }: RowsyncError, hint: string): RowsyncError {
+  return new RowsyncError(kind, code, { message, hint, cause });
 }

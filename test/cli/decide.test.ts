@@ -61,4 +61,5 @@ test('a daemon that does not listen cannot be asked', async () => {
   const { stderr } = await runCli(['resolve', '1', '--take', 'local'], daemon);
 
   expect(stderr).toContain('replica.inUse');
+  expect(stderr).toContain('Set http.listen');
 });

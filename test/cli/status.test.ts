@@ -38,6 +38,7 @@ const status = (tables: readonly TableStatus[]): Status => ({
   },
   tables,
   daemon: null,
+  page: null,
   runs: [
     {
       id: 7,
@@ -155,8 +156,9 @@ test('shows what a running daemon says of itself, and what to do', () => {
   const daemon = { status: 'ok', working: null, failure: null, jobs };
   const failing = { ...daemon, working: 'pull', failure: { message: 'no', hint: 'Ask \u001b[2J.' } };
 
-  expect(statusText({ ...status([]), daemon }, { nowMs: NOW, width: null })).toContain(
-    'daemon    ok; next pull in 2 min\n',
+  const page = 'http://127.0.0.1:8787/';
+  expect(statusText({ ...status([]), daemon, page }, { nowMs: NOW, width: null })).toContain(
+    'daemon    ok; next pull in 2 min\npage      http://127.0.0.1:8787/\n',
   );
   const text = statusText({ ...status([]), daemon: failing }, { nowMs: NOW, width: null });
   expect(text).toContain('daemon    ok; pull under way\n          what to do: Ask \\u001b[2J.\n');

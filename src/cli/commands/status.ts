@@ -35,6 +35,8 @@ export interface Status {
   readonly runs: readonly RunRecord[];
   /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
   readonly daemon: DaemonAnswer | null;
+  /** The address of its status page, where a browser can reach it. */
+  readonly page: string | null;
 }
 
 /** Adds the command. */
@@ -49,7 +51,7 @@ export function addStatusCommand(program: Command, runner: Runner): void {
 async function showStatus(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const daemon = config.http.listen === null ? null : await askDaemon(config.http.listen);
-  const status = { ...readStatus(config), daemon };
+  const status = { ...readStatus(config), daemon, page: daemon === null ? null : pageAddress(config) };
   const { clock, stdout } = invocation.session;
   await (invocation.isJson
     ? printJson(invocation, status)
@@ -57,7 +59,13 @@ async function showStatus(invocation: Invocation): Promise<number> {
   return EXIT.done;
 }
 
-function readStatus(config: Config): Omit<Status, 'daemon'> {
+/** Null for a socket, which no browser opens. */
+function pageAddress({ http: { listen } }: Config): string | null {
+  if (listen === null || listen.kind === 'socket') return null;
+  return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
+}
+
+function readStatus(config: Config): Omit<Status, 'daemon' | 'page'> {
   const reader = openReader(config.replica.path);
   try {
     return {
@@ -76,7 +84,7 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, runs, daemon } = status;
+  const { replica, identity, tables, runs, daemon, page } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
@@ -84,6 +92,7 @@ export function statusText(
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
+    ...(page === null ? [] : [`page      ${printable(page)}`]),
   ];
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(

@@ -73,6 +73,7 @@ tbody th { font-weight: 550; }
 .tables { border-collapse: separate; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); background: var(--card); }
 .scroll table { border: 0; }
+.scroll th, .scroll td { overflow-wrap: break-word; }
 .scroll .wide { min-width: 46rem; }
 
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; margin: 0 0 .9rem; }
@@ -136,6 +137,7 @@ figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6re
   .tables tr { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: .1rem .75rem; padding: .7rem .9rem; border-top: 1px solid var(--line); }
   .tables tr:first-child { border-top: 0; }
   .tables th, .tables td { border: 0; padding: .1rem 0; text-align: left; }
+  .tables .zero { display: none; }
   .tables th { grid-column: 1 / 3; }
   .tables td:nth-child(2) { text-align: right; }
   .tables td[data-label]:not(:nth-child(2))::before { content: attr(data-label); display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }

@@ -6,7 +6,7 @@
  * make all browsers sign in anew. The token of the page's forms is made with each start.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { RowsyncError } from '../../base/errors.ts';
 import { replicaError } from '../../replica/failures.ts';
 
@@ -36,7 +36,8 @@ export function makePageKey(replicaPath: string, { shared }: { readonly shared: 
     if (readPageKey(replicaPath) === null) {
       writeFileSync(path, `${randomBytes(KEY_BYTES).toString('base64url')}\n`, { flag: 'wx', mode });
     }
-    chmodSync(path, mode); // the process may mask bits, and nobody else may read it
+    // The process may mask bits of a new file, and nobody else may read it.
+    if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
     const key = readFileSync(path, 'utf8').trim();
     if (key.length >= KEY_CHARS_MIN) return key;
   } catch (thrown) {

@@ -208,8 +208,11 @@ const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy',
 
 function tableHtml(table: TableStatus, nowMs: number): Html {
   const { state, mode, rowCount, freshSince, pendingCount, parkedCount, conflictCount } = table;
-  const count = (label: string, value: number): Html =>
-    html`<td class="number ${value === 0 ? 'zero' : 'some'}" data-label="${label}">${countText(value)}</td>`;
+  const count = (label: string, value: number): Html => {
+    // Nothing of a mirror can wait, which is something else than that nothing does.
+    const text = mode === 'mirror' && value === 0 ? '–' : countText(value);
+    return html`<td class="number ${value === 0 ? 'zero' : 'some'}" data-label="${label}">${text}</td>`;
+  };
   return html`<tr>
     <th scope="row">
       <bdi>${table.table}</bdi>${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}
