@@ -279,6 +279,27 @@ test('the log has every write, by whom and for which request', () => {
   expect(model.requestCount).toBe(3);
 });
 
+test('says what each draw decides', () => {
+  const reasons = new Set<string>();
+  const { model, get, post } = startModel({
+    draw: (reason) => {
+      reasons.add(reason);
+      return 0;
+    },
+    knobs: {
+      pageOrder: 'unstable',
+      etag: 'flaky',
+      readLagMsMax: 1000,
+      rules: [{ table: 'Note', column: 'Title', when: 'write', does: 'touchOther' }],
+    },
+  });
+  model.update('Note', 1, { Title: 'x' });
+  post('update', [{ '@row.id': 1, Title: 'y' }]);
+  get('Note/select.json');
+
+  expect([...reasons].toSorted()).toEqual(['etag', 'lag', 'order', 'rule']);
+});
+
 test('equal draws give equal answers', () => {
   const answers = (): readonly string[] => {
     const { model, get } = startModel({

@@ -4,7 +4,7 @@
  * Types, constants and the few questions that every method asks.
  */
 import type { Pairs, ModelRoute } from './address.ts';
-import type { ModelKnobs } from './knobs.ts';
+import type { ModelDraw, ModelKnobs } from './knobs.ts';
 import type { ModelColumn, ModelFile, ModelRole, ModelState, ModelTable, ModelUser } from './state.ts';
 import { findNamed } from './state.ts';
 import type { Ledger } from './writer.ts';
@@ -38,7 +38,7 @@ export interface Call {
   readonly state: ModelState;
   readonly ledger: Ledger;
   readonly knobs: ModelKnobs;
-  readonly draw: () => number;
+  readonly draw: ModelDraw;
   readonly database: string;
   readonly user: ModelUser;
   readonly role: ModelRole;

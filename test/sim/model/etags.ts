@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 
-import type { ModelKnobs } from './knobs.ts';
+import type { ModelDraw, ModelKnobs } from './knobs.ts';
 
 /** A text that is to be answered. */
 export interface Tagged {
@@ -36,13 +36,13 @@ export class Etags {
   readonly #toldByKey = new Map<string, Told>();
 
   /** The tag for an answer. */
-  tag({ key, text, version, ifNoneMatch }: Tagged, { etag: mode }: ModelKnobs, draw: () => number): Tag {
+  tag({ key, text, version, ifNoneMatch }: Tagged, { etag: mode }: ModelKnobs, draw: ModelDraw): Tag {
     if (mode === 'absent') return { etag: null, isKnown: false };
     const etag = mode === 'table' ? `"v${version}"` : this.#ofContent(key, text, mode, draw);
     return { etag, isKnown: ifNoneMatch !== undefined && names(ifNoneMatch, etag) };
   }
 
-  #ofContent(key: string, text: string, mode: ModelKnobs['etag'], draw: () => number): string {
+  #ofContent(key: string, text: string, mode: ModelKnobs['etag'], draw: ModelDraw): string {
     const content = createHash('sha1').update(text).digest('base64url');
     if (mode === 'page') return `"${content}"`;
     if (mode === 'weak') return `W/"${content}"`;
@@ -54,14 +54,14 @@ export class Etags {
 }
 
 /** Changes with the content, and now and then without. */
-function flaky(content: string, told: Told | undefined, draw: () => number): Told {
-  const salt = (told?.salt ?? 0) + (draw() >= MISCHIEF_FROM ? 1 : 0);
+function flaky(content: string, told: Told | undefined, draw: ModelDraw): Told {
+  const salt = (told?.salt ?? 0) + (draw('etag') >= MISCHIEF_FROM ? 1 : 0);
   return { content, salt, etag: `"${content}.${salt}"` };
 }
 
 /** Stays, now and then, when the content changes. */
-function reused(content: string, told: Told | undefined, draw: () => number): Told {
-  if (told !== undefined && told.content !== content && draw() >= MISCHIEF_FROM) return { ...told, content };
+function reused(content: string, told: Told | undefined, draw: ModelDraw): Told {
+  if (told !== undefined && told.content !== content && draw('etag') >= MISCHIEF_FROM) return { ...told, content };
   return { content, salt: 0, etag: told?.content === content ? told.etag : `"${content}"` };
 }
 

@@ -34,6 +34,12 @@ export interface ModelRule {
   readonly does: RuleEffect;
 }
 
+/** What a draw decides, so that each kind may have a sequence, and a rate, of its own. */
+export type DrawReason = 'order' | 'etag' | 'lag' | 'rule';
+
+/** A uniform number in [0, 1), where 0 is the harmless choice. */
+export type ModelDraw = (reason: DrawReason) => number;
+
 /** The knobs; they may be turned at any time. */
 export interface ModelKnobs {
   /** Rows with equal sort keys: by id, or in another order for each request; then Retrieve has no order either. */

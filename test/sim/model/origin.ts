@@ -15,7 +15,7 @@ import { valuesByName } from './cells.ts';
 import { describeDatabase, describeTable, describeUser, type DatabaseWords } from './describe.ts';
 import { Etags } from './etags.ts';
 import { attachment, attachments } from './files.ts';
-import { steadyKnobs, type ModelKnobs } from './knobs.ts';
+import { steadyKnobs, type ModelDraw, type ModelKnobs } from './knobs.ts';
 import { Past } from './past.ts';
 import { retrieve, select } from './select.ts';
 import {
@@ -58,8 +58,8 @@ export interface ModelOptions {
   readonly users?: readonly UserSpec[] | undefined;
   readonly words?: DatabaseWords | undefined;
   readonly knobs?: Partial<ModelKnobs> | undefined;
-  /** Uniform numbers in [0, 1) for whatever is random, where 0 is the harmless choice; always 0 unless given. */
-  readonly draw?: (() => number) | undefined;
+  /** For whatever is random; always 0 unless given. */
+  readonly draw?: ModelDraw | undefined;
 }
 
 /** A backup of an origin: everything but the token and the log. */
@@ -110,7 +110,7 @@ export class OriginModel {
   readonly #options: ModelOptions;
   readonly #database: string;
   readonly #token: string;
-  readonly #draw: () => number;
+  readonly #draw: ModelDraw;
   readonly #etags = new Etags();
   readonly #past = new Past();
   readonly #log: ModelOperation[] = [];

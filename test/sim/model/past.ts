@@ -2,6 +2,7 @@
  * States of a moment ago, for reads that lag behind writes. Input: the state before each change. Output: the state that a
  * read sees. Keeps no more than the longest lag needs.
  */
+import type { ModelDraw } from './knobs.ts';
 import { copyState, type ModelState } from './state.ts';
 
 /** What was, until when. */
@@ -15,9 +16,9 @@ export class Past {
   }
 
   /** The state that a read sees which lags by up to so much. */
-  asRead(now: ModelState, nowMs: number, lagMsMax: number, draw: () => number): ModelState {
+  asRead(now: ModelState, nowMs: number, lagMsMax: number, draw: ModelDraw): ModelState {
     if (lagMsMax === 0 || this.#states.length === 0) return now;
-    const atMs = nowMs - Math.floor(draw() * (lagMsMax + 1));
+    const atMs = nowMs - Math.floor(draw('lag') * (lagMsMax + 1));
     return this.#states.find(({ untilMs }) => untilMs > atMs)?.state ?? now;
   }
 }

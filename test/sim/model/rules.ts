@@ -74,7 +74,7 @@ function runRule(place: Place, rule: ModelRule, { id, before }: Written): Broken
   switch (rule.does) {
     case 'touchOther': {
       const others = [...table.rows.keys()].filter((other) => other !== id);
-      const other = others[Math.floor(call.draw() * others.length)];
+      const other = others[Math.floor(call.draw('rule') * others.length)];
       if (other !== undefined) updateRow(call.ledger, table, other, newText(place), author);
       return null;
     }

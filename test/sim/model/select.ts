@@ -16,6 +16,7 @@ import {
   type Made,
 } from './call.ts';
 import { cellOf, mayEdit, rowById, rowByKey, visibleRows } from './cells.ts';
+import type { ModelDraw } from './knobs.ts';
 import { readFilter, type RowTest } from './filter.ts';
 import { compareValues, shownValue } from './values.ts';
 
@@ -107,9 +108,9 @@ function ordered(call: Call, table: ModelTable, rows: readonly ModelRow[], order
 }
 
 /** In another order, drawn; draws of 0 leave everything where it is. */
-function shuffled<T>(items: readonly T[], draw: () => number): readonly T[] {
+function shuffled<T>(items: readonly T[], draw: ModelDraw): readonly T[] {
   const rest = [...items];
-  return items.flatMap(() => rest.splice(Math.floor(draw() * rest.length), 1));
+  return items.flatMap(() => rest.splice(Math.floor(draw('order') * rest.length), 1));
 }
 
 function page(call: Call, table: ModelTable, columns: readonly ModelColumn[], rows: readonly ModelRow[]): Made {
