@@ -1,0 +1,86 @@
+/**
+ * `rowsync backup`, `restore` and `rebuild` as their users see them.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { makeWorkspace } from '../support/child.ts';
+import { fileOf } from '../support/files.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
+
+const ALBUM: TableSpec = {
+  name: 'Album',
+  columns: [
+    { name: 'Title', type: 'Text' },
+    { name: 'Photo', type: 'Attachment' },
+  ],
+  rows: [1, 2].map((n) => ({ Title: `album ${n}`, Photo: fileOf(`photo-${n}.jpg`, 500 * n, 'image/jpeg') })),
+};
+const WITH_FILES = 'tables: { "*": { files: latest } }\n';
+
+test('a backup says what is in it, and a restore what came back', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, WITH_FILES);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+
+  const made = await runCli(['backup', 'copy.db'], { folder });
+  rmSync(join(folder, 'replica-files'), { recursive: true, force: true });
+  const restored = await runCli(['restore', 'copy.db'], { folder });
+  const pulled = await runCli(['pull'], { folder });
+
+  expect(made).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(made.stdout).toMatch(/copy\.db: 1 table, 2 rows, .*\n.*copy\.db\.files: 2 linked, 0 copied \(1\.5 .*\)\n/);
+  expect(restored).toMatchObject({ exitCode: 0 });
+  expect(restored.stdout).toContain('replica.db: 1 table, 2 rows\n');
+  expect(restored.stdout).toContain('the former replica is ');
+  expect(pulled).toMatchObject({ exitCode: 0 });
+});
+
+test('a backup that lacks files is kept and ends with 1; one without any says so', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, WITH_FILES);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  const listed = await runCli(['sql', 'SELECT path FROM sync_files LIMIT 1', '--json'], { folder });
+  const [{ path } = { path: '' }] = JSON.parse(listed.stdout) as { path: string }[];
+  rmSync(path);
+
+  const lacking = await runCli(['backup', 'copy.db', '--json'], { folder });
+  const bare = await runCli(['backup', 'bare.db', '--without-files'], { folder });
+
+  expect(lacking).toMatchObject({ exitCode: 1 });
+  expect(JSON.parse(lacking.stdout)).toMatchObject({
+    exitCode: 1,
+    rowCount: 2,
+    files: { linkedCount: 1 },
+    error: { code: 'files.damaged' },
+  });
+  expect(bare).toMatchObject({ exitCode: 0 });
+  expect(bare.stdout).toContain('without attached files');
+  expect(
+    readdirSync(folder)
+      .filter((name) => /^(copy|bare)/.test(name))
+      .toSorted(),
+  ).toEqual(['bare.db', 'copy.db', 'copy.db.files']);
+});
+
+test('a rebuild where nothing was edited writes no script, and the next pull makes the replica', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+
+  const rebuilt = await runCli(['rebuild'], { folder });
+  const none = await runCli(['rebuild'], { folder });
+  const pulled = await runCli(['pull'], { folder });
+
+  expect(rebuilt).toMatchObject({ exitCode: 0 });
+  expect(rebuilt.stdout).toContain('nothing was edited');
+  expect(readdirSync(folder).filter((name) => name.includes('edits'))).toEqual([]);
+  expect(none).toMatchObject({ exitCode: 1 });
+  expect(none.stderr).toContain('replica.path');
+  expect(pulled).toMatchObject({ exitCode: 0 });
+});
