@@ -19,7 +19,7 @@ import { fileMethods, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
 import { Requests, type Counters, type ReadOptions } from './requests.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
-import { openTransport } from './transport.ts';
+import { openTransport, type Transport } from './transport.ts';
 
 /** Which database, as whom, and how hard it may be asked. */
 export interface OriginSettings {
@@ -70,8 +70,14 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
 /** Requests in flight where the settings do not say; leaves six of the service's ten to others. */
 const CONCURRENCY_DEFAULT = 4;
 
-/** Opens the origin; nothing is sent yet. @throws RowsyncError `config.invalid` or `config.secret`. */
-export function openOrigin(settings: OriginSettings, deps: { clock: Clock; log: Logger }): Origin {
+/**
+ * Opens the origin; nothing is sent yet. `transport` takes the place of connections to `url`.
+ * @throws RowsyncError `config.invalid` or `config.secret`.
+ */
+export function openOrigin(
+  settings: OriginSettings,
+  deps: { clock: Clock; log: Logger; transport?: Transport | undefined },
+): Origin {
   const { url, host, root } = originAddress(settings);
   const { headers, pathSuffix } = authorizationOf(settings.credentials);
   const concurrency = settings.concurrency ?? CONCURRENCY_DEFAULT;
@@ -86,9 +92,10 @@ export function openOrigin(settings: OriginSettings, deps: { clock: Clock; log: 
     concurrency,
     requestsPerSecond: settings.requestsPerSecond ?? 0,
     limits,
-    transport: openTransport(url, limits, concurrency),
+    transport: deps.transport ?? openTransport(url, limits, concurrency),
     scrub: secretScrubber(secretsOf(settings.credentials)),
-    ...deps,
+    clock: deps.clock,
+    log: deps.log,
   });
   return {
     url,

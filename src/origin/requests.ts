@@ -36,14 +36,7 @@ import {
   type Failure,
 } from './failures.ts';
 import type { OriginLimits } from './limits.ts';
-import {
-  freedConnectionIsUsed,
-  type Receiver,
-  type Transport,
-  type WireAnswer,
-  type WireFault,
-  type WireRequest,
-} from './transport.ts';
+import type { Receiver, Transport, WireAnswer, WireFault, WireRequest } from './transport.ts';
 import { verdictOnChange } from './verdict.ts';
 
 /** How a caller may ask. */
@@ -287,14 +280,14 @@ export class Requests {
     request: Omit<WireRequest, 'path'>,
     judge: (result: Result) => Outcome<T>,
   ): Promise<T> {
-    const { clock, limits, log } = this.#parts;
+    const { clock, limits, log, transport } = this.#parts;
     const { signal } = request;
     const start = { atMs: null };
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(target, request, start);
       const hasBody = result.kind === 'answer' && result.status === 200;
-      if (hasBody && this.#queue.pending > 0) await freedConnectionIsUsed();
+      if (hasBody && this.#queue.pending > 0) await transport.freedConnectionIsUsed();
       const outcome = judge(result);
       if (outcome.kind === 'done') return outcome.value;
       if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);

@@ -67,20 +67,21 @@ export interface WireRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Connections to one host. */
+/** Connections to one host. The client takes another one where a test brings its own, such as the simulation's network. */
 export interface Transport {
   /** Sends a request and never rejects. */
   send(request: WireRequest): Promise<WireAnswer | WireFault>;
+  /** Resolves once the request that takes over the connection of an answer has left. */
+  freedConnectionIsUsed(): Promise<void>;
   /** Closes every connection; what is in flight ends with a fault. */
   destroy(): Promise<void>;
 }
 
 /**
- * Resolves once the request that takes over a connection has left. undici uses a connection again two turns of the event
- * loop after an answer (it looks for a closing server and for stray bytes in between); reading and storing a page at once
- * would keep that request waiting for as long as it takes.
+ * undici uses a connection again two turns of the event loop after an answer (it looks for a closing server and for stray
+ * bytes in between); reading and storing a page at once would keep that request waiting for as long as it takes.
  */
-export async function freedConnectionIsUsed(): Promise<void> {
+async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
 
@@ -113,6 +114,7 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
         const content = isStreamed ? Readable.from(body.read(), { objectMode: false }) : (body ?? null);
         pool.dispatch({ method, path, headers: [...headers, ...length], body: content, headersTimeout }, exchange);
       }),
+    freedConnectionIsUsed: twoTurns,
     destroy: () => pool.destroy(new Error('The connections are being closed')),
   };
 }

@@ -324,15 +324,13 @@ async function pullRows(
   let deletedCount = 0;
   let described = await describe(context, summary);
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
-    const table = await prepareTable(context, described, {
-      ...tableOptions,
-      confirmed: consent !== null,
-      discard: options.discard,
-    });
-    const readBefore = counts.pagesReadCount;
-    const { deletedCount: count, held } = await sweepTable(context, table, counts, consent ?? 0);
-    deletedCount += count;
     const before = described;
+    const prepare = (): Promise<PreparedTable> =>
+      prepareTable(context, before, { ...tableOptions, confirmed: consent !== null, discard: options.discard });
+    const table = await prepare();
+    const readBefore = counts.pagesReadCount;
+    const { deletedCount: count, held } = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
+    deletedCount += count;
     if (counts.pagesReadCount > readBefore) described = await describe(context, summary);
     if (isSameShape(before, described)) {
       if (given !== null) await useUp(context, summary.id);
@@ -365,14 +363,19 @@ function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
 async function sweepTable(
   context: PullContext,
   table: PreparedTable,
-  counts: SweepCounts,
-  consent: number,
+  options: {
+    readonly prepare: () => Promise<PreparedTable>;
+    readonly counts: SweepCounts;
+    readonly consent: number;
+  },
 ): Promise<SuspectsOutcome> {
+  const { prepare, counts, consent } = options;
   const tally = { counts, reportedPages: new Set<number>() };
   const isResumed = readTable(context.replica, table.target.id).sweepOpen;
   const first = await sweepOnce(context, table, tally, consent);
   if (!isResumed) return first;
-  const second = await sweepOnce(context, table, tally, consent);
+  // The end of the first sweep may have opened the table to edits: from then on, what comes is merged with them.
+  const second = await sweepOnce(context, await prepare(), tally, consent);
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 

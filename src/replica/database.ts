@@ -34,6 +34,22 @@ export interface Connection {
   prepare(text: Sql): Database.Statement;
 }
 
+/** One transaction, for whoever stands around it. */
+export interface TransactionFacts {
+  /** What it does, as in messages. */
+  readonly what: string;
+  /** Whether it is on the disk when it ends. */
+  readonly isDurable: boolean;
+  /** Whether it is stored at all. */
+  readonly isKept: boolean;
+}
+
+/**
+ * Stands around every transaction: sees each one, and may end the process before, in or after it, as the simulation does. `transact`
+ * runs it, and calls `beforeEnd` in it when everything is written.
+ */
+export type Surround = <T>(facts: TransactionFacts, transact: (beforeEnd: () => void) => Promise<T>) => Promise<T>;
+
 declare const open: unique symbol;
 
 /** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
@@ -41,6 +57,13 @@ export interface Tx extends Connection {
   readonly [open]: true;
   /** Counts edits that no trigger saw. */
   countUncaptured(count: number): void;
+}
+
+interface TransactionOptions {
+  readonly synchronous: 'NORMAL' | 'FULL';
+  readonly end: 'COMMIT' | 'ROLLBACK';
+  readonly signal: AbortSignal | undefined;
+  readonly beforeEnd?: (() => void) | undefined;
 }
 
 /** The replica, open for writing by this process alone. */
@@ -51,19 +74,27 @@ export class Replica implements Connection {
   readonly #db: Database.Database;
   readonly #lock: Database.Database;
   readonly #clock: Clock;
+  readonly #surround: Surround | undefined;
   readonly #statements = new Map<Sql, Database.Statement>();
   #hasWritten = false;
   readonly #counters = { busyMs: 0, uncapturedCount: 0 };
 
   constructor(
     path: string,
-    parts: { db: Database.Database; lock: Database.Database; clock: Clock; upgrade: Upgrade | null },
+    parts: {
+      readonly db: Database.Database;
+      readonly lock: Database.Database;
+      readonly clock: Clock;
+      readonly upgrade: Upgrade | null;
+      readonly surround: Surround | undefined;
+    },
   ) {
     this.path = path;
     this.upgrade = parts.upgrade;
     this.#db = parts.db;
     this.#lock = parts.lock;
     this.#clock = parts.clock;
+    this.#surround = parts.surround;
   }
 
   prepare(text: Sql): Database.Statement {
@@ -114,16 +145,14 @@ export class Replica implements Connection {
     return this.#transact(what, change, { synchronous: 'NORMAL', end: 'ROLLBACK', signal: undefined });
   }
 
+  #transact<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
+    if (this.#surround === undefined) return this.#run(what, change, options);
+    const facts = { what, isDurable: options.synchronous === 'FULL', isKept: options.end === 'COMMIT' };
+    return this.#surround(facts, (beforeEnd) => this.#run(what, change, { ...options, beforeEnd }));
+  }
+
   /** From the lock to the end of the transaction nothing is awaited: several callers share the one connection. */
-  async #transact<T>(
-    what: string,
-    change: (tx: Tx) => T,
-    options: {
-      readonly synchronous: 'NORMAL' | 'FULL';
-      readonly end: 'COMMIT' | 'ROLLBACK';
-      readonly signal: AbortSignal | undefined;
-    },
-  ): Promise<T> {
+  async #run<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
     const startedMs = this.#clock.monotonicMs();
     // Ends after WRITE_WAIT_MS_MAX.
     while (!this.#begin(what, options, startedMs)) {
@@ -138,6 +167,7 @@ export class Replica implements Connection {
       if (!this.#hasWritten) this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
       const result = change(this as unknown as Tx); // the transaction is open now
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
+      options.beforeEnd?.();
       this.#db.exec(options.end);
       if (options.end === 'COMMIT') this.#hasWritten = true;
       return result;
@@ -151,11 +181,7 @@ export class Replica implements Connection {
   }
 
   /** Opens a transaction; false where another client holds the lock, and there is time to wait for it. */
-  #begin(
-    what: string,
-    { synchronous, signal }: { readonly synchronous: 'NORMAL' | 'FULL'; readonly signal: AbortSignal | undefined },
-    startedMs: number,
-  ): boolean {
+  #begin(what: string, { synchronous, signal }: TransactionOptions, startedMs: number): boolean {
     try {
       if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = FULL');
       this.#db.exec('BEGIN IMMEDIATE');
@@ -180,7 +206,10 @@ export class Replica implements Connection {
  * Opens the replica for writing, making the file if it is missing.
  * @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, `replica.damaged`.
  */
-export function openReplica(path: string, deps: { clock: Clock; shared?: boolean | undefined }): Replica {
+export function openReplica(
+  path: string,
+  deps: { clock: Clock; shared?: boolean | undefined; surround?: Surround | undefined },
+): Replica {
   const absolute = resolve(path);
   const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
   const lock = takeLock(absolute, mode);
@@ -195,7 +224,7 @@ export function openReplica(path: string, deps: { clock: Clock; shared?: boolean
       if (!isNew) checkEditsWhole(absolute);
       const upgrade = prepareFile(db, absolute, isNew);
       recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
-      return new Replica(absolute, { db, lock, clock: deps.clock, upgrade });
+      return new Replica(absolute, { db, lock, clock: deps.clock, upgrade, surround: deps.surround });
     } catch (thrown) {
       db.close();
       throw thrown;

@@ -1,0 +1,104 @@
+/**
+ * What users wrote into the replica of a simulated world. Every value is a text that was never written before, so what became of
+ * each one can be told at the end; rows are known by their tag, which is given at birth and never changed. Input: the
+ * rows of the user's table before and after each statement. Output: what must be found at the end, and what may be. Pure but for
+ * its own state.
+ */
+
+/** A cell as SQLite returns it. */
+export type LocalValue = string | number | bigint | null;
+
+/** A row of the user's table, as far as anybody edits it. */
+export interface LocalRow {
+  readonly id: number;
+  readonly tag: string;
+  readonly cells: Readonly<Record<string, LocalValue>>;
+}
+
+/** A cell that a user wrote last. */
+export interface Written {
+  readonly tag: string;
+  readonly column: string;
+  readonly value: LocalValue;
+}
+
+/** What must be found at the end; a copy of the replica that is put back knows only what was expected when it was made. */
+export interface Expected {
+  /** Cells that users wrote, and no statement of theirs replaced since, by `tag.column`. */
+  readonly standing: ReadonlyMap<string, Written>;
+  /** Tags of rows that a user's statement added, and none removed since. */
+  readonly inserted: ReadonlySet<string>;
+  /** Tags of rows that a user's statement removed. */
+  readonly deleted: ReadonlySet<string>;
+}
+
+/** The user's side of the story. */
+export class Books {
+  /** Every value that a user's statement left in a cell, by `tag.column=value`. */
+  readonly everWritten = new Set<string>();
+  /** Tags of rows that a user's statement ever added or removed. */
+  readonly everInserted = new Set<string>();
+  readonly everDeleted = new Set<string>();
+  #standing = new Map<string, Written>();
+  #inserted = new Set<string>();
+  #deleted = new Set<string>();
+
+  /** What must be found now, as a copy. */
+  expected(): Expected {
+    return { standing: new Map(this.#standing), inserted: new Set(this.#inserted), deleted: new Set(this.#deleted) };
+  }
+
+  /** The replica is an older copy from now on: what was written since is not there any more. */
+  goBackTo({ standing, inserted, deleted }: Expected): void {
+    this.#standing = new Map(standing);
+    this.#inserted = new Set(inserted);
+    this.#deleted = new Set(deleted);
+  }
+
+  /** Takes note of what a statement did. */
+  note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    const beforeByTag = new Map(before.map((row) => [row.tag, row]));
+    const tagsAfter = new Set(after.map(({ tag }) => tag));
+    for (const { tag } of before) if (!tagsAfter.has(tag)) this.#noteDeleted(tag);
+    for (const row of after) {
+      const known = beforeByTag.get(row.tag);
+      if (known === undefined) this.#noteInserted(row.tag);
+      for (const [column, value] of Object.entries(row.cells)) {
+        if (value !== (known?.cells[column] ?? null)) this.#noteWritten({ tag: row.tag, column, value });
+      }
+    }
+  }
+
+  #noteDeleted(tag: string): void {
+    this.everDeleted.add(tag);
+    this.#deleted.add(tag);
+    this.#inserted.delete(tag);
+    for (const [key, written] of this.#standing) if (written.tag === tag) this.#standing.delete(key);
+  }
+
+  #noteInserted(tag: string): void {
+    this.everInserted.add(tag);
+    this.#inserted.add(tag);
+  }
+
+  #noteWritten(written: Written): void {
+    this.#standing.set(`${written.tag}.${written.column}`, written);
+    this.everWritten.add(writtenKey(written));
+  }
+}
+
+/** A written value with its place. */
+export function writtenKey({ tag, column, value }: Written): string {
+  return `${tag}.${column}=${String(value)}`;
+}
+
+/** Makes texts that were never written before. */
+export class Tokens {
+  #count = 0;
+
+  /** The next text; the prefix says who writes it. */
+  next(prefix: string): string {
+    this.#count += 1;
+    return `${prefix}${String(this.#count).padStart(4, '0')}`;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Worlds that failed once, shrunk, one JSON file each: they run first, on every commit, for ever. A file holds the seed of what is
+ * random without deciding anything, the tapes, and what was wrong when it was found.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { TAPE_NAMES, Tapes, type TapeRecord } from './tape.ts';
+
+/** One kept world. */
+export interface Case {
+  readonly seed: number;
+  /** The invariant that broke, and how. */
+  readonly oracle: string;
+  readonly what: string;
+  /** What the defect was, once it was understood. */
+  readonly about: string;
+  readonly tapes: TapeRecord;
+}
+
+const FOLDER = new URL('corpus/', import.meta.url);
+
+/** The kept worlds by file name. */
+export function readCorpus(): readonly (readonly [name: string, kept: Case])[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.json'))
+    .toSorted()
+    .map((name) => [name, readCase(new URL(name, FOLDER))] as const);
+}
+
+/** Reads one file. @throws where it is none of ours. */
+export function readCase(file: URL | string): Case {
+  const found = JSON.parse(readFileSync(file, 'utf8')) as Case;
+  const isKnown = Object.keys(found.tapes).every((name) => TAPE_NAMES.some((known) => known === name));
+  if (typeof found.seed !== 'number' || !isKnown) throw new Error(`${String(file)} is no kept world`);
+  return found;
+}
+
+/** The text of a file. */
+export function textOfCase(kept: Case): string {
+  const tapes = Object.entries(kept.tapes).map(([name, numbers]) => `    "${name}": ${JSON.stringify(numbers)}`);
+  const { tapes: _, ...facts } = kept;
+  const lines = Object.entries(facts).map(([name, value]) => `  "${name}": ${JSON.stringify(value)},`);
+  return `{\n${lines.join('\n')}\n  "tapes": {\n${tapes.join(',\n')}\n  }\n}\n`;
+}
+
+/** The tapes of a kept world. */
+export function tapesOf({ seed, tapes }: Pick<Case, 'seed' | 'tapes'>): Tapes {
+  return Tapes.fromRecord(seed, tapes);
+}

@@ -1,0 +1,251 @@
+/**
+ * One life of the engine: the real modules, opened on the world's replica, network and clock, doing one cycle after another until
+ * the world ends it. A life that is ended stops at once: whatever it waits for never comes, a transaction that is open is rolled
+ * back, and the next life finds what was committed.
+ *
+ * The modules come from a folder that the caller names, so that a copy with a planted defect can be simulated too.
+ */
+import type { Clock } from '../../src/base/clock.ts';
+import type { RowsyncError } from '../../src/base/errors.ts';
+import type { Logger } from '../../src/base/log.ts';
+import type { Origin } from '../../src/origin/client.ts';
+import type { Transport } from '../../src/origin/transport.ts';
+import type { PullContext, PullSettings } from '../../src/pull/context.ts';
+import type { PushContext, PushSettings } from '../../src/push/context.ts';
+import type { Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
+import { never, type Scheduler } from './scheduler.ts';
+import { sfc32 } from './tape.ts';
+
+/** The engine's doors, from one source tree. */
+export interface EngineModules {
+  readonly openOrigin: (typeof import('../../src/origin/client.ts'))['openOrigin'];
+  readonly openReplica: (typeof import('../../src/replica/database.ts'))['openReplica'];
+  readonly pull: (typeof import('../../src/pull/pull.ts'))['pull'];
+  readonly finishPushes: (typeof import('../../src/push/push.ts'))['finishPushes'];
+  readonly push: (typeof import('../../src/push/push.ts'))['push'];
+  readonly verify: (typeof import('../../src/pull/verify.ts'))['verify'];
+}
+
+/** Loads the engine from a folder such as `src/`. */
+export async function loadEngine(root: URL): Promise<EngineModules> {
+  const load = async <T>(path: string): Promise<T> => (await import(new URL(path, root).href)) as T;
+  const { openOrigin } = await load<typeof import('../../src/origin/client.ts')>('origin/client.ts');
+  const { openReplica } = await load<typeof import('../../src/replica/database.ts')>('replica/database.ts');
+  const { pull } = await load<typeof import('../../src/pull/pull.ts')>('pull/pull.ts');
+  const { verify } = await load<typeof import('../../src/pull/verify.ts')>('pull/verify.ts');
+  const { finishPushes, push } = await load<typeof import('../../src/push/push.ts')>('push/push.ts');
+  return { openOrigin, openReplica, pull, finishPushes, push, verify };
+}
+
+/** What may happen to a life at a boundary. */
+export type Fate = 'on' | 'pause' | 'dieBefore' | 'dieInside' | 'dieAfter' | 'full';
+
+/** What a life is given, and whom it tells. */
+export interface LifeParts {
+  readonly modules: EngineModules;
+  readonly path: string;
+  readonly scheduler: Scheduler;
+  readonly transport: (life: Life) => Transport;
+  /** The wall clock of this moment; jumps with the machine's. */
+  readonly wallMs: () => number;
+  readonly seed: number;
+  readonly number: number;
+  readonly settings: EngineSettings;
+  readonly log: Logger;
+  /** What happens at a transaction, or at a step of a push. */
+  readonly fate: (what: string, facts: TransactionFacts | null) => Fate;
+  /** In a transaction, just before it is committed. */
+  readonly onCommit: (facts: TransactionFacts, replica: Replica) => void;
+  /** Right after it. */
+  readonly onCommitted: (facts: TransactionFacts, replica: Replica) => void;
+  readonly onDeath: (how: string) => void;
+}
+
+/** What the configuration would say. */
+export interface EngineSettings {
+  readonly origin: Parameters<EngineModules['openOrigin']>[0];
+  readonly pull: PullSettings;
+  readonly push: PushSettings;
+}
+
+/** Thrown into a transaction of a life that ends there; nobody hears of it. */
+class Death extends Error {
+  override readonly name = 'Death';
+}
+
+/** What one cycle came to. */
+export interface CycleReport {
+  /** Of everything that went wrong or waits for a person. */
+  readonly errors: readonly RowsyncError[];
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+  readonly deletedCount: number;
+  readonly pagesReadCount: number;
+}
+
+/** What a cycle consists of. */
+export interface CycleOrder {
+  readonly pull: boolean;
+  readonly push: boolean;
+  /** A person has looked: guards let it through. */
+  readonly confirm: boolean;
+}
+
+/** One life. */
+export class Life {
+  readonly #parts: LifeParts;
+  readonly #clock: Clock;
+  #isAlive = true;
+  #replica: Replica | null = null;
+  #origin: Origin | null = null;
+
+  constructor(parts: LifeParts) {
+    this.#parts = parts;
+    const random = sfc32(parts.seed, `life ${parts.number}`);
+    this.#clock = {
+      nowMs: parts.wallMs,
+      monotonicMs: () => parts.scheduler.nowMs,
+      random: () => random() / 2 ** 32,
+      sleep: (ms, signal) => this.#sleep(ms, signal),
+    };
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  get number(): number {
+    return this.#parts.number;
+  }
+
+  /** Opens both sides. @throws RowsyncError of the replica. */
+  open(): void {
+    const { modules, path, settings, log, transport } = this.#parts;
+    this.#replica = modules.openReplica(path, { clock: this.#clock, surround: this.#surround });
+    this.#origin = modules.openOrigin(settings.origin, { clock: this.#clock, log, transport: transport(this) });
+  }
+
+  /** Ends this life; what it left open is closed by `bury`, once nothing of it is running. */
+  end(): void {
+    this.#isAlive = false;
+    this.#parts.scheduler.drop(this);
+  }
+
+  /** Lets go of the files. */
+  bury(): void {
+    this.#replica?.close();
+    this.#replica = null;
+  }
+
+  /** One cycle, as the daemon runs it: what earlier pushes left behind, the rows, then the edits. */
+  async cycle(order: CycleOrder): Promise<CycleReport> {
+    const { modules } = this.#parts;
+    const pushing = this.#pushContext();
+    const errors: RowsyncError[] = [];
+    const counts = { insertedCount: 0, updatedCount: 0, deletedCount: 0, pagesReadCount: 0 };
+    if (order.pull) {
+      await modules.finishPushes(pushing);
+      const report = await modules.pull(this.#pullContext(), { tables: [], confirm: order.confirm });
+      for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
+        errors.push(...[error, held].filter((each) => each !== null));
+      }
+      for (const table of report.tables) {
+        counts.insertedCount += table.insertedCount;
+        counts.updatedCount += table.updatedCount;
+        counts.deletedCount += table.deletedCount;
+        counts.pagesReadCount += table.pagesReadCount;
+      }
+    }
+    if (order.push) {
+      const report = await modules.push(pushing, { tables: [], confirm: order.confirm });
+      for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
+        errors.push(...[error, held].filter((each) => each !== null));
+      }
+    }
+    return { errors, ...counts };
+  }
+
+  /** Waits, unless it dies meanwhile. */
+  sleep(ms: number): Promise<void> {
+    return this.#clock.sleep(ms);
+  }
+
+  #pullContext(): PullContext {
+    const { settings, log } = this.#parts;
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.pull };
+  }
+
+  #pushContext(): PushContext {
+    const { settings, log } = this.#parts;
+    const before = (step: string): Promise<void> => this.#point(`push step ${step}`);
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before };
+  }
+
+  #sides(): { readonly origin: Origin; readonly replica: Replica } {
+    const [origin, replica] = [this.#origin, this.#replica];
+    if (origin === null || replica === null) throw new Error('This life is not open');
+    return { origin, replica };
+  }
+
+  #die(how: string): void {
+    this.end();
+    this.#parts.onDeath(how);
+  }
+
+  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#isAlive) return never();
+    if (signal?.aborted === true) return Promise.resolve();
+    const { scheduler } = this.#parts;
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        scheduler.cancel(pending);
+        signal?.removeEventListener('abort', finish);
+        resolve();
+      };
+      const pending = scheduler.add(`the wait of ${ms} ms ends`, ms, this, finish);
+      signal?.addEventListener('abort', finish);
+    });
+  }
+
+  /** A boundary at which nothing is open. */
+  async #point(what: string): Promise<void> {
+    if (!this.#isAlive) return never();
+    const fate = this.#parts.fate(what, null);
+    if (fate === 'pause') await this.#sleep(0);
+    if (fate !== 'dieBefore') return undefined;
+    this.#die(`before ${what}`);
+    return never();
+  }
+
+  readonly #surround: Surround = async <T>(
+    facts: TransactionFacts,
+    transact: (beforeEnd: () => void) => Promise<T>,
+  ): Promise<T> => {
+    if (!this.#isAlive) return never();
+    const fate = this.#parts.fate(facts.what, facts);
+    if (fate === 'pause') await this.#sleep(0);
+    if (fate === 'dieBefore') {
+      this.#die(`before "${facts.what}"`);
+      return never();
+    }
+    const replica = this.#sides().replica;
+    const result = await transact(() => this.#beforeEnd(facts, fate, replica)).catch((thrown: unknown) => {
+      if (!this.#isAlive) return never<T>();
+      throw thrown;
+    });
+    if (!this.#isAlive) return never();
+    if (facts.isKept) this.#parts.onCommitted(facts, replica);
+    if (fate !== 'dieAfter') return result;
+    this.#die(`after "${facts.what}"`);
+    return never();
+  };
+
+  #beforeEnd(facts: TransactionFacts, fate: Fate, replica: Replica): void {
+    if (fate === 'dieInside') {
+      this.#die(`in "${facts.what}"`);
+      throw new Death();
+    }
+    if (fate === 'full') throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    if (facts.isKept) this.#parts.onCommit(facts, replica);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The simulation's command line.
+ *
+ *   npm run sim -- --seeds 5000 --from 1 --workers 2     kept cases first, then seeds; sums and what never happened
+ *   npm run sim -- --replay 76                           one seed, or a kept case by its file: shrunk, as a story
+ *   npm run sim -- --replay 76 --keep test/sim/corpus/name.json
+ *
+ * Ends with 1 where anything failed, or where much that ought to happen sometimes never did.
+ */
+import { fork } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { readCase, readCorpus, tapesOf, textOfCase } from './corpus.ts';
+import { neverHappened } from './coverage.ts';
+import { loadEngine } from './engine.ts';
+import { Runner, type Sums } from './runner.ts';
+import { storyOf } from './story.ts';
+import type { WorkerOrder, WorkerReport } from './worker.ts';
+
+/** From so many seeds on, everything that ought to happen sometimes must have happened. */
+const SEEDS_FOR_COVERAGE = 3_000;
+/** How many failures are shrunk at the end of a run. */
+const SHRUNK_MAX = 3;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    from: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '2' },
+    replay: { type: 'string' },
+    keep: { type: 'string' },
+    runs: { type: 'string', default: '2000' },
+    source: { type: 'string' },
+    all: { type: 'boolean', default: false },
+  },
+});
+
+const root = values.source === undefined ? new URL('../../src/', import.meta.url) : new URL(`file://${values.source}/`);
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Shrinks a seed, or takes a kept case, and tells what happens in it. */
+async function replay(runner: Runner, what: string, keep: string | undefined): Promise<boolean> {
+  const isFile = existsSync(what);
+  const kept = isFile ? readCase(what) : await runner.shrinkSeed(Number(what), Number(values.runs));
+  if (kept === null) {
+    say(`Seed ${what} is well.`);
+    return true;
+  }
+  const { failure, trace } = await runner.run(tapesOf(kept));
+  say(storyOf(trace, values.all));
+  say(failure === null ? 'All is well.' : `Broken: ${failure.oracle}: ${failure.what}`);
+  if (!isFile) say(`Shrunk in ${'runCount' in kept ? String(kept.runCount) : '0'} runs. Again: npm run sim -- --replay ${keep ?? what}`);
+  if (keep !== undefined) writeFileSync(keep, textOfCase(kept));
+  return failure === null;
+}
+
+async function runCorpus(runner: Runner): Promise<boolean> {
+  let isWell = true;
+  for (const [name, kept] of readCorpus()) {
+    const { failure } = await runner.run(tapesOf(kept));
+    if (failure !== null) {
+      isWell = false;
+      say(`corpus/${name}: ${failure.oracle}: ${failure.what}`);
+    }
+  }
+  return isWell;
+}
+
+/** Runs seeds in processes of their own. */
+async function runSeeds(): Promise<Sums> {
+  const [count, from, workers] = [Number(values.seeds), Number(values.from), Number(values.workers)];
+  const sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
+  const work = Array.from({ length: workers }, (_, index) => {
+    const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)));
+    const order: WorkerOrder = { root: root.href, from: from + index, step: workers, end: from + count };
+    worker.send(order);
+    return new Promise<void>((resolve, reject) => {
+      worker.on('message', (report: WorkerReport) => {
+        sums.seedCount += report.seedCount;
+        for (const found of report.found) {
+          sums.found.push(found);
+          say(`seed ${found.seed}: ${found.oracle}: ${found.what}`);
+        }
+        for (const [what, times] of report.coverage) sums.coverage.set(what, (sums.coverage.get(what) ?? 0) + times);
+      });
+      worker.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`A worker ended with ${String(code)}`))));
+    });
+  });
+  await Promise.all(work);
+  return sums;
+}
+
+function printSums(sums: Sums, durationMs: number): boolean {
+  const perMinute = Math.round(sums.seedCount / (durationMs / 60_000));
+  const kinds = [...sums.coverage].toSorted(([one], [other]) => one.localeCompare(other));
+  if (values.all) for (const [what, count] of kinds) say(`  ${what}: ${count}`);
+  const missing = neverHappened(sums.coverage);
+  say(`${sums.seedCount} seeds, ${sums.found.length} failed, ${perMinute} a minute; ${kinds.length} kinds of events`);
+  if (missing.length > 0) say(`Never happened: ${missing.join(' · ')}`);
+  return sums.found.length === 0 && (missing.length === 0 || sums.seedCount < SEEDS_FOR_COVERAGE);
+}
+
+async function main(): Promise<boolean> {
+  using runner = new Runner(await loadEngine(root));
+  if (values.replay !== undefined) return replay(runner, values.replay, values.keep);
+  const isCorpusWell = await runCorpus(runner);
+  const startedMs = performance.now();
+  const sums = await runSeeds();
+  const areSeedsWell = printSums(sums, performance.now() - startedMs);
+  const seen = new Set<string>();
+  for (const { seed, oracle } of sums.found) {
+    if (seen.has(oracle) || oracle === 'determinism' || seen.size >= SHRUNK_MAX) continue;
+    seen.add(oracle);
+    say(`\nSeed ${seed}, shrunk:`);
+    await replay(runner, String(seed), undefined);
+  }
+  return isCorpusWell && areSeedsWell;
+}
+
+process.exitCode = (await main()) ? 0 : 1;

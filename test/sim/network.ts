@@ -1,0 +1,187 @@
+/**
+ * The network between an engine and the origin model: a request leaves, arrives, is acted on, and its answer comes back, each at a
+ * moment that the scheduler picks; or one of the faults of this world strikes. Every request draws one number, which says
+ * which fault it meets, if any.
+ *
+ * A request that is under way when its process dies arrives or is lost before the next process opens the replica: how long a
+ * request may stay on its way behind a time-out is not promised by anybody, and not simulated.
+ */
+import type { Transport, WireAnswer, WireFault, WireRequest } from '../../src/origin/transport.ts';
+import { answerOf, FAULTS, type FaultKind, type RequestKind } from './faults.ts';
+import type { ModelAnswer, ModelRequest } from './model/answers.ts';
+import { never, type Scheduler } from './scheduler.ts';
+import { Draw, type Tape } from './tape.ts';
+
+const U32 = 2 ** 32;
+/** One way, in virtual milliseconds. */
+const LATENCY_MS = 25;
+const TIMEOUT_MS = 60_000;
+
+/** How often each fault strikes a request that it can strike, by name. */
+export type Weather = ReadonlyMap<string, number>;
+
+/** A request as oracles and the story see it. */
+export interface SeenRequest {
+  readonly number: number;
+  readonly method: string;
+  readonly table: string;
+  readonly kind: RequestKind;
+  /** The body of a change, as text. */
+  readonly body: string | null;
+  readonly query: string;
+}
+
+/** What the network is told and tells. */
+export interface NetworkParts {
+  readonly scheduler: Scheduler;
+  readonly tape: Tape;
+  readonly weather: Weather;
+  readonly origin: (request: ModelRequest) => ModelAnswer;
+  readonly wallMs: () => number;
+  /** Before a request leaves. */
+  readonly onDeparture: (request: SeenRequest) => void;
+  /** When it was answered, or not. */
+  readonly onAnswer: (request: SeenRequest, fault: string | null, result: WireAnswer | WireFault) => void;
+}
+
+/** Whose connections they are. */
+interface Connection {
+  readonly owner: object;
+  readonly isAlive: () => boolean;
+}
+
+interface UnderWay {
+  readonly owner: object;
+  readonly arrive: () => void;
+}
+
+const CHANGES: ReadonlySet<string> = new Set(['create', 'update', 'upsert', 'delete']);
+const ROWS: ReadonlySet<string> = new Set(['select', 'retrieve']);
+
+/** The one network of a world. */
+export class Network {
+  /** Set once the faults have stopped. */
+  isCalm = false;
+  readonly #parts: NetworkParts;
+  readonly #underWay = new Set<UnderWay>();
+  #count = 0;
+  #lastAnswer: WireAnswer | null = null;
+
+  constructor(parts: NetworkParts) {
+    this.#parts = parts;
+  }
+
+  /** The connections of one process. */
+  transport(connection: Connection): Transport {
+    return {
+      send: (request) => {
+        if (!connection.isAlive()) return never();
+        const { body = null } = request;
+        if (body !== null && !(body instanceof Uint8Array)) return this.#sendStream(connection, request);
+        return this.#send(connection, request, body);
+      },
+      freedConnectionIsUsed: () => Promise.resolve(),
+      destroy: () => Promise.resolve(),
+    };
+  }
+
+  /** A process died: what it sent arrives now, or never. Nobody hears the answers. */
+  abandon(owner: object): void {
+    for (const underWay of this.#underWay) {
+      if (underWay.owner !== owner) continue;
+      this.#underWay.delete(underWay);
+      if (this.#parts.tape.u32() < U32 / 2) underWay.arrive();
+    }
+  }
+
+  async #sendStream(connection: Connection, request: WireRequest): Promise<WireAnswer | WireFault> {
+    const chunks: Uint8Array[] = [];
+    if (request.body !== undefined && !(request.body instanceof Uint8Array)) {
+      for await (const chunk of request.body.read()) chunks.push(chunk);
+    }
+    return connection.isAlive() ? this.#send(connection, request, Buffer.concat(chunks)) : never();
+  }
+
+  #send({ owner }: Connection, request: WireRequest, body: Uint8Array | null): Promise<WireAnswer | WireFault> {
+    const { scheduler, tape } = this.#parts;
+    const seen = see(request, body, (this.#count += 1));
+    this.#parts.onDeparture(seen.request);
+    const value = this.isCalm ? 0 : tape.u32();
+    const fault = this.#faultFor(seen.request.kind, value);
+    const draw = new Draw(fault === null ? 0 : value);
+    let result: WireAnswer | WireFault | null = null;
+    const arrive = (): void => {
+      result = this.#arrive(seen, fault, draw);
+    };
+    return new Promise((resolve) => {
+      const underWay: UnderWay = { owner, arrive };
+      this.#underWay.add(underWay);
+      scheduler.add(`${seen.request.method} ${seen.request.table} arrives`, LATENCY_MS, owner, () => {
+        this.#underWay.delete(underWay);
+        arrive();
+        const isLate = result?.kind === 'fault' && result.reason === 'deadline';
+        scheduler.add(
+          `${seen.request.method} ${seen.request.table} is answered`,
+          isLate ? TIMEOUT_MS : LATENCY_MS,
+          owner,
+          () => {
+            if (result !== null) resolve(result);
+          },
+        );
+      });
+    });
+  }
+
+  #faultFor(kind: RequestKind, value: number): FaultKind | null {
+    if (value === 0) return null;
+    let top = U32;
+    for (const fault of FAULTS) {
+      if (!fault.on.includes(kind)) continue;
+      top -= (this.#parts.weather.get(fault.name) ?? 0) * U32;
+      if (value >= top) return fault;
+    }
+    return null;
+  }
+
+  #arrive(seen: Seen, fault: FaultKind | null, draw: Draw): WireAnswer | WireFault {
+    const { origin, wallMs, onAnswer } = this.#parts;
+    const answer = fault === null || fault.reaches ? wireAnswer(origin(seen.model)) : null;
+    const other = this.#lastAnswer;
+    if (answer !== null) this.#lastAnswer = answer;
+    const struck = fault?.strike({ answer, other, draw, wallMs: wallMs() }) ?? null;
+    const result = struck ?? answer ?? answerOf(503, {}, '');
+    onAnswer(seen.request, struck === null ? null : (fault?.name ?? null), result);
+    return result;
+  }
+}
+
+interface Seen {
+  readonly request: SeenRequest;
+  readonly model: ModelRequest;
+}
+
+/** What a request says, for the origin and for everybody who watches. */
+function see({ method, path, headers }: WireRequest, bytes: Uint8Array | null, number: number): Seen {
+  const [address = '', query = ''] = path.split('?', 2);
+  const parts = address.split('/').map(decodeURIComponent);
+  const name = (parts.at(-1) ?? '').replace(/\.json$/, '');
+  const table = parts.at(-2) ?? '';
+  const kind: RequestKind = CHANGES.has(name)
+    ? 'change'
+    : ROWS.has(name)
+      ? 'rows'
+      : ['describe', 'user'].includes(name)
+        ? 'read'
+        : 'file';
+  const fields: Record<string, string> = {};
+  for (let index = 0; index + 1 < headers.length; index += 2) fields[headers[index] ?? ''] = headers[index + 1] ?? '';
+  const text = bytes === null ? null : Buffer.from(bytes).toString('utf8');
+  return {
+    request: { number, method: name, table, kind, body: text, query },
+    model: { method, path, headers: fields, body: bytes },
+  };
+}
+
+function wireAnswer({ status, headers, body }: ModelAnswer): WireAnswer {
+  return answerOf(status, headers, body);
+}

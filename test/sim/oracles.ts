@@ -1,0 +1,146 @@
+/**
+ * What must be true at every moment of a simulated world, looked at in each transaction just before it is committed, and at each
+ * request before it leaves. What must be true once all is quiet is in verdict.ts.
+ *
+ *   writer flag off      another connection never sees it set          I7   what is in flight is in a batch, and the reverse
+ *   I5   no row leaves the replica that the origin has                 I8   a request carries only what users wrote
+ *   I11  what a request changes stands in a batch on the disk
+ */
+import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
+import { sql } from '../../src/replica/sql.ts';
+import { writtenKey, type Books, type LocalValue } from './books.ts';
+import type { SeenRequest } from './network.ts';
+
+/** What oracles may look at. */
+export interface OracleParts {
+  readonly books: Books;
+  /** Whether the origin has a row of this id, whoever may see it. */
+  readonly hasRow: (table: string, id: number) => boolean;
+  /** The tag of a row at the origin. */
+  readonly tagOf: (id: number) => string | null;
+  /** Batches that stand in the file: number, method, rows as JSON. */
+  readonly batches: () => readonly (readonly [id: number, method: string, rows: string])[];
+  readonly fail: (oracle: string, what: string) => void;
+}
+
+interface InFlight {
+  readonly tableId: number;
+  readonly rowId: number;
+}
+
+/** Watches one world. */
+export class Oracles {
+  readonly #parts: OracleParts;
+  /** The newest batch that a commit has brought to the disk, and the newest of all. */
+  #durableBatch = 0;
+  #newestBatch = 0;
+  #newestEvidence = 0;
+
+  constructor(parts: OracleParts) {
+    this.#parts = parts;
+  }
+
+  /** Looks at a transaction that is about to be committed. */
+  onCommit(facts: TransactionFacts, replica: Replica): void {
+    const { fail } = this.#parts;
+    const flags = replica.prepare(sql`SELECT count(*) FROM _rowsync_writer`).pluck().get();
+    if (flags !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
+    this.#checkInFlight(facts, replica);
+    this.#checkEvidence(replica);
+    this.#newestBatch = Number(
+      replica.prepare(sql`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_batches'`).pluck().get(),
+    );
+  }
+
+  /** A commit that reached the disk took everything before it along. */
+  onDurable(): void {
+    this.#durableBatch = this.#newestBatch;
+  }
+
+  /** The file is another one: an older copy, or what a power cut left. */
+  onReplaced(newestEvidence: number, newestBatch: number): void {
+    this.#newestEvidence = newestEvidence;
+    this.#newestBatch = newestBatch;
+    this.#durableBatch = newestBatch;
+  }
+
+  /** Looks at a request before it leaves. */
+  onDeparture(request: SeenRequest): void {
+    if (request.kind !== 'change') return;
+    const durable = this.#parts.batches().filter(([id]) => id <= this.#durableBatch);
+    if (request.method === 'delete') this.#checkDelete(request, durable);
+    else this.#checkWrite(request, durable);
+  }
+
+  #checkInFlight({ what }: TransactionFacts, replica: Replica): void {
+    const marked = replica
+      .prepare(sql`SELECT table_id, row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown')`)
+      .raw()
+      .all()
+      .map(inFlight);
+    const kept = replica
+      .prepare(sql`SELECT table_id, r.value ->> 0 FROM _rowsync_batches, json_each(rows) r`)
+      .raw()
+      .all()
+      .map(inFlight);
+    const inBatch = new Set(kept.map(keyOf));
+    const inMarks = new Set(marked.map(keyOf));
+    for (const row of marked) {
+      if (!inBatch.has(keyOf(row))) this.#parts.fail('I7', `"${what}": row ${row.rowId} is in flight, and in no batch`);
+    }
+    for (const row of kept) {
+      if (!inMarks.has(keyOf(row))) this.#parts.fail('I7', `"${what}": row ${row.rowId} is in a batch, and not in flight`);
+    }
+  }
+
+  #checkEvidence(replica: Replica): void {
+    const found = replica
+      .prepare(sql`SELECT seq, table_name, row_id FROM _rowsync_deleted WHERE seq > ? ORDER BY seq`)
+      .raw()
+      .all(this.#newestEvidence) as (readonly [number, string, number])[];
+    for (const [seq, table, rowId] of found) {
+      this.#newestEvidence = seq;
+      if (rowId > 0 && this.#parts.hasRow(table, rowId)) {
+        this.#parts.fail('I5', `row ${rowId} of ${table} left the replica although the origin has it`);
+      }
+    }
+  }
+
+  #checkDelete(request: SeenRequest, durable: ReturnType<OracleParts['batches']>): void {
+    const ids = new URLSearchParams(request.query).getAll('id');
+    for (const id of ids) {
+      const isKept = durable.some(([, method, rows]) => method === 'delete' && rows.includes(`[${id},"delete"`));
+      if (!isKept) this.#parts.fail('I11', `the delete of row ${id} leaves before its batch is on the disk`);
+      const tag = this.#parts.tagOf(Number(id));
+      if (tag !== null && !this.#parts.books.everDeleted.has(tag)) {
+        this.#parts.fail('I5', `row ${id} (${tag}) is to be deleted at the origin, and nobody deleted it here`);
+      }
+    }
+  }
+
+  #checkWrite(request: SeenRequest, durable: ReturnType<OracleParts['batches']>): void {
+    const rows = JSON.parse(request.body ?? '[]') as readonly Readonly<Record<string, LocalValue>>[];
+    for (const row of rows) {
+      const id = row['@row.id'] ?? null;
+      const tag = id === null ? null : this.#parts.tagOf(Number(id));
+      for (const [column, value] of Object.entries(row)) {
+        if (column.startsWith('@')) continue;
+        const isKept = durable.some(([, , text]) => text.includes(JSON.stringify(value)));
+        if (!isKept) this.#parts.fail('I11', `${column} = ${String(value)} leaves before its batch is on the disk`);
+        if (tag === null || column === 'Code') continue;
+        if (!this.#parts.books.everWritten.has(writtenKey({ tag, column, value }))) {
+          this.#parts.fail('I8', `${column} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
+        }
+      }
+    }
+  }
+}
+
+function inFlight(row: unknown): InFlight {
+  const [tableId, rowId] = row as readonly [number, number];
+  return { tableId, rowId };
+}
+
+function keyOf({ tableId, rowId }: InFlight): string {
+  return `${tableId}/${rowId}`;
+}

@@ -1,0 +1,81 @@
+/**
+ * What kind of world a seed makes: how large its table is, how the engine is configured, how busy everybody is, and how bad the weather.
+ * Input: the setup tape, one number for each decision, so that shrinking can calm them one by one. Output: a setup. Pure.
+ */
+import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
+import { FAULTS } from './faults.ts';
+import type { Weather } from './network.ts';
+import type { Tape } from './tape.ts';
+
+/** Everything that stays as it is while a world lasts. */
+export interface Setup {
+  readonly rowCount: number;
+  readonly systemColumns: boolean;
+  readonly pageRows: number;
+  readonly batchRows: number;
+  readonly concurrency: number;
+  readonly match: string | null;
+  readonly policy: ConflictPolicy;
+  readonly maxDeletePercent: number;
+  /** How many things happen before the faults stop. */
+  readonly pointCount: number;
+  /** How often an actor acts rather than the engine going on. */
+  readonly actRate: number;
+  /** How often what is due next is not what happens next. */
+  readonly reorderRate: number;
+  /** How often the engine dies at a boundary, is made to wait there, or finds the disk full. */
+  readonly deathRate: number;
+  readonly pauseRate: number;
+  readonly fullRate: number;
+  /** Whether the power may fail, so that what was not brought to the disk is gone. */
+  readonly losesPower: boolean;
+  readonly actors: readonly (readonly [weight: number, actor: Actor])[];
+  readonly weather: Weather;
+}
+
+/** Who acts between two steps of the engine. */
+export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy';
+
+/** Draws a setup. */
+export function drawSetup(tape: Tape): Setup {
+  const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
+  return {
+    rowCount: pick([2, 0, 1, 3, 4, 5, 6, 7, 8]),
+    systemColumns: pick([false, false, false, true]),
+    pageRows: pick([3, 3, 2, 4]),
+    batchRows: pick([2, 3, 4, 1]),
+    concurrency: pick([1, 2, 4]),
+    match: pick(['Code', null]),
+    policy: pick<ConflictPolicy>(['origin', 'local', 'ask']),
+    maxDeletePercent: pick([100, 50, 100]),
+    pointCount: 40 + tape.draw().below(161),
+    actRate: pick([0.1, 0.2, 0.4]),
+    reorderRate: pick([0, 0.1, 0.5]),
+    deathRate: pick([0, 0.005, 0.02, 0.1]),
+    pauseRate: pick([0, 0.05, 0.3]),
+    fullRate: pick([0, 0, 0, 0.02]),
+    losesPower: pick([false, false, false, false, true]),
+    actors: drawActors(tape),
+    weather: drawWeather(tape),
+  };
+}
+
+function drawActors(tape: Tape): Setup['actors'] {
+  const often = (list: readonly number[]): number => tape.draw().pick(list);
+  return [
+    [often([10, 10, 3, 0]), 'user'],
+    [often([5, 10, 1, 0]), 'colleague'],
+    [often([0, 0, 1]), 'admin'],
+    [often([0, 1]), 'clock'],
+    [often([0, 1, 3]), 'kill'],
+    [often([0, 0, 0, 1]), 'copy'],
+  ];
+}
+
+/** Some seeds have fair weather; in the others each fault has a rate of its own. */
+function drawWeather(tape: Tape): Weather {
+  const isFair = tape.draw().pick([true, true, false, false, false]);
+  const rates = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0.005, 0.005, 0.02, 0.02, 0.05, 0.2];
+  const drawn = FAULTS.map(({ name }) => [name, tape.draw().pick(rates)] as const);
+  return isFair ? new Map() : new Map(drawn.filter(([, rate]) => rate > 0));
+}

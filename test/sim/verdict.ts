@@ -1,0 +1,148 @@
+/**
+ * What must be true once the faults have stopped and nothing moves any more: the invariants of the design, told by values that
+ * were written once in all. Input: both sides, what users wrote, and everything that was ever written at the origin.
+ * Output: what is wrong, in plain sentences. Pure.
+ */
+import { writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
+
+/** A write at the origin. */
+export interface OriginWrite {
+  readonly by: string;
+  readonly kind: 'create' | 'update' | 'delete';
+  readonly id: number;
+  readonly tag: string;
+  readonly cells: Readonly<Record<string, LocalValue>>;
+}
+
+/** The world at rest. */
+export interface Rest {
+  readonly books: Books;
+  readonly local: readonly LocalRow[];
+  readonly base: readonly LocalRow[];
+  readonly origin: readonly LocalRow[];
+  readonly writes: readonly OriginWrite[];
+  /** Rows that wait for a person or a timer, and rows that cannot be read. */
+  readonly waiting: ReadonlySet<number>;
+  /** Everything that is kept about losers and rows that wait, as one text. */
+  readonly kept: string;
+}
+
+/** A complaint: the invariant and a sentence. */
+export interface Complaint {
+  readonly oracle: string;
+  readonly what: string;
+}
+
+/** Everything that is wrong. */
+export function judgeRest(rest: Rest): readonly Complaint[] {
+  return [
+    ...judgeEquality(rest),
+    ...judgeEdits(rest),
+    ...judgeDeletes(rest),
+    ...judgeCreates(rest),
+    ...judgeInventions(rest),
+  ];
+}
+
+function textOf({ id, tag, cells }: LocalRow): string {
+  return `${id} ${tag} ${JSON.stringify(cells)}`;
+}
+
+/** I1: what does not wait is the same on both sides; and the base is what the origin says, whatever waits. */
+function judgeEquality({ local, base, origin, waiting }: Rest): readonly Complaint[] {
+  const still = (rows: readonly LocalRow[]): readonly LocalRow[] => rows.filter(({ id }) => !waiting.has(id));
+  return [
+    ...compare('the replica', still(local), 'the origin', still(origin)),
+    ...compare('the base', base, 'the origin', origin),
+  ];
+}
+
+function compare(
+  oneName: string,
+  one: readonly LocalRow[],
+  otherName: string,
+  other: readonly LocalRow[],
+): readonly Complaint[] {
+  const [oneTexts, otherTexts] = [new Set(one.map(textOf)), new Set(other.map(textOf))];
+  const only = (name: string, texts: Set<string>, others: Set<string>): readonly Complaint[] =>
+    [...texts].filter((text) => !others.has(text)).map((text) => ({ oracle: 'I1', what: `only ${name} has ${text}` }));
+  return [...only(oneName, oneTexts, otherTexts), ...only(otherName, otherTexts, oneTexts)];
+}
+
+/** I2: what users wrote reached the origin, or is kept. */
+function judgeEdits({ books, writes, kept, local, waiting }: Rest): readonly Complaint[] {
+  const reached = new Set(
+    writes
+      .filter(({ by }) => by === 'api')
+      .flatMap(({ tag, cells }) => Object.entries(cells).map(([column, value]) => writtenKey({ tag, column, value }))),
+  );
+  const { standing, inserted } = books.expected();
+  const isLost = (written: Written): boolean => {
+    if (written.value === null || reached.has(writtenKey(written))) return false;
+    return !kept.includes(String(written.value));
+  };
+  const lost = [...standing.values()].filter(isLost).map(({ tag, column, value }) => ({
+    oracle: 'I2',
+    what: `${column} = ${String(value)}, written here to ${tag}, is nowhere`,
+  }));
+  const everThere = new Set(writes.map(({ tag }) => tag));
+  const waitingTags = new Set(local.filter(({ id }) => waiting.has(id)).map(({ tag }) => tag));
+  const lostRows = [...inserted]
+    .filter((tag) => !everThere.has(tag) && !kept.includes(tag) && !waitingTags.has(tag))
+    .map((tag) => ({ oracle: 'I2', what: `the row ${tag}, inserted here, is nowhere` }));
+  return [...lost, ...lostRows];
+}
+
+/** I3: a row that users deleted is gone at the origin, or the delete is listed. */
+function judgeDeletes({ books, origin, kept }: Rest): readonly Complaint[] {
+  const there = new Set(origin.map(({ tag }) => tag));
+  return [...books.expected().deleted]
+    .filter((tag) => there.has(tag) && !kept.includes(tag))
+    .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
+}
+
+/** I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5: who deleted. */
+function judgeCreates({ writes, books, local, waiting }: Rest): readonly Complaint[] {
+  const complaints: Complaint[] = [];
+  const alive = new Map<string, number>();
+  for (const { kind, tag, id, by } of writes) {
+    if (kind === 'create') {
+      const twin = alive.get(tag);
+      if (twin !== undefined) complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
+      alive.set(tag, id);
+    }
+    if (kind === 'delete') {
+      if (by === 'api' && !books.everDeleted.has(tag)) {
+        complaints.push({ oracle: 'I5', what: `${tag} was deleted at the origin, and nobody deleted it here` });
+      }
+      if (alive.get(tag) === id) alive.delete(tag);
+    }
+  }
+  const seen = new Set<string>();
+  // A create in doubt stands beside the row that it may have made, until a person has looked.
+  for (const { tag, id } of local.filter((row) => row.id > 0 || !waiting.has(row.id))) {
+    if (seen.has(tag)) complaints.push({ oracle: 'I4', what: `${tag} stands here twice, once as row ${id}` });
+    seen.add(tag);
+  }
+  return complaints;
+}
+
+/** Nothing appears in a cell that nobody wrote there. */
+function judgeInventions({ local, origin, writes, books }: Rest): readonly Complaint[] {
+  const written = new Set(
+    writes.flatMap(({ tag, cells }) =>
+      Object.entries(cells).map(([column, value]) => writtenKey({ tag, column, value })),
+    ),
+  );
+  const isKnown = (cell: Written): boolean =>
+    cell.value === null || written.has(writtenKey(cell)) || books.everWritten.has(writtenKey(cell));
+  return [...local, ...origin].flatMap(({ tag, cells }) =>
+    Object.entries(cells)
+      .map(([column, value]) => ({ tag, column, value }))
+      .filter((cell) => !isKnown(cell))
+      .map(({ column, value }) => ({
+        oracle: 'invented',
+        what: `${column} of ${tag} is ${String(value)}, which nobody wrote there`,
+      })),
+  );
+}
