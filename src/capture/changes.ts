@@ -74,6 +74,20 @@ function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   return newId;
 }
 
+/**
+ * Gives ids of ours to rows that another client put, around the triggers, under ids that the origin has given to other rows
+ * since; they go on as new rows. Called with ids that the origin says rows have, before these are written. Returns whether
+ * there were any.
+ */
+export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): boolean {
+  const foreign = readVersions(tx, table, ids).filter(
+    ({ rowId, base, local }) => rowId > 0 && base === null && local !== null,
+  );
+  for (const { rowId } of foreign)
+    moveRows(tx, table.id, [renumberForeign(tx, table, rowId)], { event: 'localEdit', at });
+  return foreign.length > 0;
+}
+
 /** Marked rows with an edit that cannot be pushed at all, or with a number that was only spelled in another way. */
 function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
   const differing = table.columns.flatMap(({ localName, writable, type }) => {

@@ -20,7 +20,7 @@ import {
 } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Row } from '../wire/schema.ts';
-import { readVersions } from './changes.ts';
+import { makeRoom, readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
@@ -39,6 +39,7 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
   const base = baseTarget(table);
   const edited = new Set(readDifferingIds(tx, table, ids));
   if (edited.size === 0) return storeUnedited(tx, table, rows);
+  if (makeRoom(tx, table, [...edited], options.at)) return storeRemoteRows(tx, table, rows, options); // once: now there is room
   const changes = storeUnedited(
     tx,
     table,

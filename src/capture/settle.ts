@@ -13,7 +13,7 @@ import type { Tx } from '../replica/database.ts';
 import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
 import { suspectNewRows } from '../replica/pages.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { readVersions } from './changes.ts';
+import { makeRoom, readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
@@ -123,8 +123,10 @@ function mergeAll(
   tx: Tx,
   table: TwoWayTable,
   rows: readonly RowToSettle[],
-  { policy }: SettleOptions,
+  { policy, at }: SettleOptions,
 ): readonly MergedRow[] {
+  const given = rows.flatMap(({ rowId, remote }) => (remote === null || remote.id === rowId ? [] : [remote.id]));
+  makeRoom(tx, table, given, at);
   const ids = new Set(rows.flatMap(({ rowId, remote }) => (remote === null ? [rowId] : [rowId, remote.id])));
   const versions = new Map(readVersions(tx, table, [...ids]).map((version) => [version.rowId, version]));
   return rows.map(({ rowId, remote, known = [], ...row }) => {

@@ -57,11 +57,17 @@ export class Books {
 
   /** Takes note of what a statement did. */
   note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    const beforeById = new Map(before.map((row) => [row.id, row]));
     const beforeByTag = new Map(before.map((row) => [row.tag, row]));
     const tagsAfter = new Set(after.map(({ tag }) => tag));
-    for (const { tag } of before) if (!tagsAfter.has(tag)) this.#noteDeleted(tag);
+    const idsAfter = new Set(after.map(({ id }) => id));
+    for (const { tag, id } of before) {
+      if (!tagsAfter.has(tag)) this.#noteDeleted(tag);
+      else if (!idsAfter.has(id)) this.#noteHalfDeleted(tag);
+    }
     for (const row of after) {
-      const known = beforeByTag.get(row.tag);
+      const own = beforeById.get(row.id);
+      const known = own?.tag === row.tag ? own : beforeByTag.get(row.tag);
       if (known === undefined) this.#noteInserted(row.tag);
       for (const [column, value] of Object.entries(row.cells)) {
         if (value !== (known?.cells[column] ?? null)) this.#noteWritten({ tag: row.tag, column, value });
@@ -73,6 +79,17 @@ export class Books {
     this.everDeleted.add(tag);
     this.#deleted.add(tag);
     this.#inserted.delete(tag);
+    this.#forgetCells(tag);
+  }
+
+  /** A row stood here twice, as it was sent and as it came back, and one of the two is deleted: both may go now. */
+  #noteHalfDeleted(tag: string): void {
+    this.everDeleted.add(tag);
+    this.#inserted.delete(tag);
+    this.#forgetCells(tag);
+  }
+
+  #forgetCells(tag: string): void {
     for (const [key, written] of this.#standing) if (written.tag === tag) this.#standing.delete(key);
   }
 

@@ -13,6 +13,12 @@ export interface Image {
   readonly log: Uint8Array | null;
 }
 
+/** A replica with what stands beside it. */
+export interface Start {
+  readonly image: Image;
+  readonly sent: Uint8Array;
+}
+
 /** The folder of one worker; one world after another lives in it. */
 export class Disk {
   readonly path: string;
@@ -30,11 +36,21 @@ export class Disk {
     make(this.#template);
   }
 
-  /** Begins a world: a replica in which nothing stands yet. */
-  begin(): void {
-    this.#removeLogs();
-    copyFileSync(this.#template, this.path);
-    copyFileSync(`${this.#template}.sent`, `${this.path}.sent`);
+  /** Begins a world: with a replica in which nothing stands yet, or with one that was kept. */
+  begin(start: Start | null): void {
+    if (start === null) {
+      this.#removeLogs();
+      copyFileSync(this.#template, this.path);
+      copyFileSync(`${this.#template}.sent`, `${this.path}.sent`);
+    } else {
+      this.restore(start.image);
+      writeFileSync(`${this.path}.sent`, start.sent);
+    }
+  }
+
+  /** What another world may begin with. */
+  keep(): Start {
+    return { image: this.image(), sent: readFileSync(`${this.path}.sent`) };
   }
 
   /** What a backup made now would hold; nobody may be writing. */

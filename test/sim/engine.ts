@@ -8,33 +8,32 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { RowsyncError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
-import type { Origin } from '../../src/origin/client.ts';
+import type { openOrigin, Origin } from '../../src/origin/client.ts';
 import type { Transport } from '../../src/origin/transport.ts';
 import type { PullContext, PullSettings } from '../../src/pull/context.ts';
+import type { pull } from '../../src/pull/pull.ts';
 import type { PushContext, PushSettings } from '../../src/push/context.ts';
-import type { Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
+import type { finishPushes, push } from '../../src/push/push.ts';
+import type { openReplica, Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import { sfc32 } from './tape.ts';
 
 /** The engine's doors, from one source tree. */
 export interface EngineModules {
-  readonly openOrigin: (typeof import('../../src/origin/client.ts'))['openOrigin'];
-  readonly openReplica: (typeof import('../../src/replica/database.ts'))['openReplica'];
-  readonly pull: (typeof import('../../src/pull/pull.ts'))['pull'];
-  readonly finishPushes: (typeof import('../../src/push/push.ts'))['finishPushes'];
-  readonly push: (typeof import('../../src/push/push.ts'))['push'];
-  readonly verify: (typeof import('../../src/pull/verify.ts'))['verify'];
+  readonly openOrigin: typeof openOrigin;
+  readonly openReplica: typeof openReplica;
+  readonly pull: typeof pull;
+  readonly finishPushes: typeof finishPushes;
+  readonly push: typeof push;
 }
 
 /** Loads the engine from a folder such as `src/`. */
 export async function loadEngine(root: URL): Promise<EngineModules> {
-  const load = async <T>(path: string): Promise<T> => (await import(new URL(path, root).href)) as T;
-  const { openOrigin } = await load<typeof import('../../src/origin/client.ts')>('origin/client.ts');
-  const { openReplica } = await load<typeof import('../../src/replica/database.ts')>('replica/database.ts');
-  const { pull } = await load<typeof import('../../src/pull/pull.ts')>('pull/pull.ts');
-  const { verify } = await load<typeof import('../../src/pull/verify.ts')>('pull/verify.ts');
-  const { finishPushes, push } = await load<typeof import('../../src/push/push.ts')>('push/push.ts');
-  return { openOrigin, openReplica, pull, finishPushes, push, verify };
+  const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
+  const modules = await Promise.all(
+    ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'].map(load),
+  );
+  return Object.assign({}, ...modules) as EngineModules;
 }
 
 /** What may happen to a life at a boundary. */

@@ -41,8 +41,16 @@ export function answerOf(status: number, headers: WireAnswer['headers'], body: s
 }
 
 function faultOf(reason: WireFault['reason'], facts: { isSent: boolean; isAnswered?: boolean }): WireFault {
-  const cause = reason === 'failed' ? Object.assign(new Error('The connection was reset'), { code: 'ECONNRESET' }) : null;
-  return { kind: 'fault', reason, cause, isSent: facts.isSent, isAnswered: facts.isAnswered === true, receivedBytes: 0 };
+  const cause =
+    reason === 'failed' ? Object.assign(new Error('The connection was reset'), { code: 'ECONNRESET' }) : null;
+  return {
+    kind: 'fault',
+    reason,
+    cause,
+    isSent: facts.isSent,
+    isAnswered: facts.isAnswered === true,
+    receivedBytes: 0,
+  };
 }
 
 const PAGE = '<!DOCTYPE html><html><head><title>Gateway</title></head><body><h1>Please wait</h1></body></html>';
@@ -147,7 +155,12 @@ export const FAULTS: readonly FaultKind[] = [
   { name: 'gatewayAfter', on: ALL, reaches: true, strike: () => html(504) },
   { name: 'html200', on: ALL, reaches: true, strike: () => html(200) },
   { name: 'login403', on: ALL, reaches: false, strike: () => html(403) },
-  { name: 'empty200', on: ['read', 'rows', 'change'], reaches: true, strike: ({ answer }) => answer && changed(answer, '') },
+  {
+    name: 'empty200',
+    on: ['read', 'rows', 'change'],
+    reaches: true,
+    strike: ({ answer }) => answer && changed(answer, ''),
+  },
   {
     name: 'truncated',
     on: ['read', 'rows', 'change'],

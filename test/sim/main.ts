@@ -53,7 +53,10 @@ async function replay(runner: Runner, what: string, keep: string | undefined): P
   const { failure, trace } = await runner.run(tapesOf(kept));
   say(storyOf(trace, values.all));
   say(failure === null ? 'All is well.' : `Broken: ${failure.oracle}: ${failure.what}`);
-  if (!isFile) say(`Shrunk in ${'runCount' in kept ? String(kept.runCount) : '0'} runs. Again: npm run sim -- --replay ${keep ?? what}`);
+  if (!isFile)
+    say(
+      `Shrunk in ${'runCount' in kept ? String(kept.runCount) : '0'} runs. Again: npm run sim -- --replay ${keep ?? what}`,
+    );
   if (keep !== undefined) writeFileSync(keep, textOfCase(kept));
   return failure === null;
 }
@@ -106,7 +109,7 @@ function printSums(sums: Sums, durationMs: number): boolean {
 
 async function main(): Promise<boolean> {
   using runner = new Runner(await loadEngine(root));
-  if (values.replay !== undefined) return replay(runner, values.replay, values.keep);
+  if (values.replay !== undefined) return await replay(runner, values.replay, values.keep);
   const isCorpusWell = await runCorpus(runner);
   const startedMs = performance.now();
   const sums = await runSeeds();

@@ -43,12 +43,18 @@ export class Oracles {
   /** Looks at a transaction that is about to be committed. */
   onCommit(facts: TransactionFacts, replica: Replica): void {
     const { fail } = this.#parts;
-    const flags = replica.prepare(sql`SELECT count(*) FROM _rowsync_writer`).pluck().get();
+    const flags = replica
+      .prepare(sql`SELECT count(*) FROM _rowsync_writer`)
+      .pluck()
+      .get();
     if (flags !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
     this.#checkInFlight(facts, replica);
     this.#checkEvidence(replica);
     this.#newestBatch = Number(
-      replica.prepare(sql`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_batches'`).pluck().get(),
+      replica
+        .prepare(sql`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_batches'`)
+        .pluck()
+        .get(),
     );
   }
 
@@ -89,7 +95,8 @@ export class Oracles {
       if (!inBatch.has(keyOf(row))) this.#parts.fail('I7', `"${what}": row ${row.rowId} is in flight, and in no batch`);
     }
     for (const row of kept) {
-      if (!inMarks.has(keyOf(row))) this.#parts.fail('I7', `"${what}": row ${row.rowId} is in a batch, and not in flight`);
+      if (!inMarks.has(keyOf(row)))
+        this.#parts.fail('I7', `"${what}": row ${row.rowId} is in a batch, and not in flight`);
     }
   }
 

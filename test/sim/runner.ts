@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Case } from './corpus.ts';
-import { Disk } from './disk.ts';
+import { Disk, type Start } from './disk.ts';
 import type { EngineModules } from './engine.ts';
 import { shrink } from './shrink.ts';
 import { Tapes } from './tape.ts';
@@ -32,6 +32,7 @@ const TWICE_EVERY = 50;
 export class Runner {
   readonly #modules: EngineModules;
   readonly #disk: Disk;
+  readonly #warm = new Map<string, Start>();
 
   constructor(modules: EngineModules) {
     this.#modules = modules;
@@ -44,7 +45,7 @@ export class Runner {
 
   /** Runs one world. */
   run(tapes: Tapes): Promise<WorldResult> {
-    return runWorld(tapes, { modules: this.#modules, disk: this.#disk });
+    return runWorld(tapes, { modules: this.#modules, disk: this.#disk, warm: this.#warm });
   }
 
   /** Runs one seed and adds it up. */
@@ -57,7 +58,11 @@ export class Runner {
     const again = await this.run(Tapes.fromSeed(seed));
     if (digestOf(trace) === digestOf(again.trace)) return;
     const line = trace.findIndex((text, index) => text !== again.trace[index]);
-    sums.found.push({ seed, oracle: 'determinism', what: `the second run differs in line ${line + 1}: ${trace[line] ?? ''}` });
+    sums.found.push({
+      seed,
+      oracle: 'determinism',
+      what: `the second run differs in line ${line + 1}: ${trace[line] ?? ''}`,
+    });
   }
 
   /** The smallest world that fails as a seed does; null where the seed is well. */

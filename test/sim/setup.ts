@@ -3,12 +3,20 @@
  * Input: the setup tape, one number for each decision, so that shrinking can calm them one by one. Output: a setup. Pure.
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
+import type { EngineSettings } from './engine.ts';
 import { FAULTS } from './faults.ts';
+import { MODEL_TOKEN } from './model/origin.ts';
 import type { Weather } from './network.ts';
 import type { Tape } from './tape.ts';
 
+/** When every world begins. */
+export const START_MS = Date.UTC(2026, 0, 1);
+export const DATABASE = '21995';
+
 /** Everything that stays as it is while a world lasts. */
 export interface Setup {
+  /** Whether the replica was pulled before the world begins. */
+  readonly isWarm: boolean;
   readonly rowCount: number;
   readonly systemColumns: boolean;
   readonly pageRows: number;
@@ -40,6 +48,7 @@ export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy';
 export function drawSetup(tape: Tape): Setup {
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
   return {
+    isWarm: pick([true, true, true, false]),
     rowCount: pick([2, 0, 1, 3, 4, 5, 6, 7, 8]),
     systemColumns: pick([false, false, false, true]),
     pageRows: pick([3, 3, 2, 4]),
@@ -51,13 +60,29 @@ export function drawSetup(tape: Tape): Setup {
     pointCount: 40 + tape.draw().below(161),
     actRate: pick([0.1, 0.2, 0.4]),
     reorderRate: pick([0, 0.1, 0.5]),
-    deathRate: pick([0, 0.005, 0.02, 0.1]),
+    deathRate: pick([0, 0.003, 0.01, 0.04]),
     pauseRate: pick([0, 0.05, 0.3]),
     fullRate: pick([0, 0, 0, 0.02]),
     losesPower: pick([false, false, false, false, true]),
     actors: drawActors(tape),
     weather: drawWeather(tape),
   };
+}
+
+/** A setup in which nothing happens but the first pull, and what tells such a replica from others. */
+export function calmSetup(setup: Setup): { readonly key: string; readonly calm: Setup } {
+  const { rowCount, systemColumns, pageRows, match } = setup;
+  const none = {
+    pointCount: 0,
+    actRate: 0,
+    reorderRate: 0,
+    deathRate: 0,
+    pauseRate: 0,
+    fullRate: 0,
+    losesPower: false,
+  };
+  const calm = { ...setup, ...none, isWarm: false, concurrency: 1, weather: new Map<string, number>() };
+  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match]), calm };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {
@@ -67,8 +92,8 @@ function drawActors(tape: Tape): Setup['actors'] {
     [often([5, 10, 1, 0]), 'colleague'],
     [often([0, 0, 1]), 'admin'],
     [often([0, 1]), 'clock'],
-    [often([0, 1, 3]), 'kill'],
-    [often([0, 0, 0, 1]), 'copy'],
+    [often([0, 0.3, 1]), 'kill'],
+    [often([0, 0, 0, 0.7]), 'copy'],
   ];
 }
 
@@ -78,4 +103,32 @@ function drawWeather(tape: Tape): Weather {
   const rates = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0.005, 0.005, 0.02, 0.02, 0.05, 0.2];
   const drawn = FAULTS.map(({ name }) => [name, tape.draw().pick(rates)] as const);
   return isFair ? new Map() : new Map(drawn.filter(([, rate]) => rate > 0));
+}
+
+/** What the engine's configuration would say. */
+export function settingsOf(setup: Setup): EngineSettings {
+  const { pageRows, concurrency, maxDeletePercent, match, policy, batchRows } = setup;
+  const shared = { maxDeletePercent, concurrency };
+  return {
+    origin: {
+      url: 'https://origin.example',
+      database: DATABASE,
+      credentials: { kind: 'bearer', token: MODEL_TOKEN },
+      concurrency,
+      compress: false,
+      limits: { retry: { attemptsMax: 3, baseWaitMs: 100, waitMsMax: 1_000, totalMs: 60_000 } },
+    },
+    pull: {
+      ...shared,
+      pageRows,
+      tableOptions: () => ({ sort: null, editing: { match, conflict: policy, workflow: 'run' } }),
+    },
+    push: {
+      ...shared,
+      maxPushRows: 1_000,
+      uploadDir: null,
+      batchLimits: { rowsMax: batchRows, bytesMax: 100_000 },
+      tableOptions: () => ({ conflict: policy, workflow: 'run' }),
+    },
+  };
 }

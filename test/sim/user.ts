@@ -7,9 +7,6 @@ import Database from 'better-sqlite3';
 import type { Books, LocalRow, LocalValue, Tokens } from './books.ts';
 import type { Draw } from './tape.ts';
 
-/** What people edit: the columns of the table that take any text. */
-export const EDITED_COLUMNS = ['Code', 'A', 'B'] as const;
-
 /** One action: the statements to run, or null where there is nothing to do it to. */
 type Action = (scene: Scene) => string | null;
 
@@ -42,8 +39,8 @@ function rowOf({ rows, draw }: Scene): LocalRow | null {
   return rows.length === 0 ? null : draw.pick(rows);
 }
 
-/** Whoever takes its code from a row that an older copy has as new has it created twice, and was told so. */
-function isBoundToCode({ isOlderCopy }: Scene, row: LocalRow): boolean {
+/** What an older copy has as new may stand at the origin, found there by its code alone: whoever changes that, or deletes it, is on their own. */
+function isPerhapsThere({ isOlderCopy }: Scene, row: LocalRow): boolean {
   return isOlderCopy && row.id < 0;
 }
 
@@ -72,13 +69,14 @@ const setNull: Action = (scene) => {
 
 const remove: Action = (scene) => {
   const row = rowOf(scene);
-  return row && `DELETE FROM ${TABLE} WHERE _id = ${row.id}`;
+  if (row === null || isPerhapsThere(scene, row)) return null;
+  return `DELETE FROM ${TABLE} WHERE _id = ${row.id}`;
 };
 
 const replace: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null) return null;
-  const code = scene.draw.chance(0.5) || isBoundToCode(scene, row) ? (row.cells['Code'] ?? null) : null;
+  const code = scene.draw.chance(0.5) || isPerhapsThere(scene, row) ? (row.cells['Code'] ?? null) : null;
   const values = [String(row.id), text(row.tag), text(code), text(scene.tokens.next('u'))];
   return `INSERT OR REPLACE INTO ${TABLE} (_id, Tag, Code, A) VALUES (${values.join(', ')})`;
 };
@@ -88,7 +86,7 @@ const updateAll: Action = ({ rows, tokens }) =>
 
 const changeCode: Action = (scene) => {
   const row = rowOf(scene);
-  if (row === null || isBoundToCode(scene, row)) return null;
+  if (row === null || isPerhapsThere(scene, row)) return null;
   return `UPDATE ${TABLE} SET Code = ${text(scene.tokens.next('c'))} WHERE _id = ${row.id}`;
 };
 
@@ -105,7 +103,8 @@ const putBackValue: Action = (scene) => {
   return row && `UPDATE ${TABLE} SET A = A, B = B WHERE _id = ${row.id}`;
 };
 
-const dropTrigger: Action = ({ draw, triggers }) => (triggers.length === 0 ? null : `DROP TRIGGER "${draw.pick(triggers)}"`);
+const dropTrigger: Action = ({ draw, triggers }) =>
+  triggers.length === 0 ? null : `DROP TRIGGER "${draw.pick(triggers)}"`;
 
 const resolve: Action = ({ conflicts, draw }) => {
   if (conflicts.length === 0) return null;
@@ -190,8 +189,10 @@ export class User {
 
   #around(): Pick<Scene, 'conflicts' | 'triggers'> {
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
+    // Without the one that notes which id is given, REPLACE of a row is a delete and an insert: another history, not a loss.
     const triggers = this.query(
-      `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Thing' AND name GLOB '_rowsync_capture_*' ORDER BY name`,
+      `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Thing' AND name GLOB '_rowsync_capture_*'
+         AND name NOT GLOB '_rowsync_capture_given_*' ORDER BY name`,
     );
     return { conflicts: conflicts.map(([id]) => Number(id)), triggers: triggers.map(([name]) => String(name)) };
   }

@@ -94,8 +94,8 @@ function judgeEdits({ books, writes, kept, local, waiting }: Rest): readonly Com
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
-function judgeDeletes({ books, origin, kept }: Rest): readonly Complaint[] {
-  const there = new Set(origin.map(({ tag }) => tag));
+function judgeDeletes({ books, origin, kept, waiting }: Rest): readonly Complaint[] {
+  const there = new Set(origin.filter(({ id }) => !waiting.has(id)).map(({ tag }) => tag));
   return [...books.expected().deleted]
     .filter((tag) => there.has(tag) && !kept.includes(tag))
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
@@ -105,10 +105,12 @@ function judgeDeletes({ books, origin, kept }: Rest): readonly Complaint[] {
 function judgeCreates({ writes, books, local, waiting }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
-  for (const { kind, tag, id, by } of writes) {
+  // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
+  for (const { kind, tag, id, by } of writes.filter((write) => write.tag !== '')) {
     if (kind === 'create') {
       const twin = alive.get(tag);
-      if (twin !== undefined) complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
+      if (twin !== undefined)
+        complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
       alive.set(tag, id);
     }
     if (kind === 'delete') {

@@ -43,5 +43,5 @@ async function work({ root, from, step, end }: WorkerOrder): Promise<void> {
 }
 
 process.once('message', (order) => {
-  void work(order as WorkerOrder).then(() => process.disconnect());
+  void work(order as WorkerOrder).then(() => process.disconnect?.());
 });

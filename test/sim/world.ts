@@ -3,19 +3,19 @@
  * and a clock. Each turn either somebody acts or the next thing that is due happens; when the world's points are used up, all
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
-import { asRowsyncError } from '../../src/base/errors.ts';
+import type { RowsyncError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import type { TransactionFacts } from '../../src/replica/database.ts';
-import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { Books, Tokens, type Expected, type LocalRow, type LocalValue } from './books.ts';
-import type { Disk, Image } from './disk.ts';
+import type { Disk, Image, Start } from './disk.ts';
 import { Life, type CycleReport, type EngineModules, type Fate } from './engine.ts';
-import { MODEL_TOKEN, OriginModel } from './model/origin.ts';
+import type { OriginModel } from './model/origin.ts';
+import { Colleague, makeOrigin } from './colleague.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
 import { runDry, Scheduler } from './scheduler.ts';
-import { drawSetup, type Actor, type Setup } from './setup.ts';
-import { Draw, type TapeRecord, type Tapes } from './tape.ts';
+import { calmSetup, drawSetup, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { Draw, Tapes, type TapeRecord } from './tape.ts';
 import { User } from './user.ts';
 import { judgeRest, type Complaint, type OriginWrite } from './verdict.ts';
 
@@ -23,6 +23,8 @@ import { judgeRest, type Complaint, type OriginWrite } from './verdict.ts';
 export interface WorldOptions {
   readonly modules: EngineModules;
   readonly disk: Disk;
+  /** Replicas that were pulled once, for all worlds that begin with one. */
+  readonly warm: Map<string, Start>;
 }
 
 /** What came of a world. */
@@ -36,8 +38,6 @@ export interface WorldResult {
   readonly record: TapeRecord;
 }
 
-const START_MS = Date.UTC(2026, 0, 1);
-const DATABASE = '21995';
 /** Turns until an engine that nobody disturbs must have finished what it does. */
 const TURNS_MAX = 20_000;
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
@@ -45,13 +45,29 @@ const CYCLES_MAX = 4;
 
 /** Runs one world. */
 export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
-  const world = new World(tapes, options);
+  const setup = drawSetup(tapes.of('setup'));
+  return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
+}
+
+async function run(world: World): Promise<WorldResult> {
   try {
     await world.run();
   } finally {
     world.close();
   }
   return world.result();
+}
+
+/** A replica that was pulled from such an origin, without anything happening. */
+async function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
+  const { key, calm } = calmSetup(setup);
+  const known = options.warm.get(key);
+  if (known !== undefined) return known;
+  const { failure } = await run(new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null }));
+  if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
+  const start = options.disk.keep();
+  options.warm.set(key, start);
+  return start;
 }
 
 /** Ends a world at once; what was wrong stands in it. */
@@ -69,6 +85,7 @@ class World {
   readonly #origin: OriginModel;
   readonly #network: Network;
   readonly #user: User;
+  readonly #colleague: Colleague;
   readonly #oracles: Oracles;
   readonly #trace: string[] = [];
   readonly #coverage = new Map<string, number>();
@@ -82,12 +99,19 @@ class World {
   #onDisk: Image | null = null;
   #copy: { readonly image: Image; readonly expected: Expected } | null = null;
 
-  constructor(tapes: Tapes, options: WorldOptions) {
+  constructor(tapes: Tapes, setup: Setup, options: WorldOptions & { readonly start: Start | null }) {
     this.#tapes = tapes;
     this.#options = options;
-    this.#setup = drawSetup(tapes.of('setup'));
-    options.disk.begin();
-    this.#origin = this.#makeOrigin();
+    this.#setup = setup;
+    options.disk.begin(options.start);
+    const originMs = (): number => START_MS + this.#scheduler.nowMs;
+    this.#origin = makeOrigin(this.#setup, { tokens: this.#tokens, nowMs: originMs });
+    this.#colleague = new Colleague({
+      origin: this.#origin,
+      tokens: this.#tokens,
+      books: this.#books,
+      count: (what) => this.#count(what),
+    });
     this.#user = new User(options.disk.path, { books: this.#books, tokens: this.#tokens });
     this.#oracles = new Oracles({
       books: this.#books,
@@ -102,7 +126,7 @@ class World {
       tape: tapes.of('network'),
       weather: this.#setup.weather,
       origin: (request) => this.#origin.answer(request),
-      wallMs: () => START_MS + this.#scheduler.nowMs,
+      wallMs: originMs,
       onDeparture: (request) => {
         this.#note(`request ${request.number}: ${request.method} ${request.table}${request.body ?? ''}`);
         this.#oracles.onDeparture(request);
@@ -162,7 +186,8 @@ class World {
       const value = rate === 0 ? 0 : this.#tapes.of('schedule').decide(rate);
       return new Draw(value).below(count);
     });
-    if (what === null && !this.#isIdle && this.#life?.isAlive === true) this.#fail('deadlock', 'the engine waits for something that never comes');
+    if (what === null && !this.#isIdle && this.#life?.isAlive === true)
+      this.#fail('deadlock', 'the engine waits for something that never comes');
   }
 
   #act(actor: Actor): void {
@@ -173,7 +198,7 @@ class World {
       case 'user':
         return this.#userActs(draw);
       case 'colleague':
-        return this.#colleagueActs(draw);
+        return this.#note(this.#colleague.act(draw));
       case 'admin':
         return undefined;
       case 'clock':
@@ -200,7 +225,7 @@ class World {
       wallMs: () => START_MS + this.#scheduler.nowMs + this.#jumpMs,
       seed: this.#tapes.seed,
       number,
-      settings: this.#settings(),
+      settings: settingsOf(this.#setup),
       log: this.#logger(),
       fate: (what, facts) => this.#fate(what, facts),
       onCommit: (facts, replica) => this.#oracles.onCommit(facts, replica),
@@ -244,35 +269,7 @@ class World {
   }
 
   #noteThrown(thrown: unknown): void {
-    const error = asRowsyncError(thrown);
-    this.#fail('thrown', `${error.code}: ${error.message} ${causeOf(error.cause)}`);
-  }
-
-  #settings(): ConstructorParameters<typeof Life>[0]['settings'] {
-    const { pageRows, concurrency, maxDeletePercent, match, policy, batchRows } = this.#setup;
-    const shared = { maxDeletePercent, concurrency };
-    return {
-      origin: {
-        url: 'https://origin.example',
-        database: DATABASE,
-        credentials: { kind: 'bearer', token: MODEL_TOKEN },
-        concurrency,
-        compress: false,
-        limits: { retry: { attemptsMax: 3, baseWaitMs: 100, waitMsMax: 1_000, totalMs: 60_000 } },
-      },
-      pull: {
-        ...shared,
-        pageRows,
-        tableOptions: () => ({ sort: null, editing: { match, conflict: policy, workflow: 'run' } }),
-      },
-      push: {
-        ...shared,
-        maxPushRows: 1_000,
-        uploadDir: null,
-        batchLimits: { rowsMax: batchRows, bytesMax: 100_000 },
-        tableOptions: () => ({ conflict: policy, workflow: 'run' }),
-      },
-    };
+    this.#fail('thrown', causeOf(thrown));
   }
 
   #logger(): Logger {
@@ -379,62 +376,6 @@ class World {
     this.#keepOnDisk();
   }
 
-  #colleagueActs(draw: Draw): void {
-    const ids = this.#origin.ids('Thing');
-    const kind = draw.weighted([
-      [6, 'update'],
-      [3, 'insert'],
-      [2, 'delete'],
-    ] as const);
-    this.#count(`colleague ${kind}`);
-    if (kind === 'insert' || ids.length === 0) {
-      const cells = {
-        Tag: this.#tokens.next('t'),
-        Code: draw.chance(0.5) ? this.#tokens.next('c') : null,
-        A: this.#tokens.next('w'),
-      };
-      this.#origin.insert('Thing', cells);
-      return this.#note(`colleague: inserts ${JSON.stringify(cells)}`);
-    }
-    const id = draw.pick(ids);
-    if (kind === 'delete') {
-      this.#origin.delete('Thing', id);
-      return this.#note(`colleague: deletes row ${id}`);
-    }
-    // Whoever changes the value that identifies a row makes another row of it, for whoever looks for it by that value.
-    const isIdentified = this.#books.everInserted.has(this.#tagOf(id) ?? '');
-    const cells = { [draw.pick(isIdentified ? ['A', 'B'] : ['A', 'B', 'A', 'B', 'Code'])]: this.#tokens.next('w') };
-    this.#origin.update('Thing', id, cells);
-    return this.#note(`colleague: sets ${JSON.stringify(cells)} in row ${id}`);
-  }
-
-  #makeOrigin(): OriginModel {
-    const { rowCount, systemColumns } = this.#setup;
-    const thing: TableSpec = {
-      name: 'Thing',
-      createdFromMs: START_MS,
-      systemColumns,
-      columns: [
-        { name: 'Tag', type: 'Text' },
-        { name: 'Code', type: 'Text', options: ['Unique'] },
-        { name: 'A', type: 'Text' },
-        { name: 'B', type: 'Text' },
-      ],
-      rows: Array.from({ length: rowCount }, () => ({
-        Tag: this.#tokens.next('t'),
-        Code: this.#tokens.next('c'),
-        A: this.#tokens.next('a'),
-        B: this.#tokens.next('b'),
-      })),
-    };
-    return new OriginModel({
-      tables: [thing],
-      nowMs: () => START_MS + this.#scheduler.nowMs,
-      database: DATABASE,
-      token: MODEL_TOKEN,
-    });
-  }
-
   /** The faults stop; the engine comes to rest, and everything is judged. */
   async #rest(): Promise<void> {
     this.#isEnding = true;
@@ -456,25 +397,28 @@ class World {
     const life = this.#life;
     if (life === null) throw new Error('An engine lives');
     const writesBefore = this.#origin.log.length;
-    const done: { report: CycleReport | null } = { report: null };
+    const reports: CycleReport[] = [];
     this.#isIdle = false;
-    life.cycle({ pull: true, push: true, confirm: true }).then(
-      (report) => {
-        done.report = report;
-      },
-      (thrown: unknown) => this.#noteThrown(thrown),
-    );
+    void this.#oneCycle(life, reports);
     await runDry();
-    await this.#until(() => done.report !== null);
-    if (done.report === null) throw new Ended();
-    this.#noteCycle(done.report);
-    const { errors, insertedCount, updatedCount, deletedCount, pagesReadCount } = done.report;
+    await this.#until(() => reports.length > 0);
+    const { errors = [], insertedCount = 0, updatedCount = 0, deletedCount = 0, pagesReadCount = 0 } = reports[0] ?? {};
     const isQuiet =
       errors.length === 0 &&
       insertedCount + updatedCount + deletedCount + pagesReadCount === 0 &&
       this.#origin.log.length === writesBefore &&
       this.#user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0;
     return isQuiet ? 'quiet' : 'busy';
+  }
+
+  async #oneCycle(life: Life, reports: CycleReport[]): Promise<void> {
+    try {
+      const report = await life.cycle({ pull: true, push: true, confirm: true });
+      this.#noteCycle(report);
+      reports.push(report);
+    } catch (thrown) {
+      this.#noteThrown(thrown);
+    }
   }
 
   async #until(isDone: () => boolean): Promise<void> {
@@ -508,18 +452,20 @@ class World {
   }
 
   #writes(): readonly OriginWrite[] {
+    // An upsert of a row that was deleted meanwhile makes one without a tag, which gets it a moment later.
     const tagById = new Map<number, string>();
+    for (const { id, cells } of this.#origin.log.toReversed()) {
+      if (typeof cells['Tag'] === 'string') tagById.set(id, cells['Tag']);
+    }
     return this.#origin.log.flatMap(({ by, kind, id, cells }) => {
       if (kind === 'file') return [];
-      const known = tagById.get(id) ?? String(cells['Tag'] ?? '');
-      tagById.set(id, known);
-      return [{ by, kind, id, tag: known, cells: cells as Readonly<Record<string, LocalValue>> }];
+      return [{ by, kind, id, tag: tagById.get(id) ?? '', cells: cells as Readonly<Record<string, LocalValue>> }];
     });
   }
 
   #tagOf(id: number): string | null {
-    const row = this.#origin.rows('Thing').find((candidate) => candidate.id === id);
-    return row === undefined ? null : String(row.values['Tag']);
+    const tag = this.#origin.rows('Thing').find((candidate) => candidate.id === id)?.values['Tag'];
+    return typeof tag === 'string' ? tag : null;
   }
 
   #count(what: string): void {
@@ -543,11 +489,18 @@ function rowOf(id: number, values: Readonly<Record<string, unknown>>): LocalRow 
 
 /** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
 function replicaFailure(thrown: unknown): CycleReport {
-  const error = asRowsyncError(thrown);
-  if (error.kind !== 'replica') throw thrown;
-  return { errors: [error], insertedCount: 0, updatedCount: 0, deletedCount: 0, pagesReadCount: 0 };
+  // Not by its class: the engine may come from another source tree.
+  const isOfReplica = typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
+  if (!isOfReplica) throw thrown;
+  return {
+    errors: [thrown as unknown as RowsyncError],
+    insertedCount: 0,
+    updatedCount: 0,
+    deletedCount: 0,
+    pagesReadCount: 0,
+  };
 }
 
 function causeOf(cause: unknown): string {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : '';
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
