@@ -6,13 +6,14 @@
  */
 import { isChanged, mergeRow, type Conflict, type ConflictPolicy, type MergeDecision } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
+import type { SentCell } from '../reconcile/push-plan.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { rowAsNew } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
 import { suspectNewRows } from '../replica/pages.ts';
-import type { Row, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
@@ -26,6 +27,8 @@ export interface RowToSettle {
   readonly base: (now: { readonly base: Row | null; readonly local: Row | null }) => Row | null;
   /** As the origin has it; null where it has no such row. */
   readonly remote: Row | null;
+  /** The cells as they were sent; absent for a row that was not. Whatever differs from them was edited since. */
+  readonly sent?: readonly SentCell[] | undefined;
   /** Conflicts that the caller knows of besides those of the merge. */
   readonly known?: readonly Conflict[] | undefined;
 }
@@ -129,11 +132,11 @@ function mergeAll(
   makeRoom(tx, table, given, at);
   const ids = new Set(rows.flatMap(({ rowId, remote }) => (remote === null ? [rowId] : [rowId, remote.id])));
   const versions = new Map(readVersions(tx, table, [...ids]).map((version) => [version.rowId, version]));
-  return rows.map(({ rowId, remote, known = [], ...row }) => {
+  return rows.map(({ rowId, remote, known = [], sent, ...row }) => {
     const own = versions.get(rowId);
     const twin = remote === null || remote.id === rowId ? undefined : versions.get(remote.id);
     const base = row.base({ base: own?.base ?? null, local: own?.local ?? null });
-    const local = withTwin(table, { base, local: own?.local ?? null }, twin);
+    const { local, lost } = withTwin(table, { base, local: own?.local ?? null, sent }, twin);
     const decision = mergeRow({ base, local, remote }, table.columns, policy);
     // The origin forgot the row, and here it goes on: as a new one.
     const isLost = decision.local !== null && decision.base === null && rowId > 0;
@@ -145,30 +148,52 @@ function mergeAll(
       isNewThere: (twin ?? own)?.base === null,
       last: own?.local ?? null,
       decision,
-      conflicts: [...known, ...decision.conflicts],
+      conflicts: [...known, ...lost, ...decision.conflicts],
     };
   });
 }
 
-/** The row that was sent, and the same row as a pull brought it in under the origin's id: an edit of either one counts. */
+interface OwnRow {
+  readonly base: Row | null;
+  readonly local: Row | null;
+  readonly sent: readonly SentCell[] | undefined;
+}
+
+/**
+ * The row that was sent, and the same row as a pull brought it in under the origin's id: an edit of either one counts. Where both
+ * were edited, the one under the origin's id is taken, since people see it as the row that is there; the other is kept (I2).
+ */
 function withTwin(
   { columns }: TwoWayTable,
-  own: { readonly base: Row | null; readonly local: Row | null },
+  own: OwnRow,
   twin: { readonly base: Row | null; readonly local: Row | null } | undefined,
-): Row | null {
-  if (twin === undefined || (twin.base === null && twin.local === null)) return own.local;
+): { readonly local: Row | null; readonly lost: readonly Conflict[] } {
+  const { local } = own;
+  if (twin === undefined || (twin.base === null && twin.local === null)) return { local, lost: [] };
   const there = twin.local;
   // Deleted here under the id that the pull gave it.
-  if (there === null) return null;
+  if (there === null) return { local: null, lost: [] };
   // Deleted under its first id; an edit under the other one is newer than that, since the pull came in between.
-  if (own.local === null) return isChanged(twin.base, there, columns) ? there : null;
-  const values = own.local.values.map((value, column): Value => {
+  if (local === null) return { local: isChanged(twin.base, there, columns) ? there : null, lost: [] };
+  const lost: Conflict[] = [];
+  const values = local.values.map((value, column): Value => {
     const type = columns[column]?.type ?? 'Text';
-    if (!isSameValue(type, value, own.base?.values[column] ?? null)) return value;
     const edited = there.values[column] ?? null;
-    return isSameValue(type, edited, twin.base?.values[column] ?? null) ? value : edited;
+    const before = twin.base?.values[column] ?? null;
+    if (isSameValue(type, edited, before) || isSameValue(type, edited, value)) return value;
+    if (isEdited(own, column, type)) {
+      lost.push({ kind: 'cell', column, base: before, local: value, remote: edited, winner: 'origin' });
+    }
+    return edited;
   });
-  return { ...own.local, values };
+  return { local: { ...local, values }, lost };
+}
+
+/** Whether a cell was edited since its row was sent, or of a row that was not sent, at all. */
+function isEdited({ base, local, sent }: OwnRow, column: number, type: ColumnType): boolean {
+  const value = local?.values[column] ?? null;
+  if (sent === undefined) return !isSameValue(type, value, base?.values[column] ?? null);
+  return !isSameValue(type, value, sent.find((cell) => cell.column === column)?.value ?? null);
 }
 
 /** Conflicts, marks and the ids under which both are kept. */

@@ -34,7 +34,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
-import { findById, findByValue, type FoundRows } from './lookup.ts';
+import { findById, findByValue, type FoundRows, type RowsByContent } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { settleBatch } from './settle.ts';
@@ -114,6 +114,8 @@ export interface Present {
   readonly takenBy: ReadonlyMap<number, Row>;
 }
 
+const NOTHING_FOUND: RowsByContent<Value> = { byKey: new Map(), isWhole: true };
+
 /** Asks the origin for the rows of a batch, and for rows that have the match values of its inserts already. */
 export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> {
   await step(run, 'reread');
@@ -127,15 +129,16 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
   }
   const [found, byValue] = await Promise.all([
     findById(run, known),
-    match === null ? new Map<Value, readonly Row[]>() : findByValue(run, match, [...asked.values()]),
+    match === null ? NOTHING_FOUND : findByValue(run, match, [...asked.values()]),
   ]);
-  const takenBy = new Map(
-    [...asked].flatMap(([id, value]) => {
-      const [row] = byValue.get(value) ?? [];
-      return row === undefined ? [] : [[id, row] as const];
-    }),
-  );
-  return { found, takenBy };
+  const takenBy = new Map<number, Row>();
+  const unreadable = new Set(found.unreadable);
+  for (const [id, value] of asked) {
+    const [row] = byValue.byKey.get(value) ?? [];
+    if (row !== undefined) takenBy.set(id, row);
+    else if (!byValue.isWhole) unreadable.add(id); // somebody may have the value
+  }
+  return { found: { ...found, unreadable }, takenBy };
 }
 
 /** Merges what came, plans the rows again, and stores those that are sent; null where nothing is left to send. */

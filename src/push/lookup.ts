@@ -38,6 +38,16 @@ export async function findById(run: TablePush, ids: readonly number[]): Promise<
   return { byId, unreadable };
 }
 
+/** Rows found by what stands in them. */
+export interface RowsByContent<Key> {
+  readonly byKey: ReadonlyMap<Key, readonly Row[]>;
+  /**
+   * Whether every row of the answer could be read, and was asked for. If not, a row that is not found may be there nevertheless:
+   * nothing can be decided about it now.
+   */
+  readonly isWhole: boolean;
+}
+
 /** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
 const FILTER_BYTES_MAX = 8_000;
 
@@ -52,20 +62,21 @@ export async function findByValue(
   run: TablePush,
   column: number,
   values: readonly Value[],
-): Promise<ReadonlyMap<Value, readonly Row[]>> {
+): Promise<RowsByContent<Value>> {
   const shape = run.shapes[column];
-  const found = new Map<Value, Row[]>();
-  if (shape === undefined) return found;
+  const byKey = new Map<Value, Row[]>();
+  if (shape === undefined) return { byKey, isWhole: true };
   const clauses = values.flatMap((value) => {
     const literal = literalOf(shape.type, value);
     return literal === null ? [] : [`${columnReference(shape.name)} = ${literal}`];
   });
-  const rows = await findByClauses(run, clauses);
+  const { rows, isWhole } = await findByClauses(run, clauses);
   for (const value of values) {
     const alike = rows.filter((row) => isSameKey(shape.type, row.values[column] ?? null, value));
-    if (alike.length > 0) found.set(value, alike);
+    if (alike.length > 0) byKey.set(value, alike);
   }
-  return found;
+  const foundCount = new Set([...byKey.values()].flat()).size;
+  return { byKey, isWhole: isWhole && foundCount === rows.length };
 }
 
 /** Uniqueness at the origin may well ignore case, as its own functions do; a row that differs in case only counts as found. */
@@ -77,24 +88,27 @@ function isSameKey(type: ColumnType, one: Value, other: Value): boolean {
 /** Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing. */
 export async function findAlike(
   run: TablePush,
-  lists: readonly (readonly SentCell[])[],
-): Promise<readonly (readonly Row[])[]> {
-  const clauses = lists.map((cells) => clauseOf(run, cells));
-  const rows = await findByClauses(
+  creates: readonly { readonly id: number; readonly cells: readonly SentCell[] }[],
+): Promise<RowsByContent<number>> {
+  const clauses = creates.map(({ cells }) => clauseOf(run, cells));
+  const { rows, isWhole } = await findByClauses(
     run,
     clauses.filter((clause) => clause !== null),
   );
-  return lists.map((cells, index) => {
-    if (clauses[index] === null) return [];
-    return rows.filter((row) =>
-      cells.every(({ column, value, file }) => {
-        if (file !== undefined) return true; // compared by content (settle-files.ts)
-        const type = run.shapes[column]?.type ?? 'Text';
-        const held = row.values[column] ?? null;
-        return type === 'User' ? isSameUser(held, value) : isSameValue(type, held, value);
-      }),
-    );
-  });
+  const byKey = new Map(
+    creates.map(({ id, cells }, index) => {
+      const alike = rows.filter((row) =>
+        cells.every(({ column, value, file }) => {
+          if (file !== undefined) return true; // compared by content (settle-files.ts)
+          const type = run.shapes[column]?.type ?? 'Text';
+          const held = row.values[column] ?? null;
+          return type === 'User' ? isSameUser(held, value) : isSameValue(type, held, value);
+        }),
+      );
+      return [id, clauses[index] === null ? [] : alike];
+    }),
+  );
+  return { byKey, isWhole };
 }
 
 /** The e-mail identifies a user; the name is for display, and the origin may write another one (specification 2.4). */
@@ -144,18 +158,23 @@ function literalOf(type: ColumnType, value: Value): string | null {
   }
 }
 
-/** The rows that satisfy one of the clauses, each once. */
-async function findByClauses(run: TablePush, clauses: readonly string[]): Promise<readonly Row[]> {
+/** The rows that satisfy one of the clauses, each once, and whether all of them could be read. */
+async function findByClauses(
+  run: TablePush,
+  clauses: readonly string[],
+): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean }> {
   const { context, address, shapes, names } = run;
   const rows = new Map<number, Row>();
+  let isWhole = true;
   for (const filter of cutFilters(clauses)) {
     // A unique value is found once; of rows that are merely alike, one page is more than enough to know that there are many.
     const query = { columns: names, sort: [], filter, top: TOP_MAX };
     const answer = await context.origin.select({ table: address, columns: shapes, query }, { signal: context.signal });
     const page: RowPage | null = answer.kind === 'ok' ? answer.value : null;
     for (const row of page?.rows ?? []) rows.set(row.id, row);
+    if (page === null || page.unreadable.length > 0) isWhole = false;
   }
-  return [...rows.values()];
+  return { rows: [...rows.values()], isWhole };
 }
 
 function cutFilters(clauses: readonly string[]): readonly string[] {

@@ -45,6 +45,8 @@ interface Findings {
   readonly byValue: ReadonlyMap<number, Row>;
   /** Rows with all the values of a create that has no unique one, by its id here. */
   readonly alike: ReadonlyMap<number, readonly Row[]>;
+  /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
+  readonly unclear: ReadonlySet<number>;
   readonly files: FileFindings;
 }
 
@@ -58,6 +60,7 @@ async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
   const lost = rows.filter(({ kind, answer }) => answer === null && (kind === 'insert' || method === 'upsert'));
   const found = await findById(run, [...new Set(ids)]);
   const byValue = new Map<number, Row>();
+  const unclear = new Set<number>();
   const unanchored: BatchRow[] = [];
   const anchored = new Map<number, { readonly row: BatchRow; readonly value: Value }[]>();
   for (const row of lost.filter(({ id }) => !found.byId.has(id))) {
@@ -66,7 +69,7 @@ async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
     else anchored.set(anchor.column, [...(anchored.get(anchor.column) ?? []), { row, value: anchor.value }]);
   }
   for (const [column, asked] of anchored) {
-    const byKey = await findByValue(
+    const { byKey, isWhole } = await findByValue(
       run,
       column,
       asked.map(({ value }) => value),
@@ -74,16 +77,14 @@ async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
     for (const { row, value } of asked) {
       const [first] = byKey.get(value) ?? [];
       if (first !== undefined) byValue.set(row.id, first);
+      else if (!isWhole) unclear.add(row.id);
     }
   }
   const creates = unanchored.filter(({ kind }) => kind === 'insert');
-  const alike = await findAlike(
-    run,
-    creates.map(({ cells }) => cells),
-  );
-  const alikeById = new Map(creates.map(({ id }, index) => [id, alike[index] ?? []]));
-  const files = await findFiles(run, batch, { found, byValue, alike: alikeById });
-  return { found, byValue, alike: files.alike, files };
+  const alike = await findAlike(run, creates);
+  if (!alike.isWhole) for (const { id } of creates) unclear.add(id);
+  const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey });
+  return { found, byValue, alike: files.alike, unclear, files };
 }
 
 /** A cell that was sent and by which the row can be found: the match value, or that of another unique column. */
@@ -165,6 +166,7 @@ class Settling {
         return baseForReadBack(sent, { local, remote }, columns);
       },
       remote,
+      sent: row.cells,
       known: as === 'recreated' ? this.#recreated(row) : as === 'met' ? this.#met(row, id) : [],
     });
   }
@@ -177,8 +179,8 @@ class Settling {
   }
 
   #settleLost(row: BatchRow, adopted: Row | null): void {
-    const { found, byValue, files } = this.#findings;
-    if (found.unreadable.has(row.id)) {
+    const { found, byValue, unclear, files } = this.#findings;
+    if (found.unreadable.has(row.id) || unclear.has(row.id)) {
       this.#left.push(row);
       return;
     }
@@ -205,6 +207,7 @@ class Settling {
           return baseAfterLookup(sent, { local, remote }, this.#run.table.columns, arrived);
         },
         remote,
+        sent: row.cells,
         known: isNew ? this.#recreated(row) : [],
       });
     } else if (row.kind === 'update') {

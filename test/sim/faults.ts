@@ -17,6 +17,9 @@ export interface Struck {
   readonly answer: WireAnswer | null;
   /** The answer to some other request, where there was one. */
   readonly other: WireAnswer | null;
+  /** The ids and the filter of the request; none where it asked for a page. */
+  readonly ids: readonly string[];
+  readonly kind: RequestKind;
   readonly draw: Draw;
   /** For Retry-After as a date. */
   readonly wallMs: number;
@@ -235,7 +238,7 @@ export const FAULTS: readonly FaultKind[] = [
     name: 'otherAnswer',
     on: ['read', 'rows', 'change'],
     reaches: true,
-    strike: ({ other }) => other,
+    strike: otherAnswer,
   },
   {
     name: 'statusMissing',
@@ -253,6 +256,21 @@ export const FAULTS: readonly FaultKind[] = [
   { name: 'redirect302', on: ALL, reaches: true, strike: () => redirect(302) },
   { name: 'redirect307', on: ALL, reaches: false, strike: () => redirect(307) },
 ];
+
+/**
+ * The answer to another request. One that fits this request as well cannot be told from its own by anybody: a part of the rows that were
+ * asked for, or as many statuses as rows were sent.
+ */
+function otherAnswer({ other, ids, kind }: Struck): WireAnswer | null {
+  const list = listOf(other);
+  if (list === null) return other;
+  const rows = list.filter(isRecord);
+  if (kind === 'change') return rows.some((row) => row['status'] !== undefined) ? null : other;
+  if (kind === 'rows' && ids.length > 0) {
+    return rows.some((row) => !ids.includes(String(row['@row.id']))) ? other : null;
+  }
+  return kind === 'rows' && rows.length === 0 ? null : other;
+}
 
 function redirect(status: number): WireAnswer {
   return answerOf(status, { location: 'https://elsewhere.example/login' }, '');

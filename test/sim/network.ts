@@ -148,7 +148,9 @@ export class Network {
     const answer = fault === null || fault.reaches ? wireAnswer(origin(seen.model)) : null;
     const other = this.#lastAnswer;
     if (answer !== null) this.#lastAnswer = answer;
-    const struck = fault?.strike({ answer, other, draw, wallMs: wallMs() }) ?? null;
+    const { kind, query } = seen.request;
+    const ids = new URLSearchParams(query).getAll('id');
+    const struck = fault?.strike({ answer, other, draw, wallMs: wallMs(), ids, kind }) ?? null;
     const result = struck ?? answer ?? answerOf(503, {}, '');
     onAnswer(seen.request, struck === null ? null : (fault?.name ?? null), result);
     return result;

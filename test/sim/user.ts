@@ -189,10 +189,10 @@ export class User {
 
   #around(): Pick<Scene, 'conflicts' | 'triggers'> {
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
-    // Without the one that notes which id is given, REPLACE of a row is a delete and an insert: another history, not a loss.
+    // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
     const triggers = this.query(
       `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Thing' AND name GLOB '_rowsync_capture_*'
-         AND name NOT GLOB '_rowsync_capture_given_*' ORDER BY name`,
+         AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*' ORDER BY name`,
     );
     return { conflicts: conflicts.map(([id]) => Number(id)), triggers: triggers.map(([name]) => String(name)) };
   }
