@@ -18,6 +18,8 @@ export interface OracleParts {
   readonly hasRow: (table: string, id: number) => boolean;
   /** The tag of a row at the origin. */
   readonly tagOf: (id: number) => string | null;
+  /** The name of a column, from that or its alias. */
+  readonly columnOf: (name: string) => string;
   /** Batches that stand in the file: number, method, rows as JSON. */
   readonly batches: () => readonly (readonly [id: number, method: string, rows: string])[];
   readonly fail: (oracle: string, what: string) => void;
@@ -130,8 +132,9 @@ export class Oracles {
     for (const row of rows) {
       const id = row['@row.id'] ?? null;
       const tag = id === null ? null : this.#parts.tagOf(Number(id));
-      for (const [column, value] of Object.entries(row)) {
-        if (column.startsWith('@')) continue;
+      for (const [name, value] of Object.entries(row)) {
+        if (name.startsWith('@')) continue;
+        const column = this.#parts.columnOf(name);
         const isKept = durable.some(([, , text]) => text.includes(JSON.stringify(value)));
         if (!isKept) this.#parts.fail('I11', `${column} = ${String(value)} leaves before its batch is on the disk`);
         if (tag === null || column === 'Code') continue;

@@ -117,6 +117,7 @@ class World {
       books: this.#books,
       hasRow: (table, id) => this.#origin.ids(table).includes(id),
       tagOf: (id) => this.#tagOf(id),
+      columnOf: (name) => this.#origin.table('Thing').columns.find(({ alias }) => alias === name)?.name ?? name,
       batches: () =>
         this.#user.query('SELECT id, method, rows FROM _rowsync_batches ORDER BY id') as [number, string, string][],
       fail: (oracle, what) => this.#fail(oracle, what),
