@@ -31,7 +31,8 @@ export const LOG_EVENTS = {
   'guard.waits': 'Something waits for a person; `hint` says what to do.',
   'rows.parked': 'More rows of a table wait for a person or a timer than before; `rowCount` is how many wait.',
   'rows.settled': 'No row of the table waits any more.',
-  'person.decided': 'A person decided something, on the page or by a command; `reason` is resolve, discard or retry.',
+  'person.decided':
+    'A person decided something, on the page or by a command; `reason` is resolve, discard, retry or confirm.',
   'identity.changed':
     'The user, its role, permissions or time zone is another than before; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',

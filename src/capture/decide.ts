@@ -5,7 +5,9 @@
  */
 import { plural } from '../base/text.ts';
 import type { Tx } from '../replica/database.ts';
+import { storeConsent } from '../replica/consent.ts';
 import { readWaiting } from '../replica/push-rows.ts';
+import { sql } from '../replica/sql.ts';
 import { captureChanges } from './changes.ts';
 import type { Resolution } from './conflicts.ts';
 import { retryRows } from './refusals.ts';
@@ -19,7 +21,9 @@ export type PersonDecision =
   /** Puts a row of a table back to what the origin last confirmed, or with null every edited row. */
   | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null }
   /** Lets rows be pushed again, by the numbers of their failures; without any, all refused rows, but none that is in doubt. */
-  | { readonly kind: 'retry'; readonly ids: readonly number[] };
+  | { readonly kind: 'retry'; readonly ids: readonly number[] }
+  /** Lets through what a guard holds of a table, by its name here, if that still is what the person was shown (its `problem`). */
+  | { readonly kind: 'confirm'; readonly table: string; readonly shown: string };
 
 /** What became of it; the words are for the person and may name a table, but hold no values. */
 export type DecisionOutcome =
@@ -37,6 +41,8 @@ export function carryOutDecision(tx: Tx, decision: PersonDecision, at: string): 
       return carryOutDiscard(tx, decision, at);
     case 'retry':
       return carryOutRetry(tx, decision.ids, at);
+    case 'confirm':
+      return carryOutConfirm(tx, decision);
     default:
       return decision satisfies never;
   }
@@ -74,4 +80,14 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
   if (missing.length > 0) return { kind: 'problem', words: `no row waits under the number ${missing.join(', ')}` };
   retryRows(tx, waiting, at);
   return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length);
+}
+
+function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly kind: 'confirm' }): DecisionOutcome {
+  const held = tx.prepare(sql`SELECT 1 FROM sync_status WHERE "table" = ? AND problem = ?`).get(table, shown);
+  if (held === undefined)
+    return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
+  const consents = storeConsent(tx, ['pull', 'push'], [table]);
+  if (consents.length === 0) return { kind: 'problem', words: `nothing of "${table}" is held any more` };
+  const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);
+  return done(`The next run may go on with ${plural(rowCount, 'held row')} of ${table}`, rowCount);
 }

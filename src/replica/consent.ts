@@ -1,10 +1,10 @@
 /**
- * The consent of a person to what a guard holds, given while a daemon works on the replica and nobody else may. It stands beside the
- * table, for as many rows as the person was shown, and the next run of the daemon uses it up. Input: a replica in use, opened
- * like any SQL client opens it. Output: numbers in the bookkeeping.
+ * The consent of a person to what a guard holds, given while a daemon works on the replica. It stands beside the table, for as many
+ * rows as the person was shown, and the next run of the daemon uses it up. Input: a replica in use, opened like any SQL client
+ * opens it, or a transaction of the daemon. Output: numbers in the bookkeeping.
  */
 import Database from 'better-sqlite3';
-import type { Tx } from './database.ts';
+import type { Connection, Tx } from './database.ts';
 import { replicaError } from './failures.ts';
 import { sql } from './sql.ts';
 
@@ -43,7 +43,9 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
-    return agree(db, kinds, new Set(names.map((name) => name.toLowerCase())));
+    const open = db;
+    const asConnection: Connection = { prepare: (text) => open.prepare(text) };
+    return open.transaction(() => storeConsent(asConnection, kinds, names)).immediate();
   } catch (thrown) {
     throw replicaError(thrown, `Noting a consent in ${path}`);
   } finally {
@@ -51,18 +53,21 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
   }
 }
 
-function agree(db: Database.Database, kinds: readonly ConsentKind[], names: ReadonlySet<string>): readonly Consent[] {
-  return db
-    .transaction(() =>
-      kinds.flatMap((kind) => {
-        const held = db.prepare(HELD[kind]).all() as readonly Held[]; // columns and types are ours
-        const isNamed = (name: string): boolean => names.has(name.toLowerCase());
-        const chosen = held.filter(({ name, localName }) => names.size === 0 || isNamed(name) || isNamed(localName));
-        for (const { id, rowCount } of chosen) db.prepare(STORE[kind]).run(rowCount, id);
-        return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
-      }),
-    )
-    .immediate();
+/** The same inside of an open transaction. */
+export function storeConsent(
+  to: Connection,
+  kinds: readonly ConsentKind[],
+  names: readonly string[],
+): readonly Consent[] {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  const isNamed = ({ name, localName }: Held): boolean =>
+    known.size === 0 || known.has(name.toLowerCase()) || known.has(localName.toLowerCase());
+  return kinds.flatMap((kind) => {
+    const held = to.prepare(HELD[kind]).all() as readonly Held[]; // columns and types are ours
+    const chosen = held.filter(isNamed);
+    for (const { id, rowCount } of chosen) to.prepare(STORE[kind]).run(rowCount, id);
+    return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
+  });
 }
 
 interface Held {

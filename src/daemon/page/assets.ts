@@ -58,6 +58,7 @@ code { font: .9em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mon
 .todos li { padding: .55rem 0; border-bottom: 1px solid var(--line); }
 .todos li:last-child { border-bottom: 0; padding-bottom: 0; }
 .hint { display: block; }
+.todos form { margin: .5rem 0 .2rem; }
 
 table { border-collapse: collapse; width: 100%; background: var(--card); border: 1px solid var(--line); border-radius: 12px; border-spacing: 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .5rem .75rem; border-top: 1px solid var(--line); vertical-align: baseline; }

@@ -17,6 +17,8 @@ export interface Todo {
   readonly hint: string | null;
   /** The part of the page where it can be done. */
   readonly part: 'conflicts' | 'waiting' | null;
+  /** A guard waits for a person to let it through. */
+  readonly isHeld: boolean;
 }
 
 /** The top of the page. */
@@ -34,7 +36,7 @@ export function headlineOf(state: DaemonState, tables: readonly TableStatus[], n
   const { failure, circuit, circuitWaitMs } = state;
   if (circuit.failureCount > 0 && failure !== null) {
     const next = circuitWaitMs > 0 ? `It is tried again in ${durationText(circuitWaitMs)}.` : 'It is tried again now.';
-    const whole = { table: null, what: failure.message, hint: failure.hint, part: null };
+    const whole = { table: null, what: failure.message, hint: failure.hint, part: null, isHeld: false };
     return { tone: 'bad', sentence: 'Nothing is synchronised at the moment', note: next, todos: [whole, ...todos] };
   }
   const needing = new Set(todos.map(({ table }) => table)).size;
@@ -76,9 +78,9 @@ export function isTroubled(table: TableStatus): boolean {
 function todosOf(table: TableStatus): readonly Todo[] {
   const { table: name, problem, hint, state, conflictCount, refusedCount, unreadableCount } = table;
   const about = (count: number, what: string, part: Todo['part'], todoHint: string): readonly Todo[] =>
-    count === 0 ? [] : [{ table: name, what, hint: todoHint, part }];
+    count === 0 ? [] : [{ table: name, what, hint: todoHint, part, isHeld: false }];
   return [
-    ...(problem === null ? [] : [{ table: name, what: problem, hint, part: null }]),
+    ...(problem === null ? [] : [{ table: name, what: problem, hint, part: null, isHeld: state === 'held' }]),
     ...about(conflictCount, `${plural(conflictCount, 'conflict')} to decide`, 'conflicts', 'Take one of the versions.'),
     ...about(refusedCount, `${plural(refusedCount, 'row')} refused`, 'waiting', 'Edit and send again, or discard.'),
     ...about(

@@ -126,7 +126,7 @@ function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | nu
       todos.length === 0
         ? null
         : html`<ul class="todos">
-            ${todos.slice(0, TABLES_MAX).map((todo) => todoHtml(todo, desk !== null))}
+            ${todos.slice(0, TABLES_MAX).map((todo) => todoHtml(todo, desk))}
           </ul>`
     }
     ${
@@ -140,8 +140,8 @@ function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | nu
   </section>`;
 }
 
-function todoHtml({ table, what, hint, part }: Todo, isSignedIn: boolean): Html {
-  const target = isSignedIn ? part : 'sign-in';
+function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null): Html {
+  const target = desk !== null ? part : 'sign-in';
   return html`<li>
     ${
       table === null
@@ -151,6 +151,19 @@ function todoHtml({ table, what, hint, part }: Todo, isSignedIn: boolean): Html 
     }
     ${part === null || target === null ? html`<span>${what}</span>` : html`<a href="#${target}">${what}</a>`}
     ${hint === null ? null : html`<span class="hint">${hint}</span>`}
+    ${
+      desk === null || table === null || !isHeld
+        ? null
+        : html`<form method="post" action="/decide">
+            <input type="hidden" name="token" value="${desk.formToken}" /><input
+              type="hidden"
+              name="kind"
+              value="confirm"
+            /><input type="hidden" name="table" value="${encodeURIComponent(table.toWellFormed())}" />
+            <input type="hidden" name="shown" value="${encodeURIComponent(what.toWellFormed())}" />
+            <button>Let it through</button>
+          </form>`
+    }
   </li>`;
 }
 

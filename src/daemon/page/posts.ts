@@ -50,6 +50,7 @@ export const SAID: ReadonlyMap<string, string> = new Map([
   ['resolve', 'The conflict is decided. What differs from the origin goes there with the next push.'],
   ['discard', 'The edit is discarded; its values are kept in sync_conflicts.'],
   ['retry', 'The row is sent again with the next push.'],
+  ['confirm', 'What was held is let through; a cycle begins now.'],
   ['cycle', 'A cycle begins now.'],
 ]);
 
@@ -92,7 +93,10 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   const decision = decisionFromForm(form);
   if (decision === null) return sentence(400, 'This is not what the page sends');
   const answer = await actions.decide(decision);
-  if (answer.kind === 'done') return redirect(`/?said=${decision.kind}`);
+  if (answer.kind === 'done') {
+    if (decision.kind === 'confirm') actions.cycle();
+    return redirect(`/?said=${decision.kind}`);
+  }
   return sentence(
     STATUS[answer.kind],
     answer.kind === 'problem' ? `Nothing was changed: ${answer.words}` : answer.words,
@@ -159,6 +163,11 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
     }
     case 'retry':
       return id === null ? null : { kind: 'retry', ids: [id] };
+    case 'confirm': {
+      const table = decoded(form.get('table'));
+      const shown = decoded(form.get('shown'));
+      return table === null || shown === null ? null : { kind: 'confirm', table, shown };
+    }
     case 'discard': {
       const rowId = wholeNumber(form.get('row'));
       const table = decoded(form.get('table'));

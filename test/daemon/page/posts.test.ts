@@ -4,7 +4,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { TestDaemon } from '../../support/daemon.ts';
+import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf, type Asked } from '../../support/http.ts';
 import { keyOf, PAGE_YAML, postOf, signIn, startTroubled, type SignedIn } from '../../support/page.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
@@ -119,6 +119,27 @@ test('a refused row is sent again, or put back', async () => {
 
   expect(daemon.rows('SELECT "Code" FROM "Note" WHERE _id = 2')).toEqual([{ Code: 'c2' }]);
   expect(open(daemon)).toEqual([{ conflicts: 1, failures: 0 }]);
+});
+
+test('what a guard holds is let through by button, but only what was shown', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  daemon.execute('DELETE FROM "Note" WHERE _id > 2');
+  await daemon.elapse(5);
+  const person = await signIn(daemon);
+  const { body } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
+  const shown = /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
+  const form = { kind: 'confirm', table: 'Note' };
+
+  const other = await send(person, '/decide', { ...form, shown: 'what was shown yesterday' });
+  const answer = await send(person, '/decide', { ...form, shown });
+  await daemon.elapse(6);
+
+  expect(decodeURIComponent(shown)).toContain('4 of 6 rows would be deleted');
+  expect(other.status).toBe(409);
+  expect(answer.headers.location).toBe('/?said=confirm');
+  expect(sandbox.store.rows('Note')).toHaveLength(2);
 });
 
 test('a cycle is started by button', async () => {
