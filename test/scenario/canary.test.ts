@@ -79,8 +79,8 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   man: [[]],
 };
 
-/** Commands that go on until they are stopped, or have no token of the user's: tested elsewhere or below. */
-const OTHERS = ['daemon', 'demo', 'sandbox'];
+/** Commands that go on until they are stopped, have no token of the user's, or take the replica away: tested elsewhere or below. */
+const OTHERS = ['daemon', 'demo', 'sandbox', 'rebuild'];
 
 async function leafCommands(): Promise<readonly string[]> {
   const { stdout } = await runCli(['completion', 'bash']);
