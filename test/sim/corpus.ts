@@ -2,7 +2,7 @@
  * Worlds that failed once, shrunk, one JSON file each: they run first, on every commit, for ever. A file holds the seed of what is
  * random without deciding anything, the tapes, and what was wrong when it was found.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { TAPE_NAMES, Tapes, type TapeRecord } from './tape.ts';
 
 /** One kept world. */
@@ -20,6 +20,8 @@ const FOLDER = new URL('corpus/', import.meta.url);
 
 /** The kept worlds by file name. */
 export function readCorpus(): readonly (readonly [name: string, kept: Case])[] {
+  // git keeps no empty folder.
+  if (!existsSync(FOLDER)) return [];
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))
     .toSorted()

@@ -133,6 +133,8 @@ export class User {
   readonly #books: Books;
   readonly #tokens: Tokens;
   #db: Database.Database | null = null;
+  /** Statements of this connection; SQLite prepares them anew by itself after the schema changed. */
+  readonly #statements = new Map<string, Database.Statement>();
   /** Set once the replica was replaced by an older copy. */
   isOlderCopy = false;
 
@@ -178,13 +180,17 @@ export class User {
 
   /** Reads the replica; each row is an array of its columns. */
   query(statement: string): readonly (readonly unknown[])[] {
-    return this.#open().prepare(statement).raw().all() as unknown[][];
+    const db = this.#open();
+    let prepared = this.#statements.get(statement);
+    if (prepared === undefined) this.#statements.set(statement, (prepared = db.prepare(statement).raw()));
+    return prepared.all() as unknown[][];
   }
 
   /** Closes the connection; it opens again by itself. */
   close(): void {
     this.#db?.close();
     this.#db = null;
+    this.#statements.clear();
   }
 
   #around(): Pick<Scene, 'conflicts' | 'triggers'> {
