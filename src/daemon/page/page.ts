@@ -142,6 +142,8 @@ function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | nu
 
 function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null): Html {
   const target = desk !== null ? part : 'sign-in';
+  // Some sentences begin with the name of the table, which stands there already.
+  const words = what.startsWith(`${table}: `) ? what.slice(`${table}: `.length) : what;
   return html`<li>
     ${
       table === null
@@ -149,7 +151,7 @@ function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null):
         : html`<b><bdi>${table}</bdi></b
             >${' '}`
     }
-    ${part === null || target === null ? html`<span>${what}</span>` : html`<a href="#${target}">${what}</a>`}
+    ${part === null || target === null ? html`<span>${words}</span>` : html`<a href="#${target}">${words}</a>`}
     ${hint === null ? null : html`<span class="hint">${hint}</span>`}
     ${
       desk === null || table === null || !isHeld

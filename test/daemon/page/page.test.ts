@@ -168,6 +168,12 @@ describe('the sentence at the top', () => {
   });
 });
 
+test('the name of a table is said once', () => {
+  const held = { ...TABLE, state: 'held', problem: 'Note: 4 of 6 rows would be deleted' };
+
+  expect(pageHtml({ ...VIEW, tables: [held], desk: DESK })).toContain('<span>4 of 6 rows would be deleted</span>');
+});
+
 test('who has not signed in sees that something waits, and no value', () => {
   const text = pageHtml({ ...VIEW, tables: [{ ...TABLE, conflictCount: 1, refusedCount: 1 }] });
 
