@@ -369,6 +369,7 @@ class Daemon {
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
   #fail(error: RowsyncError): void {
     if (this.#parts.signals.stop.aborted) return; // the failure is our own doing
+    this.#sides.whole.note(error);
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });

@@ -1,6 +1,6 @@
 /**
  * When the daemon asks whether the replica is whole: before its first work, once a day, and before any work after damage was met.
- * Input: the time, and what work came to. Output: nothing, or the error that keeps all work waiting until a person has mended the
+ * Input: the time, and what kept work from being done. Output: nothing, or the error that keeps all work waiting until a person has mended the
  * file (`replica.damaged`, one of the declared stops).
  */
 import type { RowsyncError } from '../base/errors.ts';
@@ -25,8 +25,8 @@ export class WholeWatch {
     this.#lookedAtMs = nowMs;
   }
 
-  /** Takes note of how work ended: where it met damage, the next look is due at once. */
-  note(error: RowsyncError | null): void {
-    if (error?.code === 'replica.damaged') this.#lookedAtMs = null;
+  /** Takes note of what kept work from being done: where it was damage, the next look is due at once. */
+  note(error: RowsyncError): void {
+    if (error.code === 'replica.damaged') this.#lookedAtMs = null;
   }
 }

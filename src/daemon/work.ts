@@ -61,11 +61,8 @@ type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
 /** Runs one kind of work, on a file that is known to be whole. @throws RowsyncError where the replica cannot be used. */
 export async function runWork(kind: WorkKind, context: WorkContext): Promise<WorkOutcome> {
-  const { clock } = context.pull;
-  await context.whole.look(clock.monotonicMs());
-  const result = await WORK[kind](context);
-  context.whole.note(result.error ?? result.own);
-  return result;
+  await context.whole.look(context.pull.clock.monotonicMs());
+  return WORK[kind](context);
 }
 
 /** What to run for each kind. */

@@ -177,6 +177,25 @@ test('a daemon at work stops when its daily look finds damage, says so, and goes
   expect(sandbox.store.rows('Note')).toHaveLength(400);
 });
 
+test('damage that work meets between two looks stops all work at once, and no page is written after it', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+  await using daemon = startDaemon(sandbox, `${PUSHED}schedule: { pull: "0 * * * *" }\n`);
+  await daemon.idle();
+  const path = join(daemon.folder, 'replica.db');
+  daemon.execute('PRAGMA wal_checkpoint(TRUNCATE)');
+  overwrite(path, offsetOf(path, '_rowsync_pages'), Buffer.alloc(4096, 0xa5));
+  daemon.execute('CREATE TABLE mine (a)'); // another client's change empties the cache
+  sandbox.requests.clear();
+
+  await elapseHours(daemon, 2);
+
+  const opened = daemon.events('circuit.opened');
+  expect(opened.length).toBeGreaterThan(3);
+  expect(new Set(opened.map(({ code }) => code))).toEqual(new Set(['replica.damaged']));
+  expect(sandbox.requests.count({ method: 'select' })).toBe(0);
+  expect(changesAt(sandbox)).toEqual([]);
+});
+
 async function elapseHours(daemon: TestDaemon, count: number): Promise<void> {
   for (let hour = 0; hour < count; hour += 1) {
     await daemon.elapse(60);
