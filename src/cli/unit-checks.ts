@@ -73,11 +73,13 @@ function judgeDaemon(name: string, unit: string, values: Properties): CheckResul
     const start = `sudo systemctl restart ${unit} starts it then.`;
     return fail('service', `${unit} has failed, and is not started again: ${text}`, `${hint} ${start}`);
   }
-  if (values.get('SubState') === 'auto-restart') {
-    return fail('service', `${unit} fails, and is started again and again: ${text}`, hint);
+  const restarts = Number(values.get('NRestarts') ?? 0);
+  if (state === 'activating' && (restarts > 0 || values.get('SubState') === 'auto-restart')) {
+    // While a start is under way, systemd does not tell how the last one ended.
+    const why = values.get('Result') === 'success' ? '' : `: ${text}`;
+    return fail('service', `${unit} fails, and is started again and again${why}`, hint);
   }
   if (state !== 'active') return warn('service', `${unit} is ${state}`, `Start it: sudo systemctl start ${unit}.`);
-  const restarts = Number(values.get('NRestarts') ?? 0);
   return restarts === 0
     ? ok('service', `${unit} is active`)
     : warn('service', `${unit} is active, and was restarted ${restarts} times after failures`, log);

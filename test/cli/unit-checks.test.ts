@@ -20,6 +20,12 @@ test.each([
   [STOPPED, 'warn', 'systemctl start'],
   ['LoadState=not-found\nActiveState=inactive\n', 'warn', 'is not installed'],
   ['LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nResult=watchdog\n', 'fail', 'did not advance'],
+  [
+    'LoadState=loaded\nActiveState=activating\nSubState=start\nResult=success\nNRestarts=4\n',
+    'fail',
+    'again and again ',
+  ],
+  ['LoadState=loaded\nActiveState=activating\nSubState=start\nResult=success\nNRestarts=0\n', 'warn', 'is activating'],
   ['LoadState=loaded\nActiveState=failed\nResult=exit-code\nExecMainStatus=2\n', 'fail', 'configuration is wrong'],
   ['LoadState=loaded\nActiveState=failed\nResult=exit-code\nExecMainStatus=78\n', 'fail', 'a newer version'],
   ['LoadState=loaded\nActiveState=failed\nResult=exit-code\nExecMainStatus=243\n', 'fail', '/etc/rowsync/main.token'],

@@ -6,7 +6,7 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { FROM_ORIGIN, startServiceMachine, TOKEN, type ServiceMachine } from '../support/service-machine.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
 const started = await startServiceMachine();
 const reason = 'reason' in started ? started.reason : null;
@@ -127,6 +127,20 @@ describe.skipIf(reason !== null)(`on a clean Debian${reason === null ? '' : ` (n
     expect(text).not.toContain(TOKEN);
     expect(text).toMatch(/Max core file size +0 +0/);
     expect((await attempt(`grep -rl ${TOKEN} /etc /var`)).text).toBe('/etc/rowsync/main.token\n');
+  });
+
+  test('systemd finds nothing wrong with what is installed, and the process has no rights to lose', async () => {
+    const status = await shell('cat /proc/$(systemctl show --value -p MainPID rowsync@main)/status');
+
+    expect(await shell('systemd-analyze verify rowsync@main.service rowsync-sync@main.timer')).toBe('');
+    expect(await shell('systemd-analyze security --threshold=15 rowsync@main.service')).toContain('Overall exposure');
+    expect(await shell('systemd-analyze security --threshold=15 rowsync-sync@main.service')).toContain(
+      'Overall exposure',
+    );
+    expect(status).toMatch(/^CapEff:\s0+$/m);
+    expect(status).toMatch(/^CapBnd:\s0+$/m);
+    expect(status).toMatch(/^NoNewPrivs:\s1$/m);
+    expect(status).toMatch(/^Seccomp:\s2$/m);
   });
 
   test('journald knows the priority of every line', async () => {

@@ -6,7 +6,7 @@
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { FROM_ORIGIN, startServiceMachine, type ServiceMachine } from '../support/service-machine.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
 const started = await startServiceMachine();
 const reason = 'reason' in started ? started.reason : null;
@@ -95,6 +95,18 @@ describe.skipIf(reason !== null)(`on a clean Debian${reason === null ? '' : ` (n
 
     expect(await property('rowsync@alone', 'ActiveState')).toBe('active');
     expect((await attempt('rowsync status --config /etc/rowsync/alone.yaml', 'ann')).text).toContain('failing');
+  });
+
+  test('what keeps it from starting is tried again until it has passed', async () => {
+    await machine.install('patient', { unit: 'RestartSec=1' });
+    await shell("sed -i 's#patient/replica.db#patient/later/replica.db#' /etc/rowsync/patient.yaml");
+
+    await attempt('systemctl restart rowsync@patient');
+    await until('[ "$(systemctl show --value -p NRestarts rowsync@patient)" -ge 6 ]');
+    expect((await attempt('rowsync service status patient')).text).toContain('is started again and again');
+    await shell('mkdir /var/lib/rowsync/patient/later; chown rowsync: /var/lib/rowsync/patient/later');
+
+    await until('systemctl is-active -q rowsync@patient');
   });
 
   test('a reload with a wrong configuration is refused, and the one before stays in force', async () => {
