@@ -8,11 +8,13 @@ import { dirname } from 'node:path';
 import { asRowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { systemCode } from '../config/secrets.ts';
+import { filesSettings } from '../config/settings.ts';
 import type { Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../replica/reader.ts';
 import {
+  columnType,
   hasOption,
   isWritable,
   type DatabaseDescriptor,
@@ -188,8 +190,23 @@ async function* checkTables(parts: AnswerParts): AsyncGenerator<CheckResult> {
   yield* looks.flatMap(({ problems }) => problems);
   const described = looks.flatMap(({ descriptor }) => descriptor ?? []);
   if (described.length > 0) yield ok('columns', columnsText(described));
+  yield* checkFiles(described, config);
   yield* checkAnswers(parts, described);
 }
+
+/** Which files of which tables are fetched. */
+function checkFiles(described: readonly TableDescriptor[], config: Config): readonly CheckResult[] {
+  const { rule } = filesSettings(config);
+  const withFiles = described.filter(({ columns }) => columns.some(({ type }) => columnType(type) === 'Attachment'));
+  const modes = withFiles.map(({ recordName }) => ({ name: recordName, mode: rule(recordName)?.mode ?? 'none' }));
+  const texts = (['latest', 'all', 'none'] as const).flatMap((mode) => {
+    const names = modes.filter((one) => one.mode === mode).map(({ name }) => name);
+    return names.length === 0 ? [] : [`${FILE_MODES[mode]} of ${someOf(names)}`];
+  });
+  return texts.length === 0 ? [] : [ok('files', texts.join('; '))];
+}
+
+const FILE_MODES = { latest: 'the latest revision', all: 'every revision', none: 'none' } as const;
 
 /** How many columns can be read, and how many written. */
 function columnsText(tables: readonly TableDescriptor[]): string {

@@ -4,12 +4,13 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { readCredentials } from '../config/secrets.ts';
+import { tableRules } from '../config/tables.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
-import type { TableSummary } from '../wire/schema.ts';
+import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import { valueOf } from './answers.ts';
 import { readAddress, type Answers, type PushedTable } from './first-config.ts';
 import type { Invocation } from './invocation.ts';
@@ -38,39 +39,72 @@ const NAMES_MAX = 40;
 /** Asks for what the options leave open. @throws RowsyncError of the origin, and where the input ends early. */
 export async function askAnswers(
   prompter: Prompter,
-  { session }: Invocation,
+  invocation: Invocation,
   options: Omit<InitOptions, 'push'> & { readonly pushed: readonly PushedTable[] | undefined },
 ): Promise<FirstFiles> {
-  const { url, database } = await askAddress(prompter, options);
-  const tokenFile = options.tokenFile ?? (await prompter.ask('File for the API token', { preset: 'token' }));
-  const tokenPath = resolve(session.folder, tokenFile);
-  const isThere = existsSync(tokenPath);
-  if (isThere) await prompter.say(`The token in ${tokenPath} is used.`);
-  const token = isThere ? readToken(tokenPath) : await askToken(prompter);
-  const { clock } = session;
-  const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
-  const origin = openOrigin({ url, database, credentials: { kind: 'bearer', token } }, { clock, log });
+  const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
   try {
-    const signal = session.stopSignal();
-    const user = valueOf(await origin.user({ signal }));
-    const described = valueOf(await origin.describeDatabase({ signal }));
-    const names = described.tables.map(({ recordName }) => recordName);
-    const count = plural(names.length, 'table');
-    await prompter.say(`Hello ${user.email} (role ${user.role}). ${described.name} has ${count}: ${listText(names)}.`);
-    const tables = options.table ?? (await askTables(prompter));
+    const tables = options.table ?? (await askTables(prompter, described.tables));
     const pushed = options.pushed ?? (await askPushed(prompter, origin, described.tables));
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
-    const answers = { url, database, tokenFile, replicaPath, tables, pushed };
-    return { answers, token: isThere ? null : token };
+    return { answers: { ...address, tokenFile, replicaPath, tables, pushed }, token };
   } finally {
     await origin.close();
   }
 }
 
-async function askAddress(
-  prompter: Prompter,
-  options: InitOptions,
-): Promise<{ readonly url: string; readonly database: string }> {
+interface Reached {
+  /** Open; whoever asked closes it. */
+  readonly origin: Origin;
+  readonly address: AskedAddress;
+  readonly tokenFile: string;
+  /** Null where a file has it already. */
+  readonly token: string | null;
+  readonly described: DatabaseDescriptor;
+}
+
+/** Asks until the origin answers: what was typed wrong is asked again, and nothing else has to be typed twice. */
+async function reachOrigin(prompter: Prompter, { session }: Invocation, options: InitOptions): Promise<Reached> {
+  let address = await askAddress(prompter, options);
+  const tokenFile = options.tokenFile ?? (await prompter.ask('File for the API token', { preset: 'token' }));
+  const tokenPath = resolve(session.folder, tokenFile);
+  const isThere = existsSync(tokenPath);
+  if (isThere) await prompter.say(`The token in ${tokenPath} is used.`);
+  let token = isThere ? readToken(tokenPath) : await askToken(prompter);
+  const { clock } = session;
+  const signal = session.stopSignal();
+  // Ends with an answer of the origin, with what no answer can mend, or with the input.
+  for (;;) {
+    const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
+    const origin = openOrigin({ ...address, credentials: { kind: 'bearer', token } }, { clock, log });
+    try {
+      const user = valueOf(await origin.user({ signal }));
+      const described = valueOf(await origin.describeDatabase({ signal }));
+      const names = described.tables.map(({ recordName }) => recordName);
+      const count = plural(names.length, 'table');
+      await prompter.say(
+        `Hello ${user.email} (role ${user.role}). ${described.name} has ${count}: ${listText(names)}.`,
+      );
+      return { origin, address, tokenFile, token: isThere ? null : token, described };
+    } catch (thrown) {
+      await origin.close();
+      const error = asRowsyncError(thrown);
+      const isOfToken = error.kind === 'auth';
+      if (signal.aborted || (isOfToken ? isThere : options.url !== undefined)) throw error;
+      await prompter.say(`${error.message} (${error.code})`);
+      await prompter.say(error.hint);
+      if (isOfToken) token = await askToken(prompter);
+      else address = await askAddress(prompter, options);
+    }
+  }
+}
+
+interface AskedAddress {
+  readonly url: string;
+  readonly database: string;
+}
+
+async function askAddress(prompter: Prompter, options: InitOptions): Promise<AskedAddress> {
   const complain = (text: string): string | null =>
     readAddress(text) === null
       ? 'That is no web address. Copy it from the browser, with a page of the database open.'
@@ -105,8 +139,15 @@ async function askToken(prompter: Prompter): Promise<string> {
   }
 }
 
-async function askTables(prompter: Prompter): Promise<readonly string[]> {
-  const text = await prompter.ask('Tables to copy, separated by commas; * stands for any text', { preset: '*' });
+async function askTables(prompter: Prompter, tables: readonly TableSummary[]): Promise<readonly string[]> {
+  const text = await prompter.ask('Tables to copy, separated by commas; * stands for any text', {
+    preset: '*',
+    complain: (given) => {
+      const { matches } = tableRules({});
+      const unused = splitNames(given).filter((name) => !tables.some(({ recordName }) => matches(name, recordName)));
+      return unused.length === 0 ? null : `There is no table ${listText(unused)}; capital letters count.`;
+    },
+  });
   return splitNames(text);
 }
 

@@ -28,7 +28,10 @@ test.each([
   ['https://www.teamdesk.net/secure/db/21995/overview.aspx?x=1', 'https://www.teamdesk.net', '21995'],
   ['www.teamdesk.net/secure/db/21995-2/', 'https://www.teamdesk.net', '21995-2'],
   ['http://127.0.0.1:8080/secure/api/v2/7/describe.json', 'http://127.0.0.1:8080', '7'],
-  ['localhost:8080/secure/db/7', 'https://localhost:8080', '7'],
+  ['localhost:8080/secure/db/7', 'http://localhost:8080', '7'],
+  ['127.0.0.1:8080', 'http://127.0.0.1:8080', null],
+  ['https://localhost:8080', 'https://localhost:8080', null],
+  ['localhost.example', 'https://localhost.example', null],
   ['https://www.teamdesk.net', 'https://www.teamdesk.net', null],
   ['https://user:secret@www.teamdesk.net/secure/db/5/', 'https://www.teamdesk.net', '5'],
 ])('reads the address %s', (pasted, url, database) => {
@@ -87,9 +90,29 @@ test('writes nothing where the token is refused, or the input ends', async () =>
   const ended = await runCli(['init'], { folder: folder.path, typed: start });
 
   expect(refused.stderr).toContain('origin.forbidden');
+  expect(refused.exitCode).toBe(2);
   expect(ended).toMatchObject({ exitCode: 2 });
   expect(ended.stderr).toContain('The input ended');
   expect(['token', 'rowsync.yaml'].filter((name) => existsSync(join(folder.path, name)))).toEqual([]);
+});
+
+test('asks again for an address that does not answer and for a token that is refused, and for nothing else', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using folder = temporaryFolder();
+  const { database } = sandbox;
+  const nowhere = `http://127.0.0.1:9/secure/db/${database}`;
+  const pasted = `${sandbox.url}/secure/db/${database}`;
+  const typed = [nowhere, '', sandbox.token.replace(/^./, 'x'), pasted, sandbox.token, 'Nope', 'Customer', '', ''];
+
+  const { exitCode, stdout, stderr } = await runCli(['init'], { folder: folder.path, typed });
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain('0 failed');
+  expect(stderr.split('API token (it is not shown): ')).toHaveLength(3);
+  expect(stderr.split('File for the API token')).toHaveLength(2);
+  expect(stderr).toContain('(origin.unreachable)');
+  expect(stderr).toContain('There is no table Nope; capital letters count.');
+  expect(stdout + stderr).not.toContain(sandbox.token.slice(1));
 });
 
 test('takes options without a terminal, and names all that are missing', async () => {

@@ -3,6 +3,7 @@
  * one that throws the token back. The token stands in the file that holds it and nowhere else; values of rows stand in the
  * replica and in answers that are about them, but in no log, status or metric.
  */
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -10,10 +11,11 @@ import { text } from 'node:stream/consumers';
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { makeWorkspace } from '../support/child.ts';
+import { makeWorkspace, startRowsync } from '../support/child.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { ask as askAll, type Asked, type Asking } from '../support/http.ts';
 import { postOf, signIn, type SignedIn } from '../support/page.ts';
+import { temporaryFolder } from '../support/replica.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { runCli, type RunResult } from '../support/session.ts';
 
@@ -23,12 +25,18 @@ const TOKEN = 'c0ffee00c0ffee11c0ffee22c0ffee33';
 const VALUE = 'canary-in-a-row';
 
 /** The forms in which a secret could slip through. */
-const FORMS: readonly string[] = [
-  TOKEN,
-  TOKEN.toUpperCase(),
-  Buffer.from(TOKEN).toString('base64').replace(/=+$/, ''),
-  Buffer.from(TOKEN).toString('hex'),
-];
+function formsOf(secret: string): readonly string[] {
+  const forms = [
+    secret,
+    secret.toUpperCase(),
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+    Buffer.from(secret).toString('hex'),
+  ];
+  return [...new Set(forms)];
+}
+
+const FORMS = formsOf(TOKEN);
 
 const TABLES: readonly TableSpec[] = [
   {
@@ -77,10 +85,11 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'service status': [['canary']],
   completion: [['bash'], ['zsh'], ['fish']],
   man: [[]],
+  rebuild: [[], ['--give-up-edits']],
 };
 
-/** Commands that go on until they are stopped, have no token of the user's, or take the replica away: tested elsewhere or below. */
-const OTHERS = ['daemon', 'demo', 'sandbox', 'rebuild'];
+/** Commands that go on until they are stopped, or have a token of their own: tested below. */
+const OTHERS = ['daemon', 'demo', 'sandbox'];
 
 async function leafCommands(): Promise<readonly string[]> {
   const { stdout } = await runCli(['completion', 'bash']);
@@ -88,13 +97,13 @@ async function leafCommands(): Promise<readonly string[]> {
   return paths.filter((path) => !paths.some((other) => other.startsWith(`${path} `)));
 }
 
-/** Everything below a folder but the file that holds the token, with the form of the token that was found. */
-function filesWithToken(folder: string): readonly string[] {
+/** Everything below a folder, but the file that holds the secret, in which a form of it stands. */
+function filesWithToken(folder: string, forms = FORMS, holder = 'token'): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const path = join(folder, name);
-    if (name === 'token' || !existsSync(path) || !statSync(path).isFile()) return false;
+    if (name === holder || !existsSync(path) || !statSync(path).isFile()) return false;
     const content = readFileSync(path, 'latin1');
-    return FORMS.some((form) => content.includes(form));
+    return forms.some((form) => content.includes(form));
   });
 }
 
@@ -171,6 +180,81 @@ describe.each([
     expect(filesWithToken(folder)).toEqual([]);
     expect(logs.filter(({ stderr }) => stderr.includes('"origin.request"')).length).toBeGreaterThan(10);
   });
+});
+
+test('no command shows a password or what is sent of it, and no file holds them', async () => {
+  let isSpoiled = false;
+  let words = '';
+  await using sandbox = await startTestSandbox({
+    tables: TABLES,
+    intercept: (request, response) => {
+      if (!isSpoiled || request.method === 'user') return false;
+      response.writeHead(400, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ error: 400, code: 400, message: words, source: words }));
+      return true;
+    },
+  });
+  using workspace = makeWorkspace(sandbox, YAML);
+  const { folder } = workspace;
+  const { email, password } = sandbox.user;
+  const forms = [...formsOf(password), ...formsOf(`${email}:${password}`)];
+  words = `no such thing as ${forms.join(' ')}`;
+  const file = join(folder, 'rowsync.yaml');
+  writeFileSync(join(folder, 'password'), `${password}\n`, { mode: 0o600 });
+  const written = readFileSync(file, 'utf8');
+  writeFileSync(file, written.replace('tokenFile: token', `user: ${email}, passwordFile: password`));
+  const first = await runCli(['pull'], workspace);
+
+  const results = await runAll(sandbox, folder);
+  isSpoiled = true;
+  const spoiled = await runAll(sandbox, folder);
+
+  expect(first.exitCode).toBe(0);
+  expect(callsWith([...results, ...spoiled], forms)).toEqual([]);
+  expect(filesWithToken(folder, forms, 'password')).toEqual([]);
+  expect(results.filter(({ stderr }) => stderr.includes('"origin.request"')).length).toBeGreaterThan(10);
+});
+
+test.each(['', '--verbose', '--json --verbose'])('the demo shows its token nowhere (flags: %s)', async (text) => {
+  const flags = text.split(' ').filter((flag) => flag !== '');
+  using scratch = temporaryFolder();
+  const { exitCode, stdout, stderr } = await startRowsync(['demo', ...flags], {
+    folder: scratch.path,
+    env: { TMPDIR: scratch.path },
+  }).end;
+
+  const folder = join(scratch.path, readdirSync(scratch.path).find((name) => name.startsWith('rowsync-demo-')) ?? '');
+  const forms = formsOf(readFileSync(join(folder, 'token'), 'utf8').trim());
+  expect(exitCode).toBe(0);
+  expect(forms.filter((form) => (stdout + stderr).includes(form))).toEqual([]);
+  expect(filesWithToken(folder, forms)).toEqual([]);
+});
+
+test('the sandbox tells its secrets once, where it was asked for them, and not what it was asked and answered', async () => {
+  using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: TOKEN }, YAML);
+  const { folder } = workspace;
+  const child = startRowsync(['sandbox', '--json', '--verbose', '--token', TOKEN, '--control', '0'], { folder });
+  while (!child.text.stdout.includes('\n')) await once(child.process.stdout ?? child.process, 'data');
+  const ready = JSON.parse(child.text.stdout) as { url: string; database: string; control: string };
+  const root = `${ready.url}/secure/api/v2/${ready.database}`;
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  const rows = await (await fetch(`${root}/Customer/select.json?top=1`, { headers })).text();
+  const inPath = await fetch(`${root}/${TOKEN}/describe.json`);
+  await inPath.text();
+  const refused = await (
+    await fetch(`${root}/describe.json`, { headers: { Authorization: `Bearer x${TOKEN}` } })
+  ).text();
+  const seen = await (await fetch(`${ready.control}/requests`)).text();
+  child.process.kill('SIGTERM');
+  const { stdout, stderr } = await child.end;
+
+  const [row] = JSON.parse(rows) as readonly { readonly Name: string }[];
+  expect(inPath.status).toBe(200);
+  expect(seen).toContain('select');
+  expect(stdout.split('\n')).toHaveLength(2);
+  for (const where of [stderr, seen, refused]) {
+    expect([...FORMS, row?.Name ?? 'a name'].filter((form) => where.includes(form))).toEqual([]);
+  }
 });
 
 /** The lines of the log; the rest of stderr is progress and words for the person who asked. */
