@@ -143,8 +143,9 @@ async function askTables(prompter: Prompter, tables: readonly TableSummary[]): P
   const text = await prompter.ask('Tables to copy, separated by commas; * stands for any text', {
     preset: '*',
     complain: (given) => {
-      const { matches } = tableRules({});
-      const unused = splitNames(given).filter((name) => !tables.some(({ recordName }) => matches(name, recordName)));
+      const rules = tableRules({});
+      const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.matches(name, recordName));
+      const unused = splitNames(given).filter((name) => !isUsed(name));
       return unused.length === 0 ? null : `There is no table ${listText(unused)}; capital letters count.`;
     },
   });
