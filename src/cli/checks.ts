@@ -12,6 +12,7 @@ import { filesSettings } from '../config/settings.ts';
 import type { Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import { planSelection } from '../reconcile/selection.ts';
+import { checkWhole } from '../replica/wholeness.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../replica/reader.ts';
 import {
   columnType,
@@ -338,6 +339,18 @@ function checkSqlite(): CheckResult {
         `Install 3.${SQLITE_MINOR_MIN} or newer: older ones cannot open the replica.`,
       )
     : ok('sqlite', `${ours}, sqlite3 is ${version}`);
+}
+
+/** Reads the whole replica; says nothing where SQLite finds it whole, or where there is none yet. */
+export async function checkDamage({ replica: { path } }: Config): Promise<readonly CheckResult[]> {
+  if (!existsSync(path)) return [];
+  try {
+    await checkWhole(path);
+    return [];
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    return error.code === 'replica.damaged' ? [failed('replica', error)] : []; // anything else was said before
+  }
 }
 
 function checkFile(config: Config): readonly CheckResult[] {

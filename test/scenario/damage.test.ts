@@ -100,6 +100,11 @@ describe.each(Object.entries(DAMAGES))('%s', (what, damage) => {
 
     const { exitCode, stderr } = await runCli(['push', '--confirm'], { folder: workspace.folder });
 
+    const checked = await runCli(['check', '--json'], { folder: workspace.folder });
+
+    expect(JSON.stringify(JSON.parse(checked.stdout))).toMatch(
+      /"replica","outcome":"fail"|"outcome":"fail",[^}]*is damaged/,
+    );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 78 });
     expect(stderr).toContain('rowsync rebuild');
     expect(changesAt(sandbox)).toEqual([]);

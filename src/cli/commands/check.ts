@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { CheckResult } from '../check-result.ts';
-import { checkOrigin, checkReplica } from '../checks.ts';
+import { checkDamage, checkOrigin, checkReplica } from '../checks.ts';
 import { checkDaemon } from '../daemon-checks.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
@@ -40,7 +40,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
     if (!isJson) await session.stdout.write(resultText(result, session.stdout.isTerminal));
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
-  for (const result of checkReplica(config)) await add(result);
+  for (const result of [...checkReplica(config), ...(await checkDamage(config))]) await add(result);
   for (const result of await checkDaemon(config)) await add(result);
   const checkAll = async ({ origin }: { readonly origin: Origin }): Promise<void> => {
     for await (const result of checkOrigin(origin, config, session)) await add(result);
