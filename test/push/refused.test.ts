@@ -285,6 +285,7 @@ describe('before anything is sent', () => {
   test('workflow rules are not suppressed by a user who may not', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.sandbox.store.changeUser({ admin: [] });
+    await fixture.pull(); // so that it is the permission that is missed, and not the change that is noticed
     fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
 
     const report = await pushNow(fixture, { options: { workflow: 'suppress' } });
