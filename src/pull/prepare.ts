@@ -26,7 +26,7 @@ import {
 import { forgetEtags } from '../replica/pages.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import {
-  addColumn,
+  addColumns,
   createTable,
   describeColumn,
   hasBase,
@@ -292,11 +292,12 @@ function applyActions(
     if (action.kind === 'revive') storeColumnState(tx, column.seq, 'live', change.at);
   }
   renameColumns(tx, table, renames);
-  for (const action of change.actions) {
-    if (action.kind !== 'add' && action.kind !== 'keep') continue;
-    const { descriptor: column, localName: local } = action;
-    const described = { descriptor: column, localName: local, position: positionById.get(column.id) ?? 0 };
-    if (action.kind === 'add') addColumn(tx, table, described, change.at);
-    else describeColumn(tx, table.id, described);
-  }
+  const describe = ({ descriptor: column, localName: local }: Extract<SchemaAction, { kind: 'add' | 'keep' }>) => ({
+    descriptor: column,
+    localName: local,
+    position: positionById.get(column.id) ?? 0,
+  });
+  const added = change.actions.flatMap((action) => (action.kind === 'add' ? [describe(action)] : []));
+  addColumns(tx, table, added, change.at);
+  for (const action of change.actions) if (action.kind === 'keep') describeColumn(tx, table.id, describe(action));
 }

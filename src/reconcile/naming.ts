@@ -4,7 +4,8 @@
  *
  *   kept                every name not named below, quotes, brackets, newlines and SQL keywords included
  *   starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front
- *   no usable name      empty, or with a NUL character, which no SQL text can carry: `origin_<id>`, NULs dropped
+ *   no usable name      empty: `origin_<id>`; NUL characters, which no SQL text can carry, are dropped, and half a character,
+ *                       which SQLite cannot store, becomes U+FFFD
  *   taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
  *                       goes behind; should that be taken too, another `_`
  *
@@ -25,7 +26,7 @@ export function foldName(name: string): string {
 /** The replica's name for a thing that the origin calls `name`; `taken` holds folded names. */
 export function localName(scope: NameScope, thing: { name: string; id: number }, taken: ReadonlySet<string>): string {
   const { name, id } = thing;
-  const text = name.replaceAll('\0', '');
+  const text = name.replaceAll('\0', '').toWellFormed();
   const reserved = (scope === 'table' ? RESERVED_TABLE : RESERVED_COLUMN).test(text);
   let candidate = text.trim() === '' ? `origin_${id}` : reserved ? `origin_${text}` : text;
   if (taken.has(foldName(candidate))) candidate = `${candidate}_${id}`;

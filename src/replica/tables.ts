@@ -215,23 +215,51 @@ export function renameColumns(
   }
 }
 
-/** Adds a described column, empty; the next sweep fills it. */
-export function addColumn(
+/** A column as it is described, with its name here and its place among the others. */
+interface DescribedColumn {
+  readonly descriptor: ColumnDescriptor;
+  readonly localName: string;
+  readonly position: number;
+}
+
+/** Adds described columns, empty; the next sweep fills them. */
+export function addColumns(
   tx: Tx,
   table: { id: number; localName: string },
-  column: { descriptor: ColumnDescriptor; localName: string; position: number },
+  columns: readonly DescribedColumn[],
   at: string,
 ): void {
+  if (columns.length === 0) return;
   dropDependents(tx, table.id);
-  const type = columnType(column.descriptor.type);
-  const definition = sql`${ident(column.localName)} ${STORAGE_SQL[storedAs(type)]}`;
-  for (const name of shapedTables(tx, table)) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
-  tx.prepare(
+  const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
+  // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
+  if (isUntouched(tx, table)) {
+    tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
+    tx.prepare(createSql(table.localName, stored)).run();
+  } else {
+    const definitions = stored.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
+    for (const name of shapedTables(tx, table)) {
+      for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
+    }
+  }
+  const insert = tx.prepare(
     sql`INSERT INTO _rowsync_columns (table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
           width, options, position, state, since)
         VALUES (?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
-  ).run(table.id, column.descriptor.id, column.localName, type, storedAs(type), at);
-  describeColumn(tx, table.id, column);
+  );
+  for (const column of columns) {
+    const type = columnType(column.descriptor.type);
+    insert.run(table.id, column.descriptor.id, column.localName, type, storedAs(type), at);
+    describeColumn(tx, table.id, column);
+  }
+}
+
+/** Whether a table is as `createTable` made it: without a column of the origin, a row, or an index or trigger of anybody. */
+function isUntouched(tx: Tx, { id, localName }: { id: number; localName: string }): boolean {
+  if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
+  const hasParts = tx.prepare(sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table'`);
+  if (hasParts.get(localName) !== undefined) return false;
+  return tx.prepare(sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`).get() === undefined;
 }
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };

@@ -31,7 +31,7 @@ export interface SelectParameters {
  */
 export function pathSegment(name: string): string {
   const escaped = name.replaceAll('%', '%25').replaceAll('/', '%2F').replaceAll('\\', '%5C').replaceAll('?', '%3F');
-  return encodeURIComponent(escaped);
+  return encodeText(escaped);
 }
 
 /**
@@ -51,7 +51,12 @@ export function namesFromSegment(segment: string): readonly string[] | undefined
 
 /** A query string from pairs, in order, without the question mark. Spaces are `%20`. */
 export function queryFromPairs(pairs: readonly (readonly [string, string])[]): string {
-  return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
+  return pairs.map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`).join('&');
+}
+
+/** Half a character, which no URL can carry, becomes U+FFFD: the origin then says that it knows no such name. */
+function encodeText(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
 }
 
 /** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */

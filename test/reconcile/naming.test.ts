@@ -16,6 +16,7 @@ const CASES: readonly (readonly [NameScope, string, string])[] = [
   ['table', '', 'origin_7'],
   ['table', ' ', 'origin_7'],
   ['table', 'nul\0in it', 'nulin it'],
+  ['column', 'half \uD83D', 'half \uFFFD'],
   ['column', '_id', 'origin__id'],
   ['column', '_ALLOW', 'origin__ALLOW'],
   ['column', 'sqlite_x', 'sqlite_x'],
