@@ -98,6 +98,8 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
     bodyTimeout: limits.bodyGapTimeoutMs,
     // Hosts with a dead IPv6 address are reached through their IPv4 one.
     autoSelectFamily: true,
+    // Said here, so that no environment variable can leave it out.
+    connect: { rejectUnauthorized: true },
   });
   return {
     send: (request) =>

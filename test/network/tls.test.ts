@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { http, json, startFaultServer, type FaultAnswer } from '../support/fault-server.ts';
 import { endingOf } from '../support/network.ts';
@@ -122,6 +122,17 @@ describe('certificates', () => {
 
     expect(server.requests).toEqual([]);
     expect(server.connectionCount).toBeLessThanOrEqual(4); // one for each call: none is tried again
+  });
+
+  test('one that does not hold is refused whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    await using server = await startFaultServer(() => WHOLE, { tls: tlsOf('stranger') });
+
+    const ending = await endingOf(server.url, 'upsert');
+    vi.unstubAllEnvs();
+
+    expect(ending).toBe('originRefused origin.tls');
+    expect(server.requests).toEqual([]);
   });
 
   test('one that holds is taken', async () => {
