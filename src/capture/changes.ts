@@ -7,6 +7,8 @@
  *   readChanges       the changes cell by cell, a block of rows at a time
  *   settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
  */
+import { isUtf8 } from 'node:buffer';
+
 import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
@@ -22,7 +24,7 @@ import type { Row } from '../wire/schema.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
-import { missingRule, valueRules, type CellRule } from './rules.ts';
+import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** Rows looked at in one go. */
@@ -205,8 +207,28 @@ export function diffRows(from: Connection, table: TwoWayTable, ids: readonly num
       return local === null || !writable || isSameValue(type, before, local.values[column] ?? null) ? [] : [column];
     });
     const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
-    return [{ rowId, kind, state, base, local, columns, problems: problems.get(rowId) ?? [] }];
+    const broken = local === null ? [] : columns.flatMap((column) => brokenText(from, table, { row: local, column }));
+    return [{ rowId, kind, state, base, local, columns, problems: [...(problems.get(rowId) ?? []), ...broken] }];
   });
+}
+
+/**
+ * SQLite keeps any bytes as text, and whoever reads them gets U+FFFD for those that are none: they would go to the origin as
+ * something else than stands here. No rule of a trigger can tell them, so a cell with that character is looked at byte by byte.
+ */
+function brokenText(
+  from: Connection,
+  table: TwoWayTable,
+  { row, column: index }: { row: Row; column: number },
+): readonly string[] {
+  const column = table.columns[index];
+  const value = row.values[index];
+  if (column === undefined || typeof value !== 'string' || !value.includes('\uFFFD')) return [];
+  const text = sql`SELECT hex(${ident(column.localName)}) FROM ${ident(table.localName)} WHERE _id = ?`;
+  const [hex] = queryRows(from, text, [row.id])[0] ?? [];
+  return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex'))
+    ? [`${cellName(table, column)} takes text in UTF-8`]
+    : [];
 }
 
 /** Every changed row of a table, read a block at a time. */

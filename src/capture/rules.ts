@@ -52,7 +52,8 @@ export function keptSentence(table: TwoWayTable, column: { readonly localName: s
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 
-function cellName(table: TwoWayTable, { localName }: { readonly localName: string }): string {
+/** A column as sentences about its cells begin. */
+export function cellName(table: TwoWayTable, { localName }: { readonly localName: string }): string {
   return `"${localName}" of ${table.localName}`;
 }
 

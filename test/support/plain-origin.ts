@@ -7,6 +7,7 @@
  *   await plain.pull();  plain.rows('SELECT * FROM "Note"');
  */
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 import Database from 'better-sqlite3';
 
@@ -26,6 +27,8 @@ export interface PlainTable {
   readonly name: string;
   readonly columns: readonly { readonly id: number; readonly name: string; readonly type: string }[];
   readonly rows: string;
+  /** Whether the page comes compressed. */
+  readonly isCompressed?: boolean;
 }
 
 /** An origin and a replica of it. */
@@ -117,5 +120,7 @@ function answer(tables: readonly PlainTable[], path: string, headers: Readonly<R
   })();
   const etag = `"${body.length}"`;
   if (headers['if-none-match'] === etag) return http(304, { ETag: etag });
-  return http(200, { 'Content-Type': 'application/json', ETag: etag }, body);
+  const isCompressed = table?.isCompressed === true && method === 'select';
+  const type = { 'Content-Type': 'application/json', ETag: etag };
+  return isCompressed ? http(200, { ...type, 'Content-Encoding': 'gzip' }, gzipSync(body)) : http(200, type, body);
 }
