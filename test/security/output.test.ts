@@ -1,0 +1,113 @@
+/** S15 to S17: whatever stands in a row, a name or an answer, a terminal, a spreadsheet and a log get text and nothing that acts. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { createLogger, type LogFacts } from '../../src/base/log.ts';
+import type { LogForm } from '../../src/base/log-form.ts';
+import { answerAsCsv, answerAsJson, answerAsTable } from '../../src/cli/output.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+
+/** What no output for eyes may hold, but the line breaks that end lines. */
+const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc
+    .array(
+      fc.constantFrom(
+        ...['\u001B[2J', '\u001B]0;title\u0007', '\u009B31m', '\u0090', '\b', '\r', '\n', '\r\n', '\t', '\0', '\u007F'],
+        ...['\u202E', '\u2066', '\u200B', '\uFEFF', '\u2028', '\u{E0041}', '\u00AD', '漢', 'x', '=1+1', ',', '"', "'"],
+      ),
+      { maxLength: 8 },
+    )
+    .map((pieces) => pieces.join('')),
+);
+const value = fc.oneof(text, fc.constant(null), fc.integer(), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
+const answers = fc
+  .tuple(
+    fc.array(text, { minLength: 1, maxLength: 4 }),
+    fc.array(fc.array(value, { minLength: 4, maxLength: 4 }), { maxLength: 5 }),
+  )
+  .map(([columns, rows]) => ({ columns, rows: rows.map((row) => row.slice(0, columns.length)) }));
+
+describe('on a terminal', () => {
+  test.each([null, 40, 120])('a table (width %j) is made of printable characters', (width) => {
+    fc.assert(
+      fc.property(answers, (answer) => {
+        const lines = [...answerAsTable(answer, width)].join('').split('\n');
+        expect(lines.filter((line) => ACTING.test(line))).toEqual([]);
+      }),
+      fuzzRuns(300),
+    );
+  });
+
+  test('CSV is, with one line for each row', () => {
+    fc.assert(
+      fc.property(answers, (answer) => {
+        const lines = [...answerAsCsv(answer, { escapeFormulas: true, forTerminal: true })].join('').split('\n');
+        expect(lines.filter((line) => ACTING.test(line))).toEqual([]);
+        expect(lines).toHaveLength(answer.rows.length + 2);
+      }),
+      fuzzRuns(300),
+    );
+  });
+
+  test('JSON is, and parses to what stood there', () => {
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 5 }), (values) => {
+        const json = [...answerAsJson({ columns: ['v'], rows: values.map((each) => [each]) })].join('');
+        expect(json.split('\n').filter((line) => ACTING.test(line))).toEqual([]);
+        expect((JSON.parse(json) as { v: string }[]).map(({ v }) => v)).toEqual(values);
+      }),
+      fuzzRuns(300),
+    );
+  });
+});
+
+test.each([
+  '=',
+  '+',
+  '-',
+  '@',
+  '\t',
+  '\r',
+  '=HYPERLINK("http://example.org")',
+  '+1',
+  '-2+3',
+  '@SUM(A1)',
+  '\t=1',
+  '\r=1',
+  '＝1',
+])('a spreadsheet does not run %j', (formula) => {
+  const csv = [
+    ...answerAsCsv({ columns: ['x'], rows: [[formula]] }, { escapeFormulas: true, forTerminal: false }),
+  ].join('');
+
+  expect(csv.slice('x\n'.length)).toMatch(/^"?'/);
+});
+
+describe('in a log', () => {
+  test.each<LogForm>(['json', 'journal', 'terminal'])('a fact stays within its line (%s)', (form) => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('message', 'table', 'reason', 'hint'), text), (facts) => {
+        const written: string[] = [];
+        const log = createLogger({
+          level: 'debug',
+          destination: { write: (line) => written.push(line) },
+          secrets: [],
+          form,
+        });
+
+        log.error('origin.retry', facts as LogFacts);
+
+        const [line = '', ...others] = written;
+        expect(others).toEqual([]);
+        expect(line.indexOf('\n')).toBe(line.length - 1);
+        expect(line.slice(0, -1)).not.toMatch(/[\r\n\u0000-\u001F]/);
+        if (form === 'terminal') expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        else expect(JSON.parse(line.replace(/^<\d>/, ''))).toMatchObject({ event: 'origin.retry', level: 'error' });
+      }),
+      fuzzRuns(300),
+    );
+  });
+});

@@ -1,0 +1,73 @@
+/** S22 and S23: what comes with rowsync. Few packages, each of one version and with its hash, none that runs at its installation. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+import { expect, test } from 'vitest';
+
+interface Locked {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const manifest = JSON.parse(read('package.json')) as {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  scripts: Record<string, string>;
+};
+const lock = JSON.parse(read('package-lock.json')) as { lockfileVersion: number; packages: Record<string, Locked> };
+const production = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
+
+/** Packages that users install because rowsync names them; a new one is a decision, and is added here. */
+const DEPENDENCIES_MAX = 13;
+/** With all that those bring along. */
+const PRODUCTION_MAX = 60;
+
+test('packages are few, and named with one version each', () => {
+  expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(DEPENDENCIES_MAX);
+  expect(production.length).toBeLessThanOrEqual(PRODUCTION_MAX);
+  for (const version of Object.values({ ...manifest.dependencies, ...manifest.devDependencies })) {
+    expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  }
+});
+
+test('the lock file has each of them, with its hash', () => {
+  expect(lock.lockfileVersion).toBe(3);
+  for (const [name, version] of Object.entries(manifest.dependencies)) {
+    expect(lock.packages[`node_modules/${name}`]?.version).toBe(version);
+  }
+  expect(production.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? '')).map(([path]) => path)).toEqual([]);
+});
+
+test('none that users install runs anything at its installation, and rowsync does not either', () => {
+  expect(production.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path)).toEqual([]);
+  expect(Object.keys(manifest.scripts).filter((name) => /^(?:pre|post)?install$|^prepare$/.test(name))).toEqual([]);
+});
+
+test('the HTTP client is one of those without known faults, and used without what had them', () => {
+  const versions = Object.entries(lock.packages).flatMap(([path, { version = '' }]) =>
+    path.endsWith('node_modules/undici') ? [version.split('.').map(Number)] : [],
+  );
+  const sources = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => read(`src/${path}`));
+  const imported = sources.flatMap((source) => /import \{([^}]*)\} from 'undici'/.exec(source)?.[1]?.split(',') ?? []);
+
+  expect(versions).toHaveLength(1);
+  const [major = 0, minor = 0, patch = 0] = versions[0] ?? [];
+  expect(major * 1e6 + minor * 1e3 + patch).toBeGreaterThanOrEqual(8_012_004);
+  // No retrying, redirecting, caching, cookies, or WebSocket of its own: those had the faults, and this program has its own rules.
+  expect(imported.map((name) => name.replace('type', '').trim()).toSorted()).toEqual(['Dispatcher', 'Pool']);
+});
+
+test('nothing turns the proof of certificates off', () => {
+  const sources = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => read(`src/${path}`));
+
+  expect(
+    sources.filter((source) => /rejectUnauthorized: false|NODE_TLS_REJECT_UNAUTHORIZED'\]? =/.test(source)),
+  ).toEqual([]);
+  expect(sources.filter((source) => source.includes('rejectUnauthorized: true'))).toHaveLength(1);
+});
