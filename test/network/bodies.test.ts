@@ -1,4 +1,4 @@
-/** F33: answers with status 200 that are none: pages, portals, errors in disguise, documents of another shape, nothing. */
+/** Answers with status 200 that are none: pages, portals, errors in disguise, documents of another shape, nothing. */
 import { gzipSync } from 'node:zlib';
 
 import { describe } from 'vitest';

@@ -1,4 +1,4 @@
-/** F41: no connection at all. Refused, unknown, and into the void, with the other family of addresses still working. */
+/** No connection at all. Refused, unknown, and into the void, with the other family of addresses still working. */
 import dns from 'node:dns';
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';

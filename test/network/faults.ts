@@ -1,5 +1,5 @@
 /**
- * A fault of every class that the wire has (F33 to F41), for whole pulls and whole pushes through a proxy (fault-proxy.ts). The single
+ * A fault of every class that the wire has, for whole pulls and whole pushes through a proxy (fault-proxy.ts). The single
  * requests, and many more faults, are in the other tests of this folder.
  */
 import type { Socket } from 'node:net';

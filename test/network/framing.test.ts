@@ -1,4 +1,4 @@
-/** F34 and F39: where an answer ends. Lengths that lie, chunks that break, headers that are none, bytes that nobody asked for. */
+/** Where an answer ends. Lengths that lie, chunks that break, headers that are none, bytes that nobody asked for. */
 import { describe } from 'vitest';
 
 import type { FaultAnswer } from '../support/fault-server.ts';

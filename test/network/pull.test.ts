@@ -4,8 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 
+import { must } from '../../src/base/assert.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import type { FaultRequest } from '../support/fault-server.ts';
+import { http, type FaultAnswer, type FaultRequest } from '../support/fault-server.ts';
 import type { Fixture } from '../support/replica.ts';
 import { FAULTS, startFaulty } from './faults.ts';
 
@@ -61,6 +62,48 @@ describe.each(FAULTS)('%s', (_title, answer, code) => {
     fixture.proxy.play(null);
     const second = await fixture.pull();
 
+    expect([second.error, ...second.tables.map((table) => table.error)].filter((each) => each !== null)).toEqual([]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+});
+
+describe('an answer of another request, whole and well formed', () => {
+  /** The page of the sandbox for another question than the one that was asked. */
+  const other =
+    (fixture: Fixture, asked: () => FaultRequest, change: (path: string) => string): FaultAnswer =>
+    (socket) => {
+      const { path, headers } = asked();
+      const { authorization = '', accept = '' } = headers;
+      void fetch(fixture.sandbox.url + change(path), { headers: { authorization, accept } })
+        .then((answer) => answer.text())
+        .then((text) => socket.write(http(200, { 'Content-Type': 'application/json', ETag: '"other"' }, text)));
+    };
+
+  test.each<[string, RegExp, (path: string) => string]>([
+    ['the first page for the second', /select.*skip=2$/, (path) => path.replace('&skip=2', '')],
+    ['the last page for the first', /select(?!.*skip)/, (path) => `${path}&skip=4`],
+    ['an empty page for the second', /select.*skip=2$/, (path) => path.replace('skip=2', 'skip=400')],
+    ['other rows for those that are missing', /retrieve/, (path) => path.replace(/id=\d+.*$/, 'id=1&id=2')],
+  ])('%s: no row goes, and the next pull makes both sides the same', async (_title, pattern, change) => {
+    await using fixture = await startFaulty();
+    changeOrigin(fixture);
+    let asked: FaultRequest | undefined;
+    const match = (request: FaultRequest): boolean => {
+      if (!pattern.test(request.path)) return false;
+      asked = request;
+      return true;
+    };
+    const answer = other(fixture, () => must(asked, 'a request was matched'), change);
+    fixture.proxy.play({ match, answer, isApplied: false });
+
+    await fixture.pull();
+    const gone = fixture.rows('SELECT row_id FROM sync_deleted');
+    fixture.proxy.play(null);
+    const second = await fixture.pull();
+
+    expect(asked).toBeDefined();
+    // The origin deleted row 3; nothing else may go, whoever answered what.
+    expect(gone.filter((row) => JSON.stringify(row) !== '{"row_id":3}')).toEqual([]);
     expect([second.error, ...second.tables.map((table) => table.error)].filter((each) => each !== null)).toEqual([]);
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });

@@ -1,4 +1,4 @@
-/** F40 and S01: no answer ever sends a request, a token or a row to another address, or to the same host in the clear. */
+/** No answer ever sends a request, a token or a row to another address, or to the same host in the clear. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { http, json, startFaultServer, type FaultServer } from '../support/fault-server.ts';

@@ -1,4 +1,4 @@
-/** F37: how long a client waits that was told to, in every form that a Retry-After header was seen in, sensible or not. */
+/** How long a client waits that was told to, in every form that a Retry-After header was seen in, sensible or not. */
 import { describe, expect, test } from 'vitest';
 
 import { silentLogger } from '../../src/base/log.ts';

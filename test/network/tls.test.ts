@@ -1,4 +1,4 @@
-/** F41 and S01: certificates and handshakes. Whoever does not prove to be the host is sent nothing, not even once. */
+/** Certificates and handshakes. Whoever does not prove to be the host is sent nothing, not even once. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** S15 to S17: whatever stands in a row, a name or an answer, a terminal, a spreadsheet and a log get text and nothing that acts. */
+/** Whatever stands in a row, a name or an answer, a terminal, a spreadsheet and a log get text and nothing that acts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-/** S22 and S23: what comes with rowsync. Few packages, each of one version and with its hash, none that runs at its installation. */
+/** What comes with rowsync. Few packages, each of one version and with its hash, none that runs at its installation. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** S12 and S24: the SQL that people give to `rowsync sql` reads this replica and nothing else, and changes nothing anywhere. */
+/** The SQL that people give to `rowsync sql` reads this replica and nothing else, and changes nothing anywhere. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

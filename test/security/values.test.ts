@@ -1,5 +1,5 @@
 /**
- * S07 to S09: values, from the bytes of an answer to the cell of the replica, and from an edit to the row at the origin. Each arrives to
+ * Values, from the bytes of an answer to the cell of the replica, and from an edit to the row at the origin. Each arrives to
  * the last digit and byte, or is refused where somebody sees it.
  */
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** S10: what XML can do to whoever reads it. Nothing is expanded, fetched or guessed, within bounded time, and no row comes of it. */
+/** What XML can do to whoever reads it. Nothing is expanded, fetched or guessed, within bounded time, and no row comes of it. */
 import { expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';

@@ -15,7 +15,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
 import { testClock } from './clock.ts';
-import { startFaultServer, type FaultAnswer, type FaultRequest } from './fault-server.ts';
+import { startFaultServer, type FaultAnswer } from './fault-server.ts';
 
 /** What no message may repeat. */
 export const TOKEN = 'a-token-of-the-wire';
@@ -111,8 +111,8 @@ export const ENDINGS = {
 /** One fault. */
 export interface WireCase {
   readonly name: string;
-  /** The answer to every request, or to the nth. */
-  readonly answer: FaultAnswer | { readonly script: (nth: number, request: FaultRequest) => FaultAnswer };
+  /** The answer to every request. */
+  readonly answer: FaultAnswer;
   /** `done`: the answer is odd, but complete. */
   readonly ending: Ending | 'done';
   /** Every method unless given; a file that is not one is `notApi` then. */
@@ -144,8 +144,7 @@ export function expectedEnding(ending: WireCase['ending'], call: CallName, limit
 async function endingsOf({ answer, calls, limits, ending }: WireCase): Promise<Record<string, string>> {
   const hint = ending === 'done' ? null : ending.hint;
   const entries = calls.map(async (call) => {
-    const script = typeof answer === 'object' && 'script' in answer ? answer.script : (): FaultAnswer => answer;
-    await using server = await startFaultServer(script);
+    await using server = await startFaultServer(() => answer);
     const ended = await endingOf(server.url, call, limits, hint);
     return [call, `${ended} x${server.requests.length}`] as const;
   });
