@@ -12,6 +12,7 @@ import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
 import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
+import { compareInSteps } from '../capture/steps.ts';
 import { readTwoWayTable, readTwoWayTables, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import type { Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
@@ -62,6 +63,8 @@ export async function prepareTable(
   }
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
+  const known = readTwoWayTables(context.replica).find(({ id }) => id === descriptor.id);
+  if (known !== undefined) await compareInSteps(known, at, context);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = readTwoWayTables(tx).find(({ id }) => id === descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed });

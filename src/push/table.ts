@@ -9,6 +9,7 @@ import { readBatches, readPushes } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { retryDue, storeRefusal } from '../capture/refusals.ts';
+import { compareInSteps } from '../capture/steps.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { judgePush } from '../reconcile/guards.ts';
@@ -171,6 +172,7 @@ async function pushWithConsent(run: TablePush, confirm: boolean): Promise<Rowsyn
 
 /** Plans and sends. Guards let pass what has no more rows than a person agreed to, `consent`. */
 async function pushRounds(run: TablePush, consent: number): Promise<RowsyncError | null> {
+  await compareInSteps(run.table, stampFromMs(run.context.clock.nowMs()), run.context);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await run.context.before?.('plan', run.table.localName);
     const plan = await makePlan(run, round === 1);

@@ -108,7 +108,16 @@ export function readPhysicalColumns(from: Connection, localName: string): readon
  * may not promise: without STRICT, SQLite rounds long decimals in columns of type ANY. @throws RowsyncError `replica.schema`.
  */
 export function requireShape(from: Connection, localName: string): void {
-  const isSound = from
+  if (isSound(from, localName)) return;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, or without STRICT; none of its edits was sent`,
+    hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+  });
+}
+
+/** Whether a user table stands in a shape in which edits can be told. */
+export function isSound(from: Connection, localName: string): boolean {
+  const count = from
     .prepare(
       sql`SELECT count(*) FROM pragma_table_list(@name) t JOIN pragma_table_info(@name) c
           WHERE t.schema = 'main' AND c.name = '_id' AND c.pk = 1 AND upper(c.type) = 'INTEGER'
@@ -116,11 +125,7 @@ export function requireShape(from: Connection, localName: string): void {
     )
     .pluck()
     .get({ name: localName });
-  if (isSound === 1) return;
-  throw new RowsyncError('replica', 'replica.schema', {
-    message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, or without STRICT; none of its edits was sent`,
-    hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
-  });
+  return count === 1;
 }
 
 /** Creates an empty user table, in the ledger as loading. */
