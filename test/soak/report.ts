@@ -45,7 +45,9 @@ const WARM_UP_SHARE = 1 / 3;
 const WARM_UP_MS_MAX = 5 * 60_000;
 /** A slope means something only over so long a time; before, the garbage collector's waves are larger than it. */
 const SLOPE_FROM_MS = 15 * 60_000;
-const RSS_SLOPE_MIB_MAX = 60;
+const RSS_SLOPE_MIB_MAX = 150;
+/** What is kept for ever shows here first: memory that was given back to nobody counts in RSS, but is used again. */
+const HEAP_SLOPE_MIB_MAX = 20;
 const RSS_GROWTH_MIB_MAX = 100;
 const WAL_MIB_MAX = 64;
 /** Sockets, downloads and readers come and go; what is never closed adds up. */
@@ -73,12 +75,14 @@ function memoryFigures(samples: readonly Sample[]): readonly Figure[] {
   const warm = samples.filter(({ atMs }) => atMs >= warmMs);
   const rss = trendOf(warm, ({ rssBytes }) => rssBytes / MIB);
   const descriptors = trendOf(warm, ({ descriptorCount }) => descriptorCount);
+  const heap = trendOf(warm, ({ probe }) => (probe?.heapUsedBytes ?? 0) / MIB);
   const isLong = lastMs - warmMs >= SLOPE_FROM_MS;
   const counts = warm.map(({ descriptorCount }) => descriptorCount);
   return [
     { name: 'RSS slope', value: rss.slope, unit: 'MiB/h', max: isLong ? RSS_SLOPE_MIB_MAX : null },
     { name: 'RSS growth', value: rss.growth, unit: 'MiB', max: RSS_GROWTH_MIB_MAX },
     { name: 'RSS at most', value: maxOf(samples.map(({ rssBytes }) => rssBytes)) / MIB, unit: 'MiB', max: null },
+    { name: 'heap in use, slope', value: heap.slope, unit: 'MiB/h', max: isLong ? HEAP_SLOPE_MIB_MAX : null },
     { name: 'WAL at most', value: maxOf(samples.map(({ walBytes }) => walBytes)) / MIB, unit: 'MiB', max: WAL_MIB_MAX },
     { name: 'descriptors, growth', value: descriptors.growth, unit: '', max: DESCRIPTOR_GROWTH_MAX },
     { name: 'descriptors, fewest', value: counts.length === 0 ? 0 : Math.min(...counts), unit: '', max: null },

@@ -109,6 +109,7 @@ async function runIn(
   const problems = await problemsAtRest({ folder, replica, origin, confirmed });
   watching.abort();
   await watched;
+  writeFileSync(join(folder, 'samples.json'), JSON.stringify(samples));
   const stoppedMs = performance.now();
   daemon.process.kill('SIGTERM');
   const stopCode = await Promise.race([daemon.ended, failsAfter(AbortSignal.timeout(ENDED_MS_MAX), 'SIGTERM')]);
