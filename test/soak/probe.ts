@@ -1,41 +1,71 @@
 /**
  * Loaded into the daemon before its program (`node --import`): measures how late the event loop is, and the heap, and writes
  * both into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps nobody alive.
+ *
+ * A machine that is busy with other things makes every process late. What the kernel says that the thread waited for a
+ * processor is taken off (/proc/thread-self/schedstat): what is left is computing, waiting for the disk, and sleeping inside SQLite.
  */
-import { renameSync, writeFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createHistogram } from 'node:perf_hooks';
 
-/** What is written. */
+/** What is written; `machine` is the delay with what was taken off. */
 export interface Probe {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
+  readonly machineP99Ms: number;
   readonly count: number;
   readonly heapUsedBytes: number;
   readonly externalBytes: number;
 }
 
 const path = process.env['ROWSYNC_SOAK_PROBE'] ?? '';
-const RESOLUTION_MS = 10;
-const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-const msFromNs = (ns: number): number => Math.max(0, ns / 1e6 - RESOLUTION_MS);
-let isStarted = false;
+const TICK_MS = 10;
+const TICKS_PER_WRITE = 100;
+/** Loading the program is not the daemon's work. */
+const WARM_UP_TICKS = 50;
+const own = createHistogram();
+const machine = createHistogram();
+let tickCount = 0;
+let atMs = performance.now();
+let waitedMs = waitedForProcessorMs();
+
+/** So far, by this thread; 0 where the kernel does not tell. */
+function waitedForProcessorMs(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+function tick(): void {
+  const [nowMs, nowWaitedMs] = [performance.now(), waitedForProcessorMs()];
+  const lateMs = nowMs - atMs - TICK_MS;
+  const ownMs = lateMs - (nowWaitedMs - waitedMs);
+  [atMs, waitedMs] = [nowMs, nowWaitedMs];
+  tickCount += 1;
+  if (tickCount <= WARM_UP_TICKS) return;
+  own.record(microseconds(ownMs));
+  machine.record(microseconds(lateMs));
+  if (tickCount % TICKS_PER_WRITE === 0) write();
+}
+
+/** A histogram takes whole numbers from 1. */
+function microseconds(ms: number): number {
+  return Math.max(1, Math.round(ms * 1000));
+}
 
 function write(): void {
-  // Loading the program is not the daemon's work.
-  if (!isStarted) {
-    isStarted = true;
-    delay.enable();
-    return;
-  }
   const { heapUsed, external } = process.memoryUsage();
   const found: Probe = {
-    p50Ms: msFromNs(delay.percentile(50)),
-    p99Ms: msFromNs(delay.percentile(99)),
-    p999Ms: msFromNs(delay.percentile(99.9)),
-    maxMs: msFromNs(delay.max),
-    count: delay.count,
+    p50Ms: own.percentile(50) / 1000,
+    p99Ms: own.percentile(99) / 1000,
+    p999Ms: own.percentile(99.9) / 1000,
+    maxMs: own.max / 1000,
+    machineP99Ms: machine.percentile(99) / 1000,
+    count: own.count,
     heapUsedBytes: heapUsed,
     externalBytes: external,
   };
@@ -43,4 +73,4 @@ function write(): void {
   renameSync(`${path}.new`, path);
 }
 
-if (path !== '') setInterval(write, 1_000).unref();
+if (path !== '') setInterval(tick, TICK_MS).unref();

@@ -45,10 +45,11 @@ const WARM_UP_SHARE = 1 / 3;
 const WARM_UP_MS_MAX = 5 * 60_000;
 /** A slope means something only over so long a time; before, the garbage collector's waves are larger than it. */
 const SLOPE_FROM_MS = 15 * 60_000;
+/** The garbage collector's waves of 50 MiB tilt the line of half an hour by that much. */
 const RSS_SLOPE_MIB_MAX = 150;
 /** What is kept for ever shows here first: memory that was given back to nobody counts in RSS, but is used again. */
 const HEAP_SLOPE_MIB_MAX = 20;
-const RSS_GROWTH_MIB_MAX = 100;
+const RSS_GROWTH_MIB_MAX = 150;
 const WAL_MIB_MAX = 64;
 /** Sockets, downloads and readers come and go; what is never closed adds up. */
 const DESCRIPTOR_GROWTH_MAX = 10;
@@ -98,6 +99,7 @@ function otherFigures({ samples, restCycles, stopMs, livezFailures }: Findings):
     { name: 'event loop delay p99', value: probe?.p99Ms ?? missing, unit: 'ms', max: DELAY_P99_MS_MAX },
     { name: 'event loop delay p99.9', value: probe?.p999Ms ?? missing, unit: 'ms', max: null },
     { name: 'event loop delay, most', value: probe?.maxMs ?? missing, unit: 'ms', max: null },
+    { name: '… with waits for a processor', value: probe?.machineP99Ms ?? missing, unit: 'ms', max: null },
     { name: '/livez without its answer', value: livezFailures, unit: '', max: 0 },
     { name: 'cycles until at rest', value: restCycles ?? missing, unit: '', max: REST_CYCLES_MAX },
     { name: 'SIGTERM to the end', value: stopMs, unit: 'ms', max: STOP_MS_MAX },
