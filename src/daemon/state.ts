@@ -46,13 +46,17 @@ export function statusLine(state: DaemonState): string {
     ([work, { outcome, finishedAtMs }]) => `last ${work} ${outcome} ${stampFromMs(finishedAtMs)}`,
   );
   const parts = [
-    circuit.failureCount > 0 ? `failing ${circuit.failureCount} times in a row: ${failure?.message ?? ''}` : null,
+    circuit.failureCount > 0 ? `${failingText(circuit.failureCount)}: ${failure?.message ?? ''}` : null,
     troubleByTable.size > 0 ? `${tablesText(troubleByTable.size)} failing` : null,
     heldTables.length > 0 ? `${tablesText(heldTables.length)} waiting for a person` : null,
     ...last,
   ].filter((part) => part !== null);
   const isWell = circuit.failureCount === 0 && troubleByTable.size === 0 && heldTables.length === 0;
   return [isWell ? 'ok' : null, ...parts].filter((part) => part !== null).join('; ');
+}
+
+function failingText(count: number): string {
+  return count === 1 ? 'failing' : `failing ${count} times in a row`;
 }
 
 function tablesText(count: number): string {
@@ -69,7 +73,15 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
     failure:
       circuit.failureCount === 0
         ? null
-        : { ...failure, cause: circuit.cause, count: circuit.failureCount, retryInMs: Math.round(state.circuitWaitMs) },
+        : {
+            // Named one by one: the message of an error is not among the properties that a spread copies.
+            code: failure?.code ?? null,
+            message: failure?.message ?? '',
+            hint: failure?.hint ?? '',
+            cause: circuit.cause,
+            count: circuit.failureCount,
+            retryInMs: Math.round(state.circuitWaitMs),
+          },
     failingTables: [...state.troubleByTable.keys()],
     heldTables: state.heldTables,
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),

@@ -38,6 +38,7 @@ const status = (tables: readonly TableStatus[]): Status => ({
   },
   tables,
   daemon: null,
+  listens: false,
   page: null,
   runs: [
     {
@@ -146,6 +147,12 @@ test('tells how many edits wait, how old the oldest is, and what holds them up',
   expect(text).toContain('edits: 3 rows to push, 2 waiting; the oldest 2 h ago');
   expect(text).toContain('1 row refused by the origin');
   expect(text).toContain('2 conflicts to decide');
+});
+
+test('says where no daemon answers although one should', () => {
+  const text = statusText({ ...status([]), listens: true }, { nowMs: NOW, width: null });
+
+  expect(text).toContain('daemon    none answers at http.listen: does it run?\n');
 });
 
 test('shows what a running daemon says of itself, and what to do', () => {

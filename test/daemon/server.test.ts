@@ -115,6 +115,27 @@ test('is not ready while the credentials are refused, and says why', async () =>
   expect(body).toContain('403');
 });
 
+test('says in its status what failed and what to do, in words that commands can show', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+
+  const { body } = await ask({ port: portOf(daemon) }, '/status');
+
+  expect(JSON.parse(body)).toMatchObject({
+    status: expect.stringMatching(/^failing: user: the origin answered 403/) as string,
+    failure: {
+      code: 'origin.forbidden',
+      message: expect.stringContaining('403') as string,
+      hint: expect.stringContaining('token') as string,
+      cause: 'auth',
+      count: 1,
+    },
+  });
+});
+
 test('no answer has the token or the value of a row', async () => {
   await using sandbox = await notes();
   await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');

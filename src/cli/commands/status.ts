@@ -35,6 +35,8 @@ export interface Status {
   readonly runs: readonly RunRecord[];
   /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
   readonly daemon: DaemonAnswer | null;
+  /** Whether one should answer, as the configuration has it. */
+  readonly listens: boolean;
   /** The address of its status page, where a browser can reach it. */
   readonly page: string | null;
 }
@@ -50,8 +52,10 @@ export function addStatusCommand(program: Command, runner: Runner): void {
 
 async function showStatus(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const daemon = config.http.listen === null ? null : await askDaemon(config.http.listen);
-  const status = { ...readStatus(config), daemon, page: daemon === null ? null : pageAddress(config) };
+  const { listen } = config.http;
+  const daemon = listen === null ? null : await askDaemon(listen);
+  const page = daemon === null ? null : pageAddress(config);
+  const status = { ...readStatus(config), daemon, listens: listen !== null, page };
   const { clock, stdout } = invocation.session;
   await (invocation.isJson
     ? printJson(invocation, status)
@@ -65,7 +69,7 @@ function pageAddress({ http: { listen } }: Config): string | null {
   return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
 }
 
-function readStatus(config: Config): Omit<Status, 'daemon' | 'page'> {
+function readStatus(config: Config): Omit<Status, 'daemon' | 'listens' | 'page'> {
   const reader = openReader(config.replica.path);
   try {
     return {
@@ -84,7 +88,7 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, runs, daemon, page } = status;
+  const { replica, identity, tables, runs, daemon, listens, page } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
@@ -92,6 +96,7 @@ export function statusText(
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
+    ...(daemon === null && listens ? ['daemon    none answers at http.listen: does it run?'] : []),
     ...(page === null ? [] : [`page      ${printable(page)}`]),
   ];
   // What is wrong comes first, then what is oldest.
