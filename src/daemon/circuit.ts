@@ -57,6 +57,14 @@ export function afterFailure(circuit: Circuit, cause: Cause, at: { nowMs: number
   return { failureCount, cause, retryAtMs: at.nowMs + waitMs(BACKOFF_BY_CAUSE[cause], failureCount, at.random) };
 }
 
+/**
+ * A circuit that lets work through at once, as after a first failure, since what failed may be mended. A failure is not forgotten
+ * before work has succeeded: whoever was told of it is told of the end as well.
+ */
+export function halfOpen(circuit: Circuit): Circuit {
+  return circuit.failureCount === 0 ? CLOSED : { ...circuit, failureCount: 1, retryAtMs: 0 };
+}
+
 /** Failures in a row of one table. */
 export interface TableTrouble {
   readonly failureCount: number;

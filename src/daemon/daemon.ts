@@ -13,7 +13,7 @@ import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
-import { afterFailure, causeOf, CLOSED, type Circuit, type TableTrouble } from './circuit.ts';
+import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
@@ -422,10 +422,11 @@ class Daemon {
     this.#jobs = jobsOf(this.#sides.config);
     this.#edits = new EditWatch(this.#sides.replica);
     this.#parked = new ParkedWatch();
-    this.#circuit = CLOSED; // the credentials may be what was changed
-    this.#failure = null;
-    this.#troubles.clear();
-    this.#pushTroubles.clear();
+    this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
+    const settings = pullSettings(this.#sides.config);
+    const pushing = pushSettings(this.#sides.config);
+    this.#troubles.tryAgain((table) => settings.tableOptions(table) !== null);
+    this.#pushTroubles.tryAgain((table) => pushing.tableOptions(table) !== null);
     this.#log.info('config.reloaded', { path: this.#sides.config.file });
     this.#arm();
     this.#tellStatus();

@@ -43,8 +43,11 @@ export class Troubles {
     }
   }
 
-  /** Forgets them all: what was changed may be what failed. */
-  clear(): void {
-    this.#byTable.clear();
+  /** Lets every table take part again, since what was changed may be what failed, and forgets those that nobody wants any more. */
+  tryAgain(isWanted: (table: string) => boolean): void {
+    for (const table of this.#byTable.keys()) {
+      if (isWanted(table)) this.#byTable.set(table, { failureCount: 1, retryAtMs: 0 });
+      else this.#byTable.delete(table);
+    }
   }
 }

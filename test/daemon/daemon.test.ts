@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import type { SeenRequest } from '../../src/sandbox/requests.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startDaemon, type TestDaemon } from '../support/daemon.ts';
+import { ask, portOf } from '../support/http.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const columns = [{ name: 'Title', type: 'Text' }];
@@ -24,6 +25,24 @@ function finished(daemon: TestDaemon): readonly string[] {
 /** How many pages of a table were asked for. */
 function reads(sandbox: TestSandbox, table: string): number {
   return sandbox.requests.count({ method: 'select', table: sandbox.store.table(table).alias });
+}
+
+interface Refusing {
+  table: string | null;
+  readonly intercept: (request: SeenRequest, response: ServerResponse) => boolean;
+}
+
+/** Makes every select of one table fail, while it is named. */
+function refuseSelects(): Refusing {
+  const refusing: Refusing = {
+    table: null,
+    intercept: (request: SeenRequest, response: ServerResponse): boolean => {
+      if (request.method !== 'select' || request.table !== refusing.table) return false;
+      response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":400,"code":400,"message":"no"}');
+      return true;
+    },
+  };
+  return refusing;
 }
 
 test('pulls when it starts, and then on every tick', async () => {
@@ -89,16 +108,11 @@ test('verifies on schedule, after the pull that is due at the same time', async 
 });
 
 test('goes on without a table that fails, tries it less and less often, and says when it is well', async () => {
-  let refused: string | null = null;
-  const intercept = (request: SeenRequest, response: ServerResponse): boolean => {
-    if (request.method !== 'select' || request.table !== refused) return false;
-    response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":400,"code":400,"message":"no"}');
-    return true;
-  };
-  await using sandbox = await startTestSandbox({ tables: tables(), intercept });
+  const refusing = refuseSelects();
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept: refusing.intercept });
   await using daemon = startDaemon(sandbox, 'schedule: { pull: "* * * * *" }\n');
   await daemon.idle();
-  refused = sandbox.store.table('Order').alias;
+  refusing.table = sandbox.store.table('Order').alias;
   const first = reads(sandbox, 'Note');
   await daemon.elapse(30);
 
@@ -106,11 +120,43 @@ test('goes on without a table that fails, tries it less and less often, and says
   const waits = daemon.events('table.waits').map(({ table, attempt }) => [table, attempt]);
   expect(waits).toEqual([1, 2, 3, 4, 5, 6].map((attempt) => ['Order', attempt]));
 
-  refused = null;
+  refusing.table = null;
   daemon.cycle();
   await daemon.idle();
   expect(daemon.events('table.recovered').map(({ table }) => table)).toEqual(['Order']);
   expect(daemon.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }, { state: 'steady' }]);
+});
+
+test('tries a table that failed again on reload, and says when that helped', async () => {
+  const refusing = refuseSelects();
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept: refusing.intercept });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "* * * * *" }\n');
+  await daemon.idle();
+  refusing.table = sandbox.store.table('Order').alias;
+  await daemon.elapse(30);
+  refusing.table = null;
+
+  daemon.reload();
+  await daemon.idle();
+
+  expect(daemon.events('table.recovered').map(({ table }) => table)).toEqual(['Order']);
+});
+
+test('a table that the configuration no longer names is not said to be well again', async () => {
+  const refusing = refuseSelects();
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept: refusing.intercept });
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  refusing.table = sandbox.store.table('Order').alias;
+  await daemon.elapse(5);
+
+  daemon.reload('http: { listen: "127.0.0.1:0" }\ntables: { Note: {} }\n');
+  await daemon.idle();
+
+  const { body } = await ask({ port: portOf(daemon) }, '/status');
+  expect(daemon.events('table.waits')).not.toEqual([]);
+  expect(daemon.events('table.recovered')).toEqual([]);
+  expect(JSON.parse(body)).toMatchObject({ failingTables: [] });
 });
 
 test('deletes nothing under a revoked token, says so, keeps asking slowly, and takes a new one on reload', async () => {
@@ -136,6 +182,7 @@ test('deletes nothing under a revoked token, says so, keeps asking slowly, and t
   daemon.reload();
   await daemon.idle();
   expect(daemon.events('work.finished').at(-1)).toMatchObject({ outcome: 'done' });
+  expect(daemon.events('circuit.closed')).toHaveLength(1);
   expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(2);
 });
 
