@@ -154,13 +154,13 @@ export function errorJson(error: RowsyncError): Readonly<Record<'code' | 'kind' 
 }
 
 /**
- * The exit code for several failures together: a guard that waits comes first, then the code that all of them share (such
- * as "try later", if that would help with each), then plain failure.
+ * The exit code for several failures of work that was done in part: a guard that waits comes first, then the code that all of
+ * them share (such as "try later", if that would help with each), then plain failure. Never "nothing was done".
  */
 export function exitCodeOf(failures: readonly RowsyncError[]): number {
   if (failures.length === 0) return EXIT.done;
   const codes = failures.map((failure) => failure.exitCode);
   if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
   const [first = EXIT.failed] = codes;
-  return codes.every((code) => code === first) ? first : EXIT.failed;
+  return first !== EXIT.usage && codes.every((code) => code === first) ? first : EXIT.failed;
 }
