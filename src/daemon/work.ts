@@ -117,6 +117,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   const isWhole = failed !== null && isOfAll(failed);
   return {
     ...outcome(context, report.error ?? (isWhole ? failed : null), tables, {
+      runId: report.runId,
       requestCount: report.requestCount,
       tableCount: tables.length,
       insertedCount: sum(({ insertedCount }) => insertedCount),

@@ -9,7 +9,7 @@ import type { RowChange } from '../capture/changes.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
-import type { Replica, Tx } from '../replica/database.ts';
+import type { Rehearsal, Tx } from '../replica/database.ts';
 import { readReasons } from '../replica/push-rows.ts';
 import type { Value } from '../wire/schema.ts';
 import { matchMaker, planTable } from './plan.ts';
@@ -48,7 +48,10 @@ export interface TablePreview {
 
 /** Previews tables; those without any change are left out. */
 export async function previewPush(
-  { replica, ...surroundings }: { readonly replica: Replica; readonly clock: Clock; readonly uploadDir: string | null },
+  {
+    replica,
+    ...surroundings
+  }: { readonly replica: Rehearsal; readonly clock: Clock; readonly uploadDir: string | null },
   tables: readonly TwoWayTable[],
 ): Promise<readonly TablePreview[]> {
   return replica.rehearse('Planning a push', (tx) =>

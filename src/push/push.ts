@@ -8,7 +8,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { judgeIdentity } from '../reconcile/identity.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { closeRun, openRun, readIdentity, readTables } from '../replica/ledger.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
@@ -43,6 +43,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
     error = errorFromReading(thrown, replica.path);
   }
   const report: PushReport = {
+    runId,
     tables,
     requestCount: origin.counters().requestCount - before,
     durationMs: clock.monotonicMs() - startedMs,
@@ -144,7 +145,7 @@ export function pushedAmong(
 
 /** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */
 export function chooseTables(
-  { settings, replica }: Pick<PushContext, 'settings' | 'replica'>,
+  { settings, replica }: Pick<PushContext, 'settings'> & { readonly replica: Connection },
   names: readonly string[],
 ): readonly TwoWayTable[] {
   // The origin would refuse the edits of a table that it no longer shows; they wait until it is back, or pruned.

@@ -34,6 +34,8 @@ export interface TablePushReport extends Readonly<TablePushCounts> {
 
 /** What a push did. */
 export interface PushReport {
+  /** `id` in `sync_runs`. */
+  readonly runId: number;
   readonly tables: readonly TablePushReport[];
   readonly requestCount: number;
   readonly durationMs: number;

@@ -72,7 +72,8 @@ export class Replica implements Connection {
   /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
   readonly upgrade: Upgrade | null;
   readonly #db: Database.Database;
-  readonly #lock: Database.Database;
+  /** Null where another process works on the file. */
+  readonly #lock: Database.Database | null;
   readonly #clock: Clock;
   readonly #surround: Surround | undefined;
   readonly #statements = new Map<Sql, Database.Statement>();
@@ -83,7 +84,7 @@ export class Replica implements Connection {
     path: string,
     parts: {
       readonly db: Database.Database;
-      readonly lock: Database.Database;
+      readonly lock: Database.Database | null;
       readonly clock: Clock;
       readonly upgrade: Upgrade | null;
       readonly surround: Surround | undefined;
@@ -198,7 +199,7 @@ export class Replica implements Connection {
   /** Closes the file and lets go of the lock. */
   close(): void {
     this.#db.close();
-    this.#lock.close();
+    this.#lock?.close();
   }
 }
 
@@ -236,6 +237,42 @@ export function openReplica(
     const isNoDatabase = error.code === 'replica.foreign' && sqliteCode(error.cause) === 'SQLITE_NOTADB';
     throw isNoDatabase && wasReplica(absolute) ? damaged(absolute, 'its header is not that of a database') : error;
   }
+}
+
+/**
+ * Opens a replica beside the process that works on it, only to try what a change would do. A rehearsal holds the write lock of
+ * SQLite, as the edits of any client do, and stores nothing.
+ * @throws RowsyncError `replica.older` where the file is of another version, `replica.foreign`, `replica.newer`, `replica.damaged`.
+ */
+export function openForRehearsal(path: string, { clock }: { readonly clock: Clock }): Rehearsal {
+  const absolute = resolve(path);
+  try {
+    checkEditsWhole(absolute);
+    const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
+    try {
+      checkOwner(db, absolute);
+      checkVersion(db, absolute);
+      return new Replica(absolute, { db, lock: null, clock, upgrade: null, surround: undefined });
+    } catch (thrown) {
+      db.close();
+      throw thrown;
+    }
+  } catch (thrown) {
+    throw replicaError(thrown, `Opening the replica ${absolute}`);
+  }
+}
+
+/** What may be done beside the process that works on the replica. */
+export type Rehearsal = Pick<Replica, 'prepare' | 'rehearse' | 'close'>;
+
+/** The process at work is of an earlier version of rowsync; the file is brought up to date when that has ended. */
+function checkVersion(db: Database.Database, path: string): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version === SCHEMA_VERSION) return;
+  throw new RowsyncError('replica', 'replica.older', {
+    message: `${path} has version ${version}, and a process of that version works on it; this rowsync works with ${SCHEMA_VERSION}`,
+    hint: 'Stop that process, or start it again with this version of rowsync.',
+  });
 }
 
 /** Nobody but its owner may read the replica; or its group may use it as well. */

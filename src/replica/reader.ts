@@ -278,7 +278,7 @@ export class ReplicaReader implements Connection {
     if (!statement.reader || !statement.readonly) {
       throw new RowsyncError('usage', 'replica.query', {
         message: 'The statement returns no rows or would write',
-        hint: 'rowsync sql only reads. Change rows at the origin; the next sync brings them here.',
+        hint: 'rowsync sql only reads. Rows of tables with push: true are edited with any other SQLite client, such as sqlite3.',
       });
     }
     const columns = statement.columns().map(({ name }) => name);

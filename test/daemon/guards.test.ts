@@ -56,6 +56,34 @@ test('a mass delete by accident is held with its count, told once, and goes when
   expect([rowsThere(sandbox), problemOf(daemon)]).toEqual([2, { state: 'steady', problem: null }]);
 });
 
+test('a person looks at what a guard holds with rowsync plan, while the daemon goes on', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML);
+  await daemon.idle();
+  daemon.execute('DELETE FROM "Note" WHERE _id > 2');
+  await daemon.elapse(6);
+
+  const { exitCode, stdout } = await runRowsync(['plan', 'Note', '--json'], daemon);
+
+  const { tables } = JSON.parse(stdout) as { tables: { table: string; rows: { rowId: number; kind: string }[] }[] };
+  expect(exitCode).toBe(0);
+  expect(tables.map(({ table, rows }) => [table, rows.map(({ rowId, kind }) => `${kind} ${rowId}`)])).toEqual([
+    ['Note', [3, 4, 5, 6, 7, 8, 9, 10].map((id) => `delete ${id}`)],
+  ]);
+  expect(daemon.rows('SELECT count(*) AS n FROM _rowsync_writer')).toEqual([{ n: 0 }]);
+  expect(rowsThere(sandbox)).toBe(10);
+});
+
+test('every finished push names its run in sync_runs', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML);
+
+  await daemon.idle();
+
+  const pushed = daemon.events('work.finished').find(({ work }) => work === 'push');
+  expect(daemon.rows("SELECT id FROM sync_runs WHERE kind = 'push'")).toEqual([{ id: pushed?.['runId'] }]);
+});
+
 test('a consent is for what was shown: a mass edit that grew since is held again', async () => {
   await using sandbox = await startSandbox();
   await using daemon = startDaemon(sandbox, YAML.replace('*/5', '0'));

@@ -1,12 +1,15 @@
 /**
- * `rowsync push` and `rowsync plan`: carry edits to the origin, or say what would be carried. The plan looks at the replica only.
+ * `rowsync push` and `rowsync plan`: carry edits to the origin, or say what would be carried. The plan looks at the
+ * replica only, also while another process works on it.
  */
 import type { Command } from 'commander';
-import { EXIT } from '../../base/errors.ts';
+import { asRowsyncError, EXIT } from '../../base/errors.ts';
+import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
 import { chooseTables, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
+import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
 import {
   loadNamedConfig,
   openExistingReplica,
@@ -72,13 +75,23 @@ async function plan(invocation: Invocation, names: readonly string[]): Promise<n
 export async function runPlan(invocation: Invocation, names: readonly string[]): Promise<readonly TablePreview[]> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { clock } = invocation.session;
-  const replica = await openExistingReplica(invocation, config);
+  const replica = await openToRehearse(invocation, config);
   try {
     const settings = pushSettings(config);
     const tables = chooseTables({ replica, settings }, names);
     return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
   } finally {
     replica.close();
+  }
+}
+
+/** A daemon keeps the replica for as long as it runs, and what a guard of it holds is to be looked at meanwhile. */
+async function openToRehearse(invocation: Invocation, config: Config): Promise<Rehearsal> {
+  try {
+    return await openExistingReplica(invocation, config);
+  } catch (thrown) {
+    if (asRowsyncError(thrown).code !== 'replica.inUse') throw thrown;
+    return openForRehearsal(config.replica.path, { clock: invocation.session.clock });
   }
 }
 
