@@ -82,6 +82,20 @@ export interface CycleReport {
   readonly pagesReadCount: number;
 }
 
+/** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
+export function replicaFailure(thrown: unknown): CycleReport {
+  // Not by its class: the engine may come from another source tree.
+  const isOfReplica = typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
+  if (!isOfReplica) throw thrown;
+  return {
+    errors: [thrown as unknown as RowsyncError],
+    insertedCount: 0,
+    updatedCount: 0,
+    deletedCount: 0,
+    pagesReadCount: 0,
+  };
+}
+
 /** What a cycle consists of. */
 export interface CycleOrder {
   readonly pull: boolean;

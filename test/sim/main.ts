@@ -4,6 +4,9 @@
  *   npm run sim -- --seeds 5000 --from 1 --workers 2     kept cases first, then seeds; sums and what never happened
  *   npm run sim -- --replay 76                           one seed, or a kept case by its file: shrunk, as a story
  *   npm run sim -- --replay 76 --keep test/sim/corpus/name.json
+ *   npm run sim -- --exhaustive                          short scenarios, with everything that can go wrong at every step
+ *   npm run sim -- --exhaustive --scenario edit --mode pairs --sample 1000 --seed 7
+ *   npm run sim -- --exhaustive --scenario edit --at 17:dieAfter,30:lostAfter
  *
  * Ends with 1 where anything failed, or where much that ought to happen sometimes never did.
  */
@@ -14,6 +17,8 @@ import { parseArgs } from 'node:util';
 import { readCase, readCorpus, tapesOf, textOfCase } from './corpus.ts';
 import { neverHappened } from './coverage.ts';
 import { loadEngine } from './engine.ts';
+import { runExhaustive } from './exhaustive-run.ts';
+import { modeNamed } from './exhaustive-share.ts';
 import { Runner, type Sums } from './runner.ts';
 import { storyOf } from './story.ts';
 import type { WorkerOrder, WorkerReport } from './worker.ts';
@@ -33,6 +38,12 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '2000' },
     source: { type: 'string' },
     all: { type: 'boolean', default: false },
+    exhaustive: { type: 'boolean', default: false },
+    scenario: { type: 'string' },
+    at: { type: 'string' },
+    mode: { type: 'string', default: 'singles' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
   },
 });
 
@@ -109,6 +120,19 @@ function printSums(sums: Sums, durationMs: number): boolean {
 
 async function main(): Promise<boolean> {
   using runner = new Runner(await loadEngine(root));
+  if (values.exhaustive) {
+    return await runExhaustive(runner, {
+      root,
+      scenario: values.scenario,
+      at: values.at,
+      mode: modeNamed(values.mode),
+      sample: values.sample === undefined ? undefined : Number(values.sample),
+      seed: Number(values.seed),
+      workers: Number(values.workers),
+      isWhole: values.all,
+      say,
+    });
+  }
   if (values.replay !== undefined) return await replay(runner, values.replay, values.keep);
   const isCorpusWell = await runCorpus(runner);
   const startedMs = performance.now();

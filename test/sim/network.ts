@@ -10,6 +10,7 @@ import type { Transport, WireAnswer, WireFault, WireRequest } from '../../src/or
 import { answerOf, FAULTS, type FaultKind, type RequestKind } from './faults.ts';
 import type { ModelAnswer, ModelRequest } from './model/answers.ts';
 import { never, type Scheduler } from './scheduler.ts';
+import type { Script } from './script.ts';
 import { Draw, type Tape } from './tape.ts';
 
 const U32 = 2 ** 32;
@@ -36,6 +37,8 @@ export interface NetworkParts {
   readonly scheduler: Scheduler;
   readonly tape: Tape;
   readonly weather: Weather;
+  /** Says what strikes, instead of the tape. */
+  readonly script: Pick<Script, 'fault' | 'losesRequests'> | null;
   readonly origin: (request: ModelRequest) => ModelAnswer;
   readonly wallMs: () => number;
   /** Before a request leaves. */
@@ -51,6 +54,7 @@ interface Connection {
 }
 
 interface UnderWay {
+  readonly method: string;
   readonly owner: object;
   readonly arrive: () => void;
 }
@@ -85,12 +89,17 @@ export class Network {
     };
   }
 
+  /** The methods of requests that have left and not arrived. */
+  underWay(): readonly string[] {
+    return [...this.#underWay].map(({ method }) => method);
+  }
+
   /** A process died: what it sent arrives now, or never. Nobody hears the answers. */
   abandon(owner: object): void {
     for (const underWay of this.#underWay) {
       if (underWay.owner !== owner) continue;
       this.#underWay.delete(underWay);
-      if (this.#parts.tape.u32() < U32 / 2) underWay.arrive();
+      if (!this.#isLost()) underWay.arrive();
     }
   }
 
@@ -107,14 +116,14 @@ export class Network {
     const seen = see(request, body, (this.#count += 1));
     this.#parts.onDeparture(seen.request);
     const value = this.isCalm ? 0 : tape.u32();
-    const fault = this.#faultFor(seen.request.kind, value);
-    const draw = new Draw(fault === null ? 0 : value);
+    const fault = this.#scriptedFault(seen.request) ?? this.#faultFor(seen.request.kind, value);
+    const draw = new Draw(fault === null ? 0 : Math.max(1, value));
     let result: WireAnswer | WireFault | null = null;
     const arrive = (): void => {
       result = this.#arrive(seen, fault, draw);
     };
     return new Promise((resolve) => {
-      const underWay: UnderWay = { owner, arrive };
+      const underWay: UnderWay = { method: seen.request.method, owner, arrive };
       this.#underWay.add(underWay);
       scheduler.add(`${seen.request.method} ${seen.request.table} arrives`, LATENCY_MS, owner, () => {
         this.#underWay.delete(underWay);
@@ -130,6 +139,15 @@ export class Network {
         );
       });
     });
+  }
+
+  #isLost(): boolean {
+    return this.#parts.script?.losesRequests() ?? this.#parts.tape.u32() >= U32 / 2;
+  }
+
+  #scriptedFault({ kind, method }: SeenRequest): FaultKind | null {
+    const name = this.isCalm ? null : (this.#parts.script?.fault(kind, method) ?? null);
+    return FAULTS.find((fault) => fault.name === name) ?? null;
   }
 
   #faultFor(kind: RequestKind, value: number): FaultKind | null {

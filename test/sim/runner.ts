@@ -9,7 +9,8 @@ import { Disk, type Start } from './disk.ts';
 import type { EngineModules } from './engine.ts';
 import { shrink } from './shrink.ts';
 import { Tapes } from './tape.ts';
-import { runWorld, type WorldResult } from './world.ts';
+import type { Script } from './script.ts';
+import { runScript, runWorld, type WorldResult } from './world.ts';
 
 /** A world that failed. */
 export interface Found {
@@ -46,6 +47,11 @@ export class Runner {
   /** Runs one world. */
   run(tapes: Tapes): Promise<WorldResult> {
     return runWorld(tapes, { modules: this.#modules, disk: this.#disk, warm: this.#warm });
+  }
+
+  /** Runs one world in which happens what a script says. */
+  runScript(script: Script): Promise<WorldResult> {
+    return runScript(script, { modules: this.#modules, disk: this.#disk, warm: this.#warm });
   }
 
   /** Runs one seed and adds it up. */

@@ -165,6 +165,20 @@ export class User {
     return { name, statements, refusal };
   }
 
+  /** Carries out what somebody wrote down. */
+  carryOut(statements: string): Done {
+    const rows = this.rows();
+    let refusal: string | null = null;
+    try {
+      this.#open().exec(statements);
+    } catch (thrown) {
+      if (!(thrown instanceof Database.SqliteError)) throw thrown;
+      refusal = thrown.message;
+    }
+    this.#books.note(rows, this.rows());
+    return { name: 'scripted', statements, refusal };
+  }
+
   /** The rows of the table, as far as anybody edits them. */
   rows(): readonly LocalRow[] {
     if (!this.#hasTable()) return [];

@@ -3,20 +3,20 @@
  * and a clock. Each turn either somebody acts or the next thing that is due happens; when the world's points are used up, all
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
-import type { RowsyncError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import type { TransactionFacts } from '../../src/replica/database.ts';
 import { Books, Tokens, type Expected, type LocalRow, type LocalValue } from './books.ts';
 import type { Disk, Image, Start } from './disk.ts';
-import { Life, type CycleReport, type EngineModules, type Fate } from './engine.ts';
+import { Life, replicaFailure, type CycleReport, type EngineModules, type Fate } from './engine.ts';
 import type { OriginModel } from './model/origin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
 import { runDry, Scheduler } from './scheduler.ts';
+import type { Hands, Script } from './script.ts';
 import { calmSetup, drawSetup, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
 import { Draw, Tapes, type TapeRecord } from './tape.ts';
-import { User } from './user.ts';
+import { User, type Done } from './user.ts';
 import { judgeRest, type Complaint, type OriginWrite } from './verdict.ts';
 
 /** What a world is run with, beside its tapes. */
@@ -36,6 +36,8 @@ export interface WorldResult {
   /** How often each kind of thing happened. */
   readonly coverage: ReadonlyMap<string, number>;
   readonly record: TapeRecord;
+  /** The rows of the replica at the end. */
+  readonly rows: readonly LocalRow[];
 }
 
 /** Turns until an engine that nobody disturbs must have finished what it does. */
@@ -47,6 +49,12 @@ const CYCLES_MAX = 4;
 export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
   const setup = drawSetup(tapes.of('setup'));
   return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
+}
+
+/** Runs a world in which happens what a script says, and nothing else. */
+export async function runScript(script: Script, options: WorldOptions): Promise<WorldResult> {
+  const start = script.setup.isWarm ? await warmStart(script.setup, options) : null;
+  return run(new World(Tapes.fromRecord(0, {}), script.setup, { ...options, start, script }));
 }
 
 async function run(world: World): Promise<WorldResult> {
@@ -78,6 +86,7 @@ class Ended extends Error {
 class World {
   readonly #tapes: Tapes;
   readonly #options: WorldOptions;
+  readonly #script: Script | null;
   readonly #setup: Setup;
   readonly #scheduler = new Scheduler();
   readonly #books = new Books();
@@ -92,6 +101,7 @@ class World {
   #life: Life | null = null;
   #lifeCount = 0;
   #failure: Complaint | null = null;
+  #rows: readonly LocalRow[] = [];
   #jumpMs = 0;
   #isEnding = false;
   #isIdle = false;
@@ -99,9 +109,14 @@ class World {
   #onDisk: Image | null = null;
   #copy: { readonly image: Image; readonly expected: Expected } | null = null;
 
-  constructor(tapes: Tapes, setup: Setup, options: WorldOptions & { readonly start: Start | null }) {
+  constructor(
+    tapes: Tapes,
+    setup: Setup,
+    options: WorldOptions & { readonly start: Start | null; readonly script?: Script },
+  ) {
     this.#tapes = tapes;
     this.#options = options;
+    this.#script = options.script ?? null;
     this.#setup = setup;
     options.disk.begin(options.start);
     const originMs = (): number => START_MS + this.#scheduler.nowMs;
@@ -126,6 +141,7 @@ class World {
       scheduler: this.#scheduler,
       tape: tapes.of('network'),
       weather: this.#setup.weather,
+      script: this.#script,
       origin: (request) => this.#origin.answer(request),
       wallMs: originMs,
       onDeparture: (request) => {
@@ -144,7 +160,7 @@ class World {
 
   async run(): Promise<void> {
     try {
-      for (let point = 0; point < this.#setup.pointCount; point += 1) await this.#turn();
+      for (let point = 0; this.#goesOn(point); point += 1) await this.#turn();
       await this.#rest();
     } catch (thrown) {
       if (!(thrown instanceof Ended)) throw thrown;
@@ -163,7 +179,12 @@ class World {
       trace: this.#trace,
       coverage: this.#coverage,
       record: this.#tapes.record(),
+      rows: this.#rows,
     };
+  }
+
+  #goesOn(point: number): boolean {
+    return this.#script === null ? point < this.#setup.pointCount : this.#script.goesOn(this.#trace);
   }
 
   /** One point of the world: an engine is there, somebody acts, or what is due happens. */
@@ -175,10 +196,26 @@ class World {
     const act = this.#isEnding ? 0 : this.#tapes.of('schedule').decide(this.#setup.actRate);
     const actor = act === 0 ? null : new Draw(act).weighted(this.#setup.actors);
     if (actor !== null) this.#act(actor);
-    else this.#happen();
+    else if (!this.#followScript()) this.#happen();
     await runDry();
     if (this.#life?.isAlive === false) this.#afterDeath();
     if (this.#failure !== null) throw new Ended();
+  }
+
+  #followScript(): boolean {
+    if (this.#script === null || this.#isEnding) return false;
+    const hands: Hands = {
+      user: (statements) => this.#noteUser(this.#user.carryOut(statements)),
+      atOrigin: (sentence, change) => {
+        change(this.#origin);
+        this.#note(sentence);
+      },
+      kill: () => this.#kill('between two steps'),
+      copy: () => this.#makeCopy(),
+      restore: () => this.#restoreCopy(),
+      underWay: this.#network.underWay(),
+    };
+    return this.#script.act(this.#trace, hands);
   }
 
   #happen(): void {
@@ -286,6 +323,7 @@ class World {
     const name = what.replaceAll(/ \d+/g, '').replaceAll(/ of \w+$/g, '');
     this.#count(`point ${name}`);
     if (this.#isEnding) return 'on';
+    if (this.#script !== null) return this.#script.fate(what, facts);
     const { deathRate, pauseRate, fullRate } = this.#setup;
     const rate = deathRate + pauseRate + fullRate;
     const value = rate === 0 ? 0 : this.#tapes.of('disk').decide(rate);
@@ -335,7 +373,8 @@ class World {
   /** The process is gone, and perhaps the whole machine. */
   #afterDeath(): void {
     this.#bury();
-    if (this.#onDisk !== null && this.#tapes.of('disk').decide(0.5) !== 0) {
+    const cutsPower = (): boolean => this.#script?.cutsPower() ?? this.#tapes.of('disk').decide(0.5) !== 0;
+    if (this.#onDisk !== null && cutsPower()) {
       this.#replace(this.#onDisk);
       this.#count('power cut');
       this.#note('the power failed: what was not on the disk is gone');
@@ -354,10 +393,17 @@ class World {
   }
 
   #copyOrRestore(draw: Draw): void {
-    if (this.#copy === null || draw.chance(0.3)) {
-      this.#copy = { image: this.#options.disk.image(), expected: this.#books.expected() };
-      return this.#note('somebody copies the replica');
-    }
+    if (this.#copy === null || draw.chance(0.3)) this.#makeCopy();
+    else this.#restoreCopy();
+  }
+
+  #makeCopy(): void {
+    this.#copy = { image: this.#options.disk.image(), expected: this.#books.expected() };
+    this.#note('somebody copies the replica');
+  }
+
+  #restoreCopy(): void {
+    if (this.#copy === null) throw new Error('Nobody has copied the replica');
     const { image, expected } = this.#copy;
     this.#kill('because its replica is replaced');
     this.#bury();
@@ -370,7 +416,10 @@ class World {
 
   #userActs(draw: Draw): void {
     const done = this.#user.act(draw);
-    if (done === null) return;
+    if (done !== null) this.#noteUser(done);
+  }
+
+  #noteUser(done: Done): void {
     this.#count(`user ${done.name}${done.refusal === null ? '' : ' refused'}`);
     this.#note(`user: ${done.statements}${done.refusal === null ? '' : ` -- refused: ${done.refusal}`}`);
     this.#oracles.onDurable();
@@ -391,6 +440,7 @@ class World {
       const report = await this.#quietCycle();
       if (report === 'quiet') break;
     }
+    this.#rows = this.#user.rows();
     for (const { oracle, what } of this.#judge()) this.#fail(oracle, what);
   }
 
@@ -486,20 +536,6 @@ class World {
 function rowOf(id: number, values: Readonly<Record<string, unknown>>): LocalRow {
   const { Tag: tag, Code, A, B } = values as Readonly<Record<string, LocalValue>>;
   return { id, tag: String(tag), cells: { Code: Code ?? null, A: A ?? null, B: B ?? null } };
-}
-
-/** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
-function replicaFailure(thrown: unknown): CycleReport {
-  // Not by its class: the engine may come from another source tree.
-  const isOfReplica = typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
-  if (!isOfReplica) throw thrown;
-  return {
-    errors: [thrown as unknown as RowsyncError],
-    insertedCount: 0,
-    updatedCount: 0,
-    deletedCount: 0,
-    pagesReadCount: 0,
-  };
 }
 
 function causeOf(cause: unknown): string {

@@ -1,0 +1,257 @@
+/**
+ * Short stories that the exhaustive mode goes through with something going wrong at every step. Each is a setup and a list of acts
+ * with their moments: an act happens once a line of the trace matches that came after the act before it. What the undisturbed story
+ * must contain is said too, so that no story becomes another one unnoticed. Rows of a warm replica: 1 to `rowCount`; their texts
+ * are those of `makeOrigin`.
+ */
+import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
+import type { Hands } from './script.ts';
+import type { Setup } from './setup.ts';
+
+/** One act of somebody. */
+export interface ScenarioAct {
+  /** A line of the trace after the act before; null for as soon as possible. */
+  readonly after: RegExp | null;
+  readonly act: (hands: Hands) => void;
+}
+
+/** A short story. */
+export interface Scenario {
+  readonly name: string;
+  readonly setup: Setup;
+  readonly acts: readonly ScenarioAct[];
+  /** Cycles that end after the last act, and after whatever goes wrong, before the faults stop: those are gone through step by step. */
+  readonly cycles: number;
+  /** Lines that the undisturbed story has. */
+  readonly proofs: readonly RegExp[];
+  /** Whether rows, but for their ids and made-up codes, are the same at the end wherever the engine dies. */
+  readonly hasOneEnd: boolean;
+}
+
+const CALM: Setup = {
+  isWarm: true,
+  rowCount: 3,
+  systemColumns: false,
+  pageRows: 2,
+  batchRows: 2,
+  concurrency: 1,
+  match: 'Code',
+  policy: 'origin',
+  maxDeletePercent: 100,
+  pointCount: 0,
+  actRate: 0,
+  reorderRate: 0,
+  deathRate: 0,
+  pauseRate: 0,
+  fullRate: 0,
+  losesPower: false,
+  actors: [],
+  weather: new Map(),
+};
+
+function user(after: RegExp | null, statements: string): ScenarioAct {
+  return { after, act: (hands) => hands.user(statements) };
+}
+
+function colleague(after: RegExp | null, id: number, cells: Readonly<Record<string, string>>): ScenarioAct {
+  const sentence = `colleague: sets ${JSON.stringify(cells)} in row ${id}`;
+  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.update('Thing', id, cells)) };
+}
+
+function colleagueDeletes(after: RegExp | null, id: number): ScenarioAct {
+  const sentence = `colleague: deletes row ${id}`;
+  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.delete('Thing', id)) };
+}
+
+function colleagueInserts(after: RegExp | null, cells: Readonly<Record<string, string>>): ScenarioAct {
+  const sentence = `colleague: inserts ${JSON.stringify(cells)}`;
+  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.insert('Thing', cells)) };
+}
+
+const CYCLE_ENDS = /^the cycle ends/;
+const SENT = (method: string): RegExp => new RegExp(`^request \\d+: ${method} `);
+
+function conflict(policy: ConflictPolicy): Scenario {
+  return {
+    name: `conflict-${policy}`,
+    setup: { ...CALM, policy },
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-mine', B = 'u-beside' WHERE _id = 1`),
+      colleague(null, 1, { A: 'w-theirs' }),
+      ...(policy === 'ask'
+        ? [user(CYCLE_ENDS, `UPDATE sync_conflicts SET resolution = 'local' WHERE state = 'open'`)]
+        : []),
+    ],
+    cycles: policy === 'ask' ? 2 : 1,
+    proofs: [SENT('(upsert|update)')],
+    hasOneEnd: false,
+  };
+}
+
+/** All of them. */
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'first-pull',
+    setup: { ...CALM, isWarm: false, rowCount: 5 },
+    acts: [],
+    cycles: 1,
+    proofs: [SENT('select')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'first-pull-moving',
+    setup: { ...CALM, isWarm: false, rowCount: 5, concurrency: 2 },
+    acts: [
+      colleague(SENT('select'), 1, { A: 'w-late' }),
+      colleagueDeletes(SENT('select'), 2),
+      user(/^commit: Storing/, `UPDATE Thing SET B = 'u-early' WHERE _id = 1`),
+    ],
+    cycles: 1,
+    proofs: [SENT('select')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'edit',
+    setup: CALM,
+    acts: [user(null, `UPDATE Thing SET A = 'u-1', B = NULL WHERE _id <> 2`)],
+    cycles: 1,
+    proofs: [SENT('(upsert|update)')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'edit-again-in-flight',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      user(SENT('(upsert|update)'), `UPDATE Thing SET A = 'u-2', B = 'u-3' WHERE _id = 1`),
+    ],
+    cycles: 2,
+    proofs: [/"u-1"/, /"u-2"/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'keyed-create',
+    setup: { ...CALM, rowCount: 2 },
+    acts: [
+      user(
+        null,
+        `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1'); INSERT INTO Thing (Tag, A) VALUES ('t-2', 'u-2')`,
+      ),
+    ],
+    cycles: 1,
+    proofs: [SENT('(upsert|create)'), /"t-1"/, /"t-2"/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'unkeyed-create',
+    setup: { ...CALM, rowCount: 2, match: null },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1'); INSERT INTO Thing (Tag, A) VALUES ('t-2', 'u-2')`),
+    ],
+    cycles: 1,
+    proofs: [SENT('create')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'create-then-edit-in-flight',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('(upsert|create)'), `UPDATE Thing SET A = 'u-2' WHERE Tag = 't-1'`),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), SENT('(upsert|update)')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'create-then-delete-in-flight',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('(upsert|create)'), `DELETE FROM Thing WHERE Tag = 't-1'`),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), SENT('delete')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'delete',
+    setup: CALM,
+    acts: [user(null, `DELETE FROM Thing WHERE _id IN (1, 3)`)],
+    cycles: 1,
+    proofs: [SENT('delete')],
+    hasOneEnd: true,
+  },
+  conflict('origin'),
+  conflict('local'),
+  conflict('ask'),
+  {
+    name: 'colleague-edits-before-push',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleague(SENT('(upsert|update)'), 1, { B: 'w-1' }),
+      colleagueInserts(null, { Tag: 't-w', Code: 'c-w', A: 'w-2' }),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|update)'), /w-1/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'colleague-deletes-edited',
+    setup: CALM,
+    acts: [user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`), colleagueDeletes(null, 1)],
+    cycles: 1,
+    proofs: [/^colleague: deletes/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'colleague-deletes-in-flight',
+    setup: CALM,
+    acts: [user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`), colleagueDeletes(SENT('(upsert|update)'), 1)],
+    cycles: 2,
+    proofs: [/^colleague: deletes/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'colleague-takes-code',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      colleagueDeletes(SENT('(upsert|create)'), 1),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'older-copy',
+    setup: CALM,
+    acts: [
+      { after: null, act: (hands) => hands.copy() },
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      user(null, `DELETE FROM Thing WHERE _id = 2`),
+      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
+    ],
+    cycles: 2,
+    proofs: [/older copy/, SENT('(upsert|update)'), SENT('delete')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'older-copy-with-edits',
+    setup: CALM,
+    acts: [
+      user(
+        null,
+        `UPDATE Thing SET A = 'u-1' WHERE _id = 1; DELETE FROM Thing WHERE _id = 3;
+         INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-2')`,
+      ),
+      { after: null, act: (hands) => hands.copy() },
+      colleague(CYCLE_ENDS, 1, { A: 'w-1' }),
+      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
+    ],
+    cycles: 2,
+    proofs: [/older copy/, SENT('(upsert|update)'), SENT('delete')],
+    hasOneEnd: false,
+  },
+];
