@@ -3,6 +3,7 @@
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../support/child.ts';
@@ -37,6 +38,28 @@ test('a backup says what is in it, and a restore what came back', async () => {
   expect(restored.stdout).toContain('replica.db: 1 table, 2 rows\n');
   expect(restored.stdout).toContain('the former replica is ');
   expect(pulled).toMatchObject({ exitCode: 0 });
+});
+
+test('a restore says how many edits of the former replica had not reached the origin', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  await runCli(['backup', 'copy.db'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE "Album" SET "Title" = 'edited' WHERE _id = 1; DELETE FROM "Album" WHERE _id = 2`);
+  db.close();
+
+  const { stdout } = await runCli(['restore', 'copy.db'], { folder });
+
+  expect(stdout).toContain('\n2 edited rows of the former replica had not reached the origin;');
+  const [aside = ''] = readdirSync(folder).filter((name) => /replaced-[^.]*$/.test(name));
+  const former = new Database(join(folder, aside), { readonly: true });
+  expect(former.prepare('SELECT row_id, kind FROM sync_changes').raw().all()).toEqual([
+    [1, 'update'],
+    [2, 'delete'],
+  ]);
+  former.close();
 });
 
 test('a backup that lacks files is kept and ends with 1; one without any says so', async () => {

@@ -7,6 +7,7 @@ import { EXIT } from '../../base/errors.ts';
 import { resolve } from 'node:path';
 import { backUpAll, lostFilesError, restoreAll } from '../../daemon/backup.ts';
 import type { CarryReport } from '../../files/carry.ts';
+import { openReader } from '../../replica/reader.ts';
 import { errorJson, exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 
@@ -81,6 +82,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
   const { session } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
+  const unpushedCount = countUnpushed(config.replica.path);
   const report = await restoreAll(config, resolve(session.folder, file), stamp);
   const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;
   const lostCount = files?.lost.length ?? 0;
@@ -89,8 +91,14 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
     ...(files === null ? [] : [filesText(files)]),
     ...(lostCount === 0
       ? []
-      : [`${plural(lostCount, 'file')} were not in the backup: rowsync pull fetches them again`]),
+      : [`not in the backup: ${plural(lostCount, 'file')}; rowsync pull fetches what is missing`]),
     ...(asidePath === null ? [] : [`the former replica is ${asidePath}`]),
+    ...(unpushedCount === 0
+      ? []
+      : [
+          `${plural(unpushedCount, 'edited row')} of the former replica had not reached the origin; what the backup lacks stands only there:`,
+          '  SELECT * FROM sync_changes lists the edits',
+        ]),
     ...(pendingCreateCount === 0
       ? []
       : [
@@ -99,6 +107,22 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
         ]),
     'run rowsync pull: it reads every page again',
   ];
-  await (invocation.isJson ? printJson(invocation, report) : session.stdout.write(linesText(lines)));
+  await (invocation.isJson
+    ? printJson(invocation, { ...report, unpushedCount })
+    : session.stdout.write(linesText(lines)));
   return EXIT.done;
+}
+
+/** Edited rows that the origin does not have; 0 also where nothing can be read any more, which is why people restore. */
+function countUnpushed(path: string): number {
+  try {
+    const reader = openReader(path);
+    try {
+      return reader.status().reduce((sum, { pendingCount, parkedCount }) => sum + pendingCount + parkedCount, 0);
+    } finally {
+      reader.close();
+    }
+  } catch {
+    return 0;
+  }
 }
