@@ -66,7 +66,8 @@ export function judgeNotice(
 
 function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
   const text = (fact: keyof LogFacts): string => String(facts[fact] ?? '');
-  const said = { code: text('code'), message: text('message'), hint: text('hint') };
+  // What is no error has the name of its event.
+  const said = { code: text('code') || event, message: text('message'), hint: text('hint') };
   const attempt = Number(facts.attempt ?? 0);
   switch (event) {
     case 'circuit.opened':
@@ -76,10 +77,10 @@ function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
     case 'circuit.closed':
       return { ...said, kind: 'recovered', subject: 'everything', message: 'Work goes on as before' };
     case 'identity.changed':
-      return { ...said, kind: 'needsPerson', subject: 'the calling user', code: 'identity.changed' };
+      return { ...said, kind: 'needsPerson', subject: 'the calling user' };
     case 'table.gone': {
       const message = 'The origin no longer shows the table; its rows stay here, and its edits wait';
-      return { ...said, kind: 'needsPerson', subject: text('table'), code: 'table.gone', message };
+      return { ...said, kind: 'needsPerson', subject: text('table'), message };
     }
     case 'guard.waits':
       return { kind: 'needsPerson', subject: text('table') || 'all tables', ...said };

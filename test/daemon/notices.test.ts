@@ -94,6 +94,15 @@ test.each<[string, readonly Logged[], readonly string[]]>([
   expect(told(...events)).toEqual(expected);
 });
 
+test('a notice of what is no error has the name of its event as code', () => {
+  const options = { nowMs: 0, repeatMs: HOUR };
+
+  const parked = judgeNotice('rows.parked', { table: 'A', rowCount: 1 }, NOTHING_TOLD, options);
+  const guard = judgeNotice('guard.waits', { table: 'A', code: 'guard.deletes' }, NOTHING_TOLD, options);
+
+  expect([parked?.notice.code, guard?.notice.code]).toEqual(['rows.parked', 'guard.deletes']);
+});
+
 test('tells at most twelve things in an hour, and goes on in the next', () => {
   const storm = (at: number) =>
     Array.from({ length: 40 }, (_, index) => [at, 'table.waits', { table: `T${at}.${index}` }] as const);
