@@ -7,7 +7,7 @@
  * content stands beside it (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
  */
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -46,6 +46,12 @@ export async function backUp<T = null>(
     throw new RowsyncError('usage', 'backup.exists', {
       message: `${path} exists already`,
       hint: 'Name a new file; a backup never replaces anything.',
+    });
+  }
+  if (!existsSync(dirname(path))) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `The folder ${dirname(path)} for the backup does not exist`,
+      hint: `Create it (mkdir -p ${dirname(path)}), or name another one; backup.folder is that of the daemon.`,
     });
   }
   const partial = path + PARTIAL;

@@ -73,6 +73,18 @@ test('never replaces a file', async () => {
   await expect(backUp(fixture.path, target)).rejects.toMatchObject({ code: 'backup.exists', exitCode: 2 });
 });
 
+test('says which folder is missing', async () => {
+  await using fixture = await startFixture({ tables: [notes(3)] });
+  await fixture.pull();
+  const folder = join(fixture.folder, 'no-such-folder');
+
+  await expect(backUp(fixture.path, join(folder, 'copy.db'))).rejects.toMatchObject({
+    code: 'replica.path',
+    message: `The folder ${folder} for the backup does not exist`,
+    hint: expect.stringContaining(`mkdir -p ${folder}`) as string,
+  });
+});
+
 test('leaves nothing behind where it cannot be written', async () => {
   await using fixture = await startFixture({ tables: [notes(1)] });
   await fixture.pull();
