@@ -195,12 +195,15 @@ export class Faults {
     this.#rules = faults.map((rule, index) => ({ rule, random: random(index), matchedCount: 0, firedCount: 0 }));
   }
 
-  /** What is to happen to a request; `isConditional` tells whether it has If-None-Match. Called once for each. */
-  next(request: SeenRequest, isConditional: boolean): Verdict {
+  /**
+   * What is to happen to a request; `isConditional` tells whether it has If-None-Match, `tableNames` what else its table is called
+   * than in its address. Called once for each.
+   */
+  next(request: SeenRequest, isConditional: boolean, tableNames: readonly string[] = []): Verdict {
     let delayMs = 0;
     let fault: Fault | null = null;
     for (const live of this.#rules) {
-      if (!wantsToFire(live, request)) continue;
+      if (!wantsToFire(live, request, tableNames)) continue;
       const { rule } = live;
       const needsCondition = rule.fault === 'notModified' || rule.fault === 'staleEtag';
       if ((fault !== null && rule.fault !== 'delay') || (needsCondition && !isConditional)) continue;
@@ -212,10 +215,12 @@ export class Faults {
   }
 }
 
-function wantsToFire(live: LiveRule, request: SeenRequest): boolean {
+function wantsToFire(live: LiveRule, request: SeenRequest, tableNames: readonly string[]): boolean {
   const { rule } = live;
+  const wanted = rule.table?.toLowerCase();
+  const isNamed = [request.table, ...tableNames].some((name) => name?.toLowerCase() === wanted);
   if (rule.method !== undefined && rule.method.toLowerCase() !== request.method) return false;
-  if (rule.table !== undefined && rule.table.toLowerCase() !== request.table?.toLowerCase()) return false;
+  if (wanted !== undefined && !isNamed) return false;
   live.matchedCount += 1;
   const isDrawn = live.random.next() < (rule.probability ?? 1);
   if (rule.nth !== undefined && rule.nth !== live.matchedCount) return false;

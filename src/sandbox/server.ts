@@ -17,6 +17,7 @@ import type { RequestLog, SeenRequest } from './requests.ts';
 import { respond, respondToFailure, type Outgoing } from './respond.ts';
 import type { ServerRules } from './rules.ts';
 import { methodName, readApiPath, type ApiPath } from './route.ts';
+import { findByName } from './store/catalog.ts';
 import type { Store } from './store/store.ts';
 
 /** Asked before each request is answered. Returns true when it has answered, or cut the connection, by itself. */
@@ -81,7 +82,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
   const apiPath = readApiPath(path);
   const seen = describeRequest(context.requests.next(), verb, { path, query, apiPath }, context.store);
-  const { delayMs, fault } = context.faults.next(seen, request.headers['if-none-match'] !== undefined);
+  const table = seen.table === null ? undefined : findByName(context.store.catalog.tables, seen.table);
+  const tableNames = table === undefined ? [] : [table.name, table.alias];
+  const { delayMs, fault } = context.faults.next(seen, request.headers['if-none-match'] !== undefined, tableNames);
   const waitMs = context.latencyMs + delayMs;
   if (waitMs > 0) await context.clock.sleep(waitMs, context.signal);
   const delivery = { request, response, apiPath, clock: context.clock, signal: context.signal };

@@ -227,6 +227,20 @@ describe('on the wire', () => {
   });
 });
 
+test('a rule names a table by name or alias, however requests address it', async () => {
+  await using sandbox = await startTestSandbox({
+    tables,
+    faults: { faults: [{ fault: 'unavailable', method: 'select', table: 'note' }] },
+  });
+  const { alias } = sandbox.store.table('Note');
+
+  const answers = await Promise.all(
+    ['Note', alias].map((table) => exchange(sandbox, `${table}/select.json?column=Title`)),
+  );
+
+  expect(answers.map(({ text }) => text.slice(0, 12))).toEqual(['HTTP/1.1 503', 'HTTP/1.1 503']);
+});
+
 describe('which requests are spoiled', () => {
   const seen = (number: number, method = 'select', table: string | null = 'Note'): SeenRequest => {
     return { number, verb: 'GET', method, table, path: '/' };
