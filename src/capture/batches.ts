@@ -15,6 +15,7 @@ import {
 } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readKeptBatches, readKeptPushes, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
+import { readRowsById, removeRows, writeRows } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -70,6 +71,33 @@ export function readBatches(from: Connection, table: TwoWayTable): readonly Batc
   return readKeptBatches(from, table.id).map(({ id, method, rows }) => {
     return { id, method: oneOf(WRITE_METHODS, method), rows: rows.map((row) => rowFromKept(table, row)) };
   });
+}
+
+/**
+ * Puts rows that are on their way back as they were sent, after their table or some of its columns was made again from base, which does
+ * not know them: what is missing here would be taken for a delete, and what is old for an edit.
+ */
+export function restoreSent(
+  tx: Tx,
+  table: TwoWayTable,
+  lost: { readonly table: boolean; readonly columns: ReadonlySet<string> },
+): void {
+  for (const { id, kind, cells } of readBatches(tx, table).flatMap(({ rows }) => rows)) {
+    if (kind === 'delete') {
+      if (lost.table) removeRows(tx, table, [id]);
+      continue;
+    }
+    const [stored] = readRowsById(tx, table, [id]);
+    const isGone = stored === undefined;
+    if (isGone && !lost.table) continue; // deleted by a user
+    const row = stored ?? { id, allow: null, values: table.columns.map((): Value => null) };
+    const values = row.values.map((value, column): Value => {
+      const sent = cells.find((cell) => cell.column === column);
+      const isLost = lost.table || lost.columns.has(table.columns[column]?.localName ?? '');
+      return sent === undefined || !isLost ? value : sent.value;
+    });
+    writeRows(tx, table, [{ ...row, values }]);
+  }
 }
 
 function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {

@@ -10,6 +10,7 @@ import { foldName, localName } from '../reconcile/naming.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
+import { restoreSent } from '../capture/batches.ts';
 import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
@@ -204,6 +205,9 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
   for (const column of dropped) restoreColumn(tx, table, column);
+  const twoWay = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
+  if (twoWay !== null)
+    restoreSent(tx, twoWay, { table: false, columns: new Set(dropped.map((column) => column.localName)) });
   giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   const columns = readColumns(tx, descriptor.id);
@@ -250,6 +254,8 @@ function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: 
   if (known !== undefined && !isHere && known.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: what the origin last confirmed stands in the base.
     restoreTable(tx, known);
+    const twoWay = readTwoWayTable(tx, id);
+    if (twoWay !== null) restoreSent(tx, twoWay, { table: true, columns: new Set() });
     return { ...placeTable(tx, descriptor), changed: true };
   }
   if (known !== undefined && isHere && known.name === name) {

@@ -9,7 +9,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import type { Answer } from '../origin/answers.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
-import { judgeIdentity } from '../reconcile/identity.ts';
+import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
   closeRun,
   openRun,
@@ -27,7 +27,7 @@ import type { Tx } from '../replica/database.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
-import type { DatabaseDescriptor, TableDescriptor, TableSummary, UserDescriptor } from '../wire/schema.ts';
+import type { DatabaseDescriptor, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { estimateRowCount } from './estimate.ts';
 import { runAll } from '../base/pool.ts';
@@ -178,14 +178,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
     origin.describeDatabase({ etag: stored?.etag, signal }),
   ]);
   const caller = contentOf(user, null);
-  const present = {
-    url: origin.url,
-    database: origin.database,
-    userId: caller.id,
-    role: caller.role,
-    timeZone: caller.timezone,
-    admin: caller.admin,
-  };
+  const present = identityOf(origin, caller);
   const identity = readIdentity(replica);
   const verdict = judgeIdentity(identity, present);
   if (verdict === 'otherDatabase') {
@@ -200,16 +193,10 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
   const database = contentOf(answer, changed ? null : (stored?.descriptor ?? null));
   await replica.write('Storing who is calling', (tx) => {
-    storeIdentity(tx, identityOf(present, caller), { changed, at: stampFromMs(clock.nowMs()) });
+    storeIdentity(tx, { ...present, userEmail: caller.email }, { changed, at: stampFromMs(clock.nowMs()) });
     if (answer.kind === 'ok') storeDescriptor(tx, { of: 'database', format: origin.format }, answer);
   });
   return database;
-}
-
-type Present = Parameters<typeof judgeIdentity>[1];
-
-function identityOf(present: Present, { email }: UserDescriptor): Parameters<typeof storeIdentity>[1] {
-  return { ...present, userEmail: email };
 }
 
 /** The content of an answer; 304 means what is stored. */

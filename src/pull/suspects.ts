@@ -7,8 +7,9 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
+import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
+import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
 import { clearSeenSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { storeMissing, storeRows } from './store.ts';
@@ -78,6 +79,7 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       const { value } = answer;
       const present = new Set(value.ids);
       const missing = ids.filter((id) => !present.has(id));
+      if (missing.length > 0) await requireSameCaller(context);
       deletedCount += await replica.write(`Deleting rows of ${target.localName}`, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);
@@ -86,6 +88,21 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       });
     }
   }
+}
+
+/**
+ * Asks again who is calling, after an answer without some rows: whoever lost rights in the middle of a pull sees less, and nothing is
+ * deleted for that (I5). @throws RowsyncError `origin.moving`; the next pull finds out, and lets a person decide.
+ */
+async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
+  const answer = await origin.user({ signal });
+  const isSame =
+    answer.kind === 'ok' && judgeIdentity(readIdentity(replica), identityOf(origin, answer.value)) === 'same';
+  if (isSame) return;
+  throw new RowsyncError('originDown', 'origin.moving', {
+    message: 'The calling user, its role, permissions or time zone changed while rows were read; none was deleted',
+    hint: 'The next run reads the tables as the present user sees them, and deletes wait for a person.',
+  });
 }
 
 /** Deletes rows whose ids no origin gives, with evidence like any other; returns how many. */

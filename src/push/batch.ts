@@ -34,6 +34,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
+import { requireSameCaller } from './identity.ts';
 import { findById, findByValue, type FoundRows, type RowsByContent } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
@@ -149,6 +150,9 @@ async function record(
 ): Promise<Batch | null> {
   const { present, confirmed, uploads } = order;
   const { context, table } = run;
+  const isMissing = ({ id }: PlannedRow): boolean =>
+    id > 0 && !present.found.byId.has(id) && !present.found.unreadable.has(id);
+  if (planned.rows.some(isMissing)) await requireSameCaller(run);
   const { clock, replica } = context;
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());

@@ -7,13 +7,12 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
-import { judgeIdentity } from '../reconcile/identity.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { closeRun, openRun, readIdentity, readTables } from '../replica/ledger.ts';
+import { closeRun, openRun, readTables } from '../replica/ledger.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
-import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext } from './context.ts';
+import { identify } from './identity.ts';
 import { noCounts, type PushReport, type TablePushReport } from './report.ts';
 import { pushOneTable } from './table.ts';
 
@@ -98,38 +97,6 @@ function endsThePush({ kind, code }: RowsyncError): boolean {
     kind === 'auth' ||
     kind === 'originDown'
   );
-}
-
-/** Asks who is calling. Another user may see other rows, and has other rights: what stands here was read as somebody else. */
-async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
-  const answer = await origin.user({ signal });
-  if (answer.kind === 'notModified') {
-    throw new RowsyncError('wireFormat', 'origin.unexpected', {
-      message: 'user: 304 (not modified) came although no ETag was sent',
-      hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-    });
-  }
-  const caller = answer.value;
-  const stored = readIdentity(replica);
-  const present = {
-    url: origin.url,
-    database: origin.database,
-    userId: caller.id,
-    role: caller.role,
-    timeZone: caller.timezone,
-    admin: caller.admin,
-  };
-  const verdict = judgeIdentity(stored, present);
-  if (verdict === 'otherDatabase' || verdict === 'changed') {
-    throw new RowsyncError('needsPerson', 'push.identity', {
-      message:
-        verdict === 'changed'
-          ? 'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent'
-          : `${replica.path} holds another database than the configuration names; nothing was sent`,
-      hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
-    });
-  }
-  return caller;
 }
 
 /** Names here of the tables that are pushed, narrowed to the given names where there are any; other names are left out. */

@@ -21,6 +21,7 @@ import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
+import { requireSameCaller } from './identity.ts';
 import { findAlike, findById, findByValue, isFindable, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 
@@ -32,6 +33,10 @@ export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
   const { context, table } = run;
   await context.before?.('readBack', table.localName);
   const findings = await lookUp(run, batch);
+  const { byId, unreadable } = findings.found;
+  const isMissing = ({ id, kind, answer }: BatchRow): boolean =>
+    id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
+  if (batch.rows.some(isMissing)) await requireSameCaller(run);
   await context.before?.('settle', table.localName);
   await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
     new Settling(tx, run, findings).settle(batch);

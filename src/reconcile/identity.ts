@@ -4,6 +4,8 @@
  * text names other instants. Pure.
  */
 
+import type { UserDescriptor } from '../wire/schema.ts';
+
 /** Who asks whom. */
 export interface Identity {
   readonly url: string;
@@ -13,6 +15,14 @@ export interface Identity {
   readonly timeZone: string;
   /** Administrative permissions, such as ManageData; null where they were not noted. */
   readonly admin: readonly string[] | null;
+}
+
+/** The identity of a caller at an origin. */
+export function identityOf(
+  { url, database }: Pick<Identity, 'url' | 'database'>,
+  { id, role, timezone, admin }: UserDescriptor,
+): Identity {
+  return { url, database, userId: id, role, timeZone: timezone, admin };
 }
 
 /**

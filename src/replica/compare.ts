@@ -8,6 +8,7 @@ import type { Connection, Tx } from './database.ts';
 import type { RowTarget } from './rows.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
 import { baseName } from './tables.ts';
+import { hasForeignTriggers } from './triggers.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
@@ -166,11 +167,7 @@ export function readForeignIds(from: Connection, target: RowTarget): readonly nu
  * else's trigger may change rows while ours are switched off.
  */
 export function areMarksReliable(from: Connection, target: RowTarget): boolean {
-  const foreign = from
-    .prepare(
-      sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
-          UNION ALL SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 LIMIT 1`,
-    )
-    .get(target.localName);
-  return foreign === undefined;
+  if (hasForeignTriggers(from)) return false;
+  const unique = from.prepare(sql`SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 LIMIT 1`).get(target.localName);
+  return unique === undefined;
 }

@@ -56,6 +56,12 @@ export function dropTriggers(tx: Tx, tableId: number): void {
   for (const { name } of readTriggers(tx, tableId)) tx.prepare(sql`DROP TRIGGER ${ident(name)}`).run();
 }
 
+/** Whether somebody else's trigger stands in the file, which may change any row while ours are switched off. */
+export function hasForeignTriggers(from: Connection): boolean {
+  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
+  return from.prepare(text).get() !== undefined;
+}
+
 function isAmong(triggers: readonly { name: string; text: string }[], name: string, text: string): boolean {
   return triggers.some((trigger) => trigger.name === name && trigger.text === text);
 }

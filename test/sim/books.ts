@@ -55,6 +55,15 @@ export class Books {
     this.#deleted = new Set(deleted);
   }
 
+  /** A user did away with a column, or with the whole table, and with the edits in it that were not pushed yet. */
+  forget(column: string | null): void {
+    for (const [key, written] of this.#standing)
+      if (column === null || written.column === column) this.#standing.delete(key);
+    if (column !== null) return;
+    this.#inserted.clear();
+    this.#deleted.clear();
+  }
+
   /** Takes note of what a statement did. */
   note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     const beforeById = new Map(before.map((row) => [row.id, row]));
@@ -99,6 +108,8 @@ export class Books {
   }
 
   #noteWritten(written: Written): void {
+    // The row came back with a pull before its delete could be pushed, and somebody goes on with it.
+    this.#deleted.delete(written.tag);
     this.#standing.set(`${written.tag}.${written.column}`, written);
     this.everWritten.add(writtenKey(written));
   }

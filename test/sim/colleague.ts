@@ -4,14 +4,16 @@
  */
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import type { Books, Tokens } from './books.ts';
+import type { ModelDraw } from './model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from './model/origin.ts';
+import type { Column, Names } from './names.ts';
 import { DATABASE, START_MS, type Setup } from './setup.ts';
 import type { Draw } from './tape.ts';
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns }: Setup,
-  { tokens, nowMs }: { readonly tokens: Tokens; readonly nowMs: () => number },
+  { rowCount, systemColumns, etag, rules }: Setup,
+  { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
     name: 'Thing',
@@ -30,12 +32,14 @@ export function makeOrigin(
       B: tokens.next('b'),
     })),
   };
-  return new OriginModel({ tables: [thing], nowMs, database: DATABASE, token: MODEL_TOKEN });
+  const knobs = { etag, rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const) };
+  return new OriginModel({ tables: [thing], nowMs, database: DATABASE, token: MODEL_TOKEN, knobs, draw });
 }
 
 /** What colleagues work with. */
 export interface ColleagueParts {
   readonly origin: OriginModel;
+  readonly names: Names;
   readonly tokens: Tokens;
   readonly books: Books;
   readonly count: (what: string) => void;
@@ -51,8 +55,9 @@ export class Colleague {
 
   /** Does what the draw says; returns what that was. */
   act(draw: Draw): string {
-    const { origin, tokens, count } = this.#parts;
-    const ids = origin.ids('Thing');
+    const { origin, names, tokens, count } = this.#parts;
+    const { table } = names;
+    const ids = origin.ids(table);
     const wished = draw.weighted([
       [6, 'update'],
       [3, 'insert'],
@@ -62,24 +67,28 @@ export class Colleague {
     count(`colleague ${kind}`);
     if (kind === 'insert') {
       const code = draw.chance(0.5) ? tokens.next('c') : null;
-      const cells = { Tag: tokens.next('t'), Code: code, A: tokens.next('w') };
-      origin.insert('Thing', cells);
+      const cells = {
+        [names.atOrigin('Tag')]: tokens.next('t'),
+        [names.atOrigin('Code')]: code,
+        [names.atOrigin('A')]: tokens.next('w'),
+      };
+      origin.insert(table, cells);
       return `colleague: inserts ${JSON.stringify(cells)}`;
     }
     const id = draw.pick(ids);
     if (kind === 'delete') {
-      origin.delete('Thing', id);
+      origin.delete(table, id);
       return `colleague: deletes row ${id}`;
     }
-    const cells = { [draw.pick(this.#columnsToChange(id))]: tokens.next('w') };
-    origin.update('Thing', id, cells);
+    const cells = { [names.atOrigin(draw.pick(this.#columnsToChange(id)))]: tokens.next('w') };
+    origin.update(table, id, cells);
     return `colleague: sets ${JSON.stringify(cells)} in row ${id}`;
   }
 
   /** Whoever changes the code of a row makes another row of it for everybody who looks for it by that code, so they leave new ones alone. */
-  #columnsToChange(id: number): readonly string[] {
-    const { origin, books } = this.#parts;
-    const tag = origin.rows('Thing').find((row) => row.id === id)?.values['Tag'];
+  #columnsToChange(id: number): readonly Column[] {
+    const { origin, names, books } = this.#parts;
+    const tag = names.fromOrigin(origin.rows(names.table).find((row) => row.id === id)?.values ?? {})['Tag'];
     const isNew = typeof tag !== 'string' || books.everInserted.has(tag);
     return isNew ? ['A', 'B'] : ['A', 'B', 'A', 'B', 'Code'];
   }

@@ -5,6 +5,16 @@ import { FAULTS } from './faults.ts';
 import { USER_ACTIONS } from './user.ts';
 
 const EVENTS = [
+  'admin addColumn',
+  'admin backup',
+  'admin changeColumn',
+  'admin dropColumn',
+  'admin renameColumn',
+  'admin renameTable',
+  'admin rights',
+  'admin role',
+  'admin swapColumns',
+  'admin token',
   'clock jump',
   'colleague delete',
   'colleague insert',

@@ -83,7 +83,7 @@ export interface CycleReport {
 }
 
 /** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
-export function replicaFailure(thrown: unknown): CycleReport {
+function replicaFailure(thrown: unknown): CycleReport {
   // Not by its class: the engine may come from another source tree.
   const isOfReplica = typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
   if (!isOfReplica) throw thrown;
@@ -151,7 +151,11 @@ export class Life {
   }
 
   /** One cycle, as the daemon runs it: what earlier pushes left behind, the rows, then the edits. */
-  async cycle(order: CycleOrder): Promise<CycleReport> {
+  cycle(order: CycleOrder): Promise<CycleReport> {
+    return this.#cycle(order).catch(replicaFailure);
+  }
+
+  async #cycle(order: CycleOrder): Promise<CycleReport> {
     const { modules } = this.#parts;
     const pushing = this.#pushContext();
     const errors: RowsyncError[] = [];
@@ -261,4 +265,9 @@ export class Life {
     if (fate === 'full') throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
     if (facts.isKept) this.#parts.onCommit(facts, replica);
   }
+}
+
+/** What was thrown, with where. */
+export function causeOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

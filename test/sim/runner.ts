@@ -10,7 +10,7 @@ import type { EngineModules } from './engine.ts';
 import { shrink } from './shrink.ts';
 import { Tapes } from './tape.ts';
 import type { Script } from './script.ts';
-import { runScript, runWorld, type WorldResult } from './world.ts';
+import { runScript, runWorld, type WorldResult } from './run.ts';
 
 /** A world that failed. */
 export interface Found {

@@ -45,6 +45,9 @@ const CALM: Setup = {
   pauseRate: 0,
   fullRate: 0,
   losesPower: false,
+  etag: 'page',
+  rules: [],
+  isAdminAway: true,
   actors: [],
   weather: new Map(),
 };

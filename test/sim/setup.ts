@@ -5,6 +5,7 @@
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import type { EngineSettings } from './engine.ts';
 import { FAULTS } from './faults.ts';
+import type { EtagMode, RuleEffect } from './model/knobs.ts';
 import { MODEL_TOKEN } from './model/origin.ts';
 import type { Weather } from './network.ts';
 import type { Tape } from './tape.ts';
@@ -35,8 +36,13 @@ export interface Setup {
   readonly deathRate: number;
   readonly pauseRate: number;
   readonly fullRate: number;
+  /** How ETags come about, and what the origin's workflow does with what the API writes. */
+  readonly etag: EtagMode;
+  readonly rules: readonly { readonly column: string; readonly does: RuleEffect }[];
   /** Whether the power may fail, so that what was not brought to the disk is gone. */
   readonly losesPower: boolean;
+  /** Whether nobody changes structure or rights of the origin. */
+  readonly isAdminAway: boolean;
   readonly actors: readonly (readonly [weight: number, actor: Actor])[];
   readonly weather: Weather;
 }
@@ -47,6 +53,7 @@ export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy';
 /** Draws a setup. */
 export function drawSetup(tape: Tape): Setup {
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
+  const actors = drawActors(tape);
   return {
     isWarm: pick([true, true, true, false]),
     rowCount: pick([2, 0, 1, 3, 4, 5, 6, 7, 8]),
@@ -64,14 +71,25 @@ export function drawSetup(tape: Tape): Setup {
     pauseRate: pick([0, 0.05, 0.3]),
     fullRate: pick([0, 0, 0, 0.02]),
     losesPower: pick([false, false, false, false, true]),
-    actors: drawActors(tape),
+    etag: pick<EtagMode>(['page', 'page', 'page', 'page', 'weak', 'table', 'flaky', 'absent']),
+    rules: pick<Setup['rules']>([
+      [],
+      [],
+      [],
+      [],
+      [{ column: 'A', does: 'upper' }],
+      [{ column: 'B', does: 'putBack' }],
+      [{ column: 'B', does: 'touchOther' }],
+    ]),
+    isAdminAway: actors.every(([weight, actor]) => actor !== 'admin' || weight === 0),
+    actors,
     weather: drawWeather(tape),
   };
 }
 
 /** A setup in which nothing happens but the first pull, and what tells such a replica from others. */
 export function calmSetup(setup: Setup): { readonly key: string; readonly calm: Setup } {
-  const { rowCount, systemColumns, pageRows, match } = setup;
+  const { rowCount, systemColumns, pageRows, match, etag } = setup;
   const none = {
     pointCount: 0,
     actRate: 0,
@@ -82,7 +100,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     losesPower: false,
   };
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, weather: new Map<string, number>() };
-  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match]), calm };
+  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match, etag]), calm };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {
@@ -90,7 +108,7 @@ function drawActors(tape: Tape): Setup['actors'] {
   return [
     [often([10, 10, 3, 0]), 'user'],
     [often([5, 10, 1, 0]), 'colleague'],
-    [often([0, 0, 1]), 'admin'],
+    [often([0, 0, 1, 4]), 'admin'],
     [often([0, 1]), 'clock'],
     [often([0, 0.3, 1]), 'kill'],
     [often([0, 0, 0, 0.7]), 'copy'],

@@ -13,6 +13,7 @@ export const TAPE_NAMES = [
   'schedule',
   'engine',
   'network',
+  'origin',
   'disk',
   'user',
   'colleague',

@@ -5,6 +5,7 @@
  */
 import Database from 'better-sqlite3';
 import type { Books, LocalRow, LocalValue, Tokens } from './books.ts';
+import { rowFromReplica, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
 
 /** One action: the statements to run, or null where there is nothing to do it to. */
@@ -17,6 +18,8 @@ interface Scene {
   /** Open conflicts, and the triggers that rowsync keeps on the table. */
   readonly conflicts: readonly number[];
   readonly triggers: readonly string[];
+  /** Whether there is a unique index of the user's on the code. */
+  readonly hasIndex: boolean;
   /** Whether the replica is an older copy: what stands in it as new may stand at the origin, under the code that it has. */
   readonly isOlderCopy: boolean;
 }
@@ -28,8 +31,6 @@ export interface Done {
   /** What SQLite said where it refused; null where all was carried out. */
   readonly refusal: string | null;
 }
-
-const TABLE = '"Thing"';
 
 function text(value: LocalValue): string {
   return value === null ? 'NULL' : `'${String(value).replaceAll("'", "''")}'`;
@@ -50,7 +51,7 @@ const insert: Action = ({ draw, tokens }) => {
   if (draw.chance(0.5)) cells.push(['Code', text(tokens.next('c'))]);
   cells.push(['A', text(tokens.next('u'))]);
   if (draw.chance(0.5)) cells.push(['B', text(tokens.next('u'))]);
-  return `INSERT INTO ${TABLE} (${cells.map(([name]) => name).join(', ')}) VALUES (${cells.map(([, value]) => value).join(', ')})`;
+  return `INSERT INTO {T} (${cells.map(([name]) => `{${name}}`).join(', ')}) VALUES (${cells.map(([, value]) => value).join(', ')})`;
 };
 
 const update: Action = (scene) => {
@@ -58,19 +59,19 @@ const update: Action = (scene) => {
   if (row === null) return null;
   const { draw, tokens } = scene;
   const columns = draw.chance(0.25) ? ['A', 'B'] : [draw.pick(['A', 'B'])];
-  const sets = columns.map((column) => `${column} = ${text(tokens.next('u'))}`);
-  return `UPDATE ${TABLE} SET ${sets.join(', ')} WHERE _id = ${row.id}`;
+  const sets = columns.map((column) => `{${column}} = ${text(tokens.next('u'))}`);
+  return `UPDATE {T} SET ${sets.join(', ')} WHERE _id = ${row.id}`;
 };
 
 const setNull: Action = (scene) => {
   const row = rowOf(scene);
-  return row && `UPDATE ${TABLE} SET ${scene.draw.pick(['A', 'B'])} = NULL WHERE _id = ${row.id}`;
+  return row && `UPDATE {T} SET {${scene.draw.pick(['A', 'B'])}} = NULL WHERE _id = ${row.id}`;
 };
 
 const remove: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null || isPerhapsThere(scene, row)) return null;
-  return `DELETE FROM ${TABLE} WHERE _id = ${row.id}`;
+  return `DELETE FROM {T} WHERE _id = ${row.id}`;
 };
 
 const replace: Action = (scene) => {
@@ -78,20 +79,20 @@ const replace: Action = (scene) => {
   if (row === null) return null;
   const code = scene.draw.chance(0.5) || isPerhapsThere(scene, row) ? (row.cells['Code'] ?? null) : null;
   const values = [String(row.id), text(row.tag), text(code), text(scene.tokens.next('u'))];
-  return `INSERT OR REPLACE INTO ${TABLE} (_id, Tag, Code, A) VALUES (${values.join(', ')})`;
+  return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {A}) VALUES (${values.join(', ')})`;
 };
 
 const updateAll: Action = ({ rows, tokens }) =>
-  rows.length === 0 ? null : `UPDATE ${TABLE} SET B = ${text(tokens.next('u'))} || Tag`;
+  rows.length === 0 ? null : `UPDATE {T} SET {B} = ${text(tokens.next('u'))} || {Tag}`;
 
 const changeCode: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null || isPerhapsThere(scene, row)) return null;
-  return `UPDATE ${TABLE} SET Code = ${text(scene.tokens.next('c'))} WHERE _id = ${row.id}`;
+  return `UPDATE {T} SET {Code} = ${text(scene.tokens.next('c'))} WHERE _id = ${row.id}`;
 };
 
 const rollBack: Action = ({ tokens }) =>
-  `BEGIN; UPDATE ${TABLE} SET A = ${text(tokens.next('never'))}; DELETE FROM ${TABLE} WHERE _id % 2 = 0; ROLLBACK`;
+  `BEGIN; UPDATE {T} SET {A} = ${text(tokens.next('never'))}; DELETE FROM {T} WHERE _id % 2 = 0; ROLLBACK`;
 
 const several: Action = (scene) => {
   const parts = [insert(scene), update(scene), remove(scene)].filter((part) => part !== null);
@@ -100,7 +101,7 @@ const several: Action = (scene) => {
 
 const putBackValue: Action = (scene) => {
   const row = rowOf(scene);
-  return row && `UPDATE ${TABLE} SET A = A, B = B WHERE _id = ${row.id}`;
+  return row && `UPDATE {T} SET {A} = {A}, {B} = {B} WHERE _id = ${row.id}`;
 };
 
 const dropTrigger: Action = ({ draw, triggers }) =>
@@ -110,6 +111,39 @@ const resolve: Action = ({ conflicts, draw }) => {
   if (conflicts.length === 0) return null;
   return `UPDATE sync_conflicts SET resolution = '${draw.pick(['local', 'remote'])}' WHERE id = ${draw.pick(conflicts)}`;
 };
+
+/** What a trigger of theirs makes of the value that it fires for. */
+export const TRIGGER_MARK = '~';
+
+const ownTrigger: Action = ({ draw }) =>
+  draw.chance(0.3)
+    ? 'DROP TRIGGER IF EXISTS own_trigger'
+    : `CREATE TRIGGER own_trigger AFTER UPDATE OF {A} ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN
+         UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}' WHERE _id = NEW._id; END`;
+
+const ownIndex: Action = ({ draw }) =>
+  draw.chance(0.3) ? 'DROP INDEX IF EXISTS own_index' : 'CREATE UNIQUE INDEX own_index ON {T} ({Code})';
+
+/** With an index of their own, this removes the row that has the code already. */
+const takeCode: Action = (scene) => {
+  if (!scene.hasIndex) return null;
+  const [row, other] = [rowOf(scene), rowOf(scene)];
+  const code = other?.cells['Code'] ?? null;
+  if (row === null || other === null || code === null || row.id === other.id) return null;
+  if (isPerhapsThere(scene, row) || isPerhapsThere(scene, other)) return null;
+  return `UPDATE OR REPLACE {T} SET {Code} = ${text(code)} WHERE _id = ${row.id}`;
+};
+
+const ownColumn: Action = ({ draw }) =>
+  draw.chance(0.5) ? 'ALTER TABLE {T} ADD COLUMN own_column TEXT' : 'ALTER TABLE {T} DROP COLUMN own_column';
+
+const dropColumn: Action = ({ draw }) => `ALTER TABLE {T} DROP COLUMN {${draw.pick(['A', 'B'])}}`;
+
+const dropTable: Action = () => 'DROP TABLE {T}';
+
+const renameTable: Action = () => 'ALTER TABLE {T} RENAME TO own_name';
+
+const rebuild: Action = () => 'CREATE TABLE own_copy AS SELECT * FROM {T}; DROP TABLE own_copy; VACUUM';
 
 /** The actions, each as often as its weight says. */
 export const USER_ACTIONS: readonly (readonly [weight: number, name: string, action: Action])[] = [
@@ -125,6 +159,14 @@ export const USER_ACTIONS: readonly (readonly [weight: number, name: string, act
   [1, 'touch', putBackValue],
   [1, 'dropTrigger', dropTrigger],
   [1, 'resolve', resolve],
+  [0.5, 'ownTrigger', ownTrigger],
+  [0.5, 'ownIndex', ownIndex],
+  [0.5, 'takeCode', takeCode],
+  [0.2, 'ownColumn', ownColumn],
+  [0.1, 'dropColumn', dropColumn],
+  [0.1, 'dropTable', dropTable],
+  [0.1, 'renameTable', renameTable],
+  [0.2, 'rebuild', rebuild],
 ];
 
 /** The SQL client. */
@@ -132,25 +174,31 @@ export class User {
   readonly #path: string;
   readonly #books: Books;
   readonly #tokens: Tokens;
+  readonly #names: Names;
   #db: Database.Database | null = null;
   /** Statements of this connection; SQLite prepares them anew by itself after the schema changed. */
   readonly #statements = new Map<string, Database.Statement>();
+  /** Set once there was a trigger of their own, which may write over B whenever A changes, also when rowsync changes it. */
+  hadTrigger = false;
   /** Set once the replica was replaced by an older copy. */
   isOlderCopy = false;
 
-  constructor(path: string, parts: { readonly books: Books; readonly tokens: Tokens }) {
+  constructor(path: string, parts: { readonly books: Books; readonly tokens: Tokens; readonly names: Names }) {
     this.#path = path;
     this.#books = parts.books;
     this.#tokens = parts.tokens;
+    this.#names = parts.names;
   }
 
   /** Does what the draw says; null where nothing was done. */
   act(draw: Draw): Done | null {
-    if (draw.isCalm || !this.#hasTable()) return null;
+    const names = draw.isCalm ? null : this.#names.inReplica((statement) => this.query(statement));
+    if (names === null) return null;
     const [name, action] = draw.weighted(USER_ACTIONS.map(([weight, ...item]) => [weight, item] as const));
     const rows = this.rows();
-    const statements = action({ rows, draw, tokens: this.#tokens, isOlderCopy: this.isOlderCopy, ...this.#around() });
-    if (statements === null) return null;
+    const template = action({ rows, draw, tokens: this.#tokens, isOlderCopy: this.isOlderCopy, ...this.#around() });
+    if (template === null) return null;
+    const statements = template.replaceAll(/\{(T|Tag|Code|A|B)\}/g, (_, key: keyof LocalNames) => names[key]);
     const db = this.#open();
     let refusal: string | null = null;
     try {
@@ -161,7 +209,11 @@ export class User {
       refusal = thrown.message;
       if (db.inTransaction) db.exec('ROLLBACK');
     }
-    this.#books.note(rows, this.rows());
+    if (name === 'ownTrigger') this.hadTrigger = true;
+    const isStill = this.#names.inReplica((statement) => this.query(statement)) !== null;
+    // What goes with a column or the table is no edit of rows: it comes back as the origin confirmed it.
+    if (isStill) this.#books.note(rows, this.rows());
+    else this.#books.forget(/DROP COLUMN \{(\w+)\}/.exec(template)?.[1] ?? null);
     return { name, statements, refusal };
   }
 
@@ -181,15 +233,10 @@ export class User {
 
   /** The rows of the table, as far as anybody edits them. */
   rows(): readonly LocalRow[] {
-    if (!this.#hasTable()) return [];
-    const found = this.query(`SELECT _id, Tag, Code, A, B FROM ${TABLE} ORDER BY _id`) as readonly (readonly [
-      number,
-      string,
-      LocalValue,
-      LocalValue,
-      LocalValue,
-    ])[];
-    return found.map(([id, tag, code, a, b]) => ({ id, tag, cells: { Code: code, A: a, B: b } }));
+    const names = this.#names.inReplica((statement) => this.query(statement));
+    if (names === null) return [];
+    const { T, Tag, Code, A, B } = names;
+    return this.query(`SELECT _id, ${Tag}, ${Code}, ${A}, ${B} FROM ${T} ORDER BY _id`).map(rowFromReplica);
   }
 
   /** Reads the replica; each row is an array of its columns. */
@@ -207,19 +254,19 @@ export class User {
     this.#statements.clear();
   }
 
-  #around(): Pick<Scene, 'conflicts' | 'triggers'> {
+  #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex'> {
+    const index = this.query(`SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'own_index'`);
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
     // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
     const triggers = this.query(
-      `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Thing' AND name GLOB '_rowsync_capture_*'
+      `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_capture_*'
          AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*' ORDER BY name`,
     );
-    return { conflicts: conflicts.map(([id]) => Number(id)), triggers: triggers.map(([name]) => String(name)) };
-  }
-
-  #hasTable(): boolean {
-    const known = `SELECT count(*) FROM pragma_table_info('Thing') WHERE name IN ('_id', 'Tag', 'Code', 'A', 'B')`;
-    return this.query(known)[0]?.[0] === 5;
+    return {
+      conflicts: conflicts.map(([id]) => Number(id)),
+      triggers: triggers.map(([name]) => String(name)),
+      hasIndex: index.length > 0,
+    };
   }
 
   #open(): Database.Database {

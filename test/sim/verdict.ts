@@ -4,13 +4,15 @@
  * Output: what is wrong, in plain sentences. Pure.
  */
 import { writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
+import { isMadeByTrigger } from './oracles.ts';
 
-/** A write at the origin. */
+/** A write at the origin, or a backup that was brought back there (`restore`; then there is one for each row). */
 export interface OriginWrite {
   readonly by: string;
-  readonly kind: 'create' | 'update' | 'delete';
+  readonly kind: 'create' | 'update' | 'delete' | 'restore';
   readonly id: number;
-  readonly tag: string;
+  /** Empty where the row has none yet, because an upsert made it of one that was deleted meanwhile. */
+  tag: string;
   readonly cells: Readonly<Record<string, LocalValue>>;
 }
 
@@ -23,6 +25,8 @@ export interface Rest {
   readonly writes: readonly OriginWrite[];
   /** Rows that wait for a person or a timer, and rows that cannot be read. */
   readonly waiting: ReadonlySet<number>;
+  /** Columns that a trigger of the user's may have written over. */
+  readonly overwritten: ReadonlySet<string>;
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
 }
@@ -70,7 +74,7 @@ function compare(
 }
 
 /** I2: what users wrote reached the origin, or is kept. */
-function judgeEdits({ books, writes, kept, local, waiting }: Rest): readonly Complaint[] {
+function judgeEdits({ books, writes, kept, local, waiting, overwritten }: Rest): readonly Complaint[] {
   const reached = new Set(
     writes
       .filter(({ by }) => by === 'api')
@@ -78,7 +82,7 @@ function judgeEdits({ books, writes, kept, local, waiting }: Rest): readonly Com
   );
   const { standing, inserted } = books.expected();
   const isLost = (written: Written): boolean => {
-    if (written.value === null || reached.has(writtenKey(written))) return false;
+    if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
     return !kept.includes(String(written.value));
   };
   const lost = [...standing.values()].filter(isLost).map(({ tag, column, value }) => ({
@@ -94,10 +98,12 @@ function judgeEdits({ books, writes, kept, local, waiting }: Rest): readonly Com
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
-function judgeDeletes({ books, origin, kept, waiting }: Rest): readonly Complaint[] {
+function judgeDeletes({ books, origin, kept, waiting, writes }: Rest): readonly Complaint[] {
+  // Deleted at the origin too, and brought back there with a backup.
+  const back = new Set(writes.flatMap(({ kind, tag }) => (kind === 'restore' ? [tag] : [])));
   const there = new Set(origin.filter(({ id }) => !waiting.has(id)).map(({ tag }) => tag));
   return [...books.expected().deleted]
-    .filter((tag) => there.has(tag) && !kept.includes(tag))
+    .filter((tag) => there.has(tag) && !back.has(tag) && !kept.includes(tag))
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
 }
 
@@ -106,7 +112,13 @@ function judgeCreates({ writes, books, local, waiting }: Rest): readonly Complai
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
+  let isRestoring = false;
   for (const { kind, tag, id, by } of writes.filter((write) => write.tag !== '')) {
+    if (kind === 'restore') {
+      if (!isRestoring) alive.clear();
+      alive.set(tag, id);
+    }
+    isRestoring = kind === 'restore';
     if (kind === 'create') {
       const twin = alive.get(tag);
       if (twin !== undefined)
@@ -141,6 +153,7 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
   );
   const isKnown = (cell: Written): boolean =>
     cell.value === null ||
+    isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
     written.has(writtenKey(cell)) ||
     books.everWritten.has(writtenKey(cell));

@@ -5,85 +5,40 @@
  */
 import type { Logger } from '../../src/base/log.ts';
 import type { TransactionFacts } from '../../src/replica/database.ts';
-import { Books, Tokens, type Expected, type LocalRow, type LocalValue } from './books.ts';
-import type { Disk, Image, Start } from './disk.ts';
-import { Life, replicaFailure, type CycleReport, type EngineModules, type Fate } from './engine.ts';
+import { Books, Tokens, type Expected, type LocalRow } from './books.ts';
+import type { Image, Start } from './disk.ts';
+import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
+import type { EtagMode } from './model/knobs.ts';
 import type { OriginModel } from './model/origin.ts';
+import { Admin } from './admin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
+import { Names } from './names.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
+import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from './script.ts';
-import { calmSetup, drawSetup, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
-import { Draw, Tapes, type TapeRecord } from './tape.ts';
+import { settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { Draw, type Tapes } from './tape.ts';
 import { User, type Done } from './user.ts';
-import { judgeRest, type Complaint, type OriginWrite } from './verdict.ts';
-
-/** What a world is run with, beside its tapes. */
-export interface WorldOptions {
-  readonly modules: EngineModules;
-  readonly disk: Disk;
-  /** Replicas that were pulled once, for all worlds that begin with one. */
-  readonly warm: Map<string, Start>;
-}
-
-/** What came of a world. */
-export interface WorldResult {
-  /** The first thing that was wrong; null where all was well. */
-  readonly failure: Complaint | null;
-  /** Everything that happened, a line each. */
-  readonly trace: readonly string[];
-  /** How often each kind of thing happened. */
-  readonly coverage: ReadonlyMap<string, number>;
-  readonly record: TapeRecord;
-  /** The rows of the replica at the end. */
-  readonly rows: readonly LocalRow[];
-}
+import { judgeRest, type Complaint } from './verdict.ts';
+import type { WorldOptions, WorldResult } from './run.ts';
+import { Writes } from './writes.ts';
 
 /** Turns until an engine that nobody disturbs must have finished what it does. */
 const TURNS_MAX = 20_000;
+/** ETags by which an unchanged page is proven. */
+const PROVING: ReadonlySet<EtagMode> = new Set<EtagMode>(['page', 'weak', 'table']);
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
 const CYCLES_MAX = 4;
-
-/** Runs one world. */
-export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
-  const setup = drawSetup(tapes.of('setup'));
-  return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
-}
-
-/** Runs a world in which happens what a script says, and nothing else. */
-export async function runScript(script: Script, options: WorldOptions): Promise<WorldResult> {
-  const start = script.setup.isWarm ? await warmStart(script.setup, options) : null;
-  return run(new World(Tapes.fromRecord(0, {}), script.setup, { ...options, start, script }));
-}
-
-async function run(world: World): Promise<WorldResult> {
-  try {
-    await world.run();
-  } finally {
-    world.close();
-  }
-  return world.result();
-}
-
-/** A replica that was pulled from such an origin, without anything happening. */
-async function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
-  const { key, calm } = calmSetup(setup);
-  const known = options.warm.get(key);
-  if (known !== undefined) return known;
-  const { failure } = await run(new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null }));
-  if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
-  const start = options.disk.keep();
-  options.warm.set(key, start);
-  return start;
-}
 
 /** Ends a world at once; what was wrong stands in it. */
 class Ended extends Error {
   override readonly name = 'Ended';
 }
 
-class World {
+/** One world; `close` lets go of its files. */
+export class World {
   readonly #tapes: Tapes;
   readonly #options: WorldOptions;
   readonly #script: Script | null;
@@ -95,11 +50,14 @@ class World {
   readonly #network: Network;
   readonly #user: User;
   readonly #colleague: Colleague;
+  readonly #admin: Admin;
+  readonly #names: Names;
   readonly #oracles: Oracles;
   readonly #trace: string[] = [];
   readonly #coverage = new Map<string, number>();
   #life: Life | null = null;
   #lifeCount = 0;
+  readonly #writes: Writes;
   #failure: Complaint | null = null;
   #rows: readonly LocalRow[] = [];
   #jumpMs = 0;
@@ -120,19 +78,32 @@ class World {
     this.#setup = setup;
     options.disk.begin(options.start);
     const originMs = (): number => START_MS + this.#scheduler.nowMs;
-    this.#origin = makeOrigin(this.#setup, { tokens: this.#tokens, nowMs: originMs });
+    this.#origin = makeOrigin(this.#setup, {
+      tokens: this.#tokens,
+      nowMs: originMs,
+      draw: () => (this.#isEnding ? 0 : tapes.of('origin').u32() / 2 ** 32),
+    });
+    this.#names = new Names(this.#origin);
+    this.#writes = new Writes(this.#origin, this.#names);
+    this.#admin = new Admin({
+      origin: this.#origin,
+      names: this.#names,
+      count: (what) => this.#count(what),
+      onRestore: () => this.#writes.noteRestore(),
+    });
     this.#colleague = new Colleague({
       origin: this.#origin,
+      names: this.#names,
       tokens: this.#tokens,
       books: this.#books,
       count: (what) => this.#count(what),
     });
-    this.#user = new User(options.disk.path, { books: this.#books, tokens: this.#tokens });
+    this.#user = new User(options.disk.path, { books: this.#books, tokens: this.#tokens, names: this.#names });
     this.#oracles = new Oracles({
       books: this.#books,
-      hasRow: (table, id) => this.#origin.ids(table).includes(id),
+      hasRow: (id) => this.#origin.ids(this.#names.table).includes(id),
       tagOf: (id) => this.#tagOf(id),
-      columnOf: (name) => this.#origin.table('Thing').columns.find(({ alias }) => alias === name)?.name ?? name,
+      columnOf: (name) => Object.keys(this.#names.fromOrigin({ [name]: '' }))[0] ?? null,
       batches: () =>
         this.#user.query('SELECT id, method, rows FROM _rowsync_batches ORDER BY id') as [number, string, string][],
       fail: (oracle, what) => this.#fail(oracle, what),
@@ -198,6 +169,7 @@ class World {
     if (actor !== null) this.#act(actor);
     else if (!this.#followScript()) this.#happen();
     await runDry();
+    this.#writes.collect();
     if (this.#life?.isAlive === false) this.#afterDeath();
     if (this.#failure !== null) throw new Ended();
   }
@@ -238,7 +210,8 @@ class World {
       case 'colleague':
         return this.#note(this.#colleague.act(draw));
       case 'admin':
-        return undefined;
+        this.#writes.collect();
+        return this.#note(this.#admin.act(draw));
       case 'clock':
         this.#jumpMs += draw.pick([1_000, -1_000, 3_600_000, -3_600_000, 86_400_000 * 400, -86_400_000 * 400]);
         this.#count('clock jump');
@@ -286,9 +259,10 @@ class World {
           [3, [false, true]],
           [2, [true, false]],
         ] as const);
-        const confirm = draw.chance(0.3);
+        // Whoever confirms has looked; where rights may go at any moment, nobody can have.
+        const confirm = draw.chance(0.3) && this.#setup.isAdminAway;
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
-        this.#noteCycle(await life.cycle({ pull, push, confirm }).catch(replicaFailure));
+        this.#noteCycle(await life.cycle({ pull, push, confirm }));
         await life.sleep(1_000);
       }
       this.#isIdle = true;
@@ -430,6 +404,7 @@ class World {
   async #rest(): Promise<void> {
     this.#isEnding = true;
     this.#network.isCalm = true;
+    this.#admin.giveBack();
     this.#note('the faults stop');
     await this.#until(() => this.#isIdle && this.#life !== null);
     for (let cycle = 1; ; cycle += 1) {
@@ -456,7 +431,8 @@ class World {
     const { errors = [], insertedCount = 0, updatedCount = 0, deletedCount = 0, pagesReadCount = 0 } = reports[0] ?? {};
     const isQuiet =
       errors.length === 0 &&
-      insertedCount + updatedCount + deletedCount + pagesReadCount === 0 &&
+      insertedCount + updatedCount + deletedCount === 0 &&
+      (pagesReadCount === 0 || !PROVING.has(this.#setup.etag)) &&
       this.#origin.log.length === writesBefore &&
       this.#user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0;
     return isQuiet ? 'quiet' : 'busy';
@@ -483,39 +459,20 @@ class World {
   }
 
   #judge(): readonly Complaint[] {
-    const texts = ['sync_conflicts', 'sync_failures', 'sync_changes', 'sync_deleted'].map((view) =>
-      this.#user.query(`SELECT * FROM ${view}`),
-    );
-    const waiting = this.#user.query(
-      'SELECT row_id FROM _rowsync_rows UNION ALL SELECT row_id FROM _rowsync_unreadable',
-    );
-    const [[tableId] = []] = this.#user.query(`SELECT id FROM _rowsync_tables WHERE name = 'Thing'`);
-    const base = this.#user.query(`SELECT _id, Tag, Code, A, B FROM _rowsync_base_${Number(tableId)} ORDER BY _id`);
-    return judgeRest({
+    const rest = gatherRest({
+      user: this.#user,
+      names: this.#names,
+      origin: this.#origin,
       books: this.#books,
-      local: this.#user.rows(),
-      base: base.map(([id, tag, code, a, b]) => rowOf(Number(id), { Tag: tag, Code: code, A: a, B: b })),
-      origin: this.#origin.rows('Thing').map(({ id, values }) => rowOf(id, values)),
-      writes: this.#writes(),
-      waiting: new Set(waiting.map(([id]) => Number(id))),
-      kept: JSON.stringify(texts),
+      writes: this.#writes.all,
     });
-  }
-
-  #writes(): readonly OriginWrite[] {
-    // An upsert of a row that was deleted meanwhile makes one without a tag, which gets it a moment later.
-    const tagById = new Map<number, string>();
-    for (const { id, cells } of this.#origin.log.toReversed()) {
-      if (typeof cells['Tag'] === 'string') tagById.set(id, cells['Tag']);
-    }
-    return this.#origin.log.flatMap(({ by, kind, id, cells }) => {
-      if (kind === 'file') return [];
-      return [{ by, kind, id, tag: tagById.get(id) ?? '', cells: cells as Readonly<Record<string, LocalValue>> }];
-    });
+    if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
+    return judgeRest(rest);
   }
 
   #tagOf(id: number): string | null {
-    const tag = this.#origin.rows('Thing').find((candidate) => candidate.id === id)?.values['Tag'];
+    const row = this.#origin.rows(this.#names.table).find((candidate) => candidate.id === id);
+    const tag = row === undefined ? null : this.#names.fromOrigin(row.values)['Tag'];
     return typeof tag === 'string' ? tag : null;
   }
 
@@ -531,13 +488,4 @@ class World {
     this.#note(`WRONG: ${oracle}: ${what}`);
     this.#failure ??= { oracle, what };
   }
-}
-
-function rowOf(id: number, values: Readonly<Record<string, unknown>>): LocalRow {
-  const { Tag: tag, Code, A, B } = values as Readonly<Record<string, LocalValue>>;
-  return { id, tag: String(tag), cells: { Code: Code ?? null, A: A ?? null, B: B ?? null } };
-}
-
-function causeOf(cause: unknown): string {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

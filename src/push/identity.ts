@@ -1,0 +1,48 @@
+/**
+ * Who is calling: asked at the start of a push, and again whenever the origin does not return a row that it had. Whoever lost rights
+ * in between sees less, and a row that is hidden is not gone (I5).
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
+import { readIdentity, readTable } from '../replica/ledger.ts';
+import type { UserDescriptor } from '../wire/schema.ts';
+import type { PushContext, TablePush } from './context.ts';
+
+/**
+ * Asks who is calling. Another user may see other rows, and has other rights: what stands here was read as somebody else.
+ * @throws RowsyncError `push.identity`.
+ */
+export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
+  const answer = await origin.user({ signal });
+  if (answer.kind === 'notModified') {
+    throw new RowsyncError('wireFormat', 'origin.unexpected', {
+      message: 'user: 304 (not modified) came although no ETag was sent',
+      hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
+    });
+  }
+  const caller = answer.value;
+  const verdict = judgeIdentity(readIdentity(replica), identityOf(origin, caller));
+  if (verdict === 'otherDatabase' || verdict === 'changed') {
+    throw new RowsyncError('needsPerson', 'push.identity', {
+      message:
+        verdict === 'changed'
+          ? 'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent'
+          : `${replica.path} holds another database than the configuration names; nothing was sent`,
+      hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
+    });
+  }
+  return caller;
+}
+
+/**
+ * Makes sure that rows which the origin does not return are not merely hidden. @throws RowsyncError `push.identity` where the caller
+ * changed, `guard.deletes` where it changed before and no pull has proven the rows since.
+ */
+export async function requireSameCaller({ context, table }: TablePush): Promise<void> {
+  await identify(context);
+  if (readTable(context.replica, table.id).identityChecked) return;
+  throw new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${table.localName}: the origin does not return some of the rows that were pushed, and the calling user or its role changed since they were read`,
+    hint: `Check the rights of the calling user, then run rowsync pull "${table.localName}"; --confirm if rows are really gone.`,
+  });
+}

@@ -1,0 +1,173 @@
+/**
+ * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give them back, let
+ * tokens expire, and bring backups back. Input: draws. Output: changes at the origin, and a sentence for each.
+ *
+ * Columns whose values are judged are never dropped or retyped: their values would be gone by somebody's will.
+ */
+import type { ModelSnapshot, OriginModel } from './model/origin.ts';
+import type { Column, Names } from './names.ts';
+import type { Draw } from './tape.ts';
+
+/** What administrators work with. */
+export interface AdminParts {
+  readonly origin: OriginModel;
+  readonly names: Names;
+  readonly count: (what: string) => void;
+  /** The origin is an older one from now on. */
+  readonly onRestore: () => void;
+}
+
+const ROLE = 'Narrowed';
+
+/** All administrators. */
+export class Admin {
+  /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
+  isNarrowed = false;
+  readonly #parts: AdminParts;
+  #extraCount = 0;
+  #isRevoked = false;
+  #backup: { readonly snapshot: ModelSnapshot; readonly table: string; readonly isNarrowed: boolean } | null = null;
+
+  constructor(parts: AdminParts) {
+    this.#parts = parts;
+  }
+
+  /** Does what the draw says; returns what that was. */
+  act(draw: Draw): string {
+    const [what, act] = draw.weighted<readonly [string, (draw: Draw) => string]>([
+      [4, ['renameColumn', (details) => this.#renameColumn(details)]],
+      [2, ['swapColumns', () => this.#swapColumns()]],
+      [2, ['renameTable', (details) => this.#renameTable(details)]],
+      [3, ['addColumn', () => this.#addColumn()]],
+      [2, ['changeColumn', (details) => this.#changeColumn(details)]],
+      [1, ['dropColumn', (details) => this.#dropColumn(details)]],
+      [3, ['token', () => this.#turnToken()]],
+      [3, ['role', () => this.#turnRole()]],
+      [2, ['rights', (details) => this.#changeRights(details)]],
+      [3, ['backup', () => this.#backUpOrRestore()]],
+    ]);
+    this.#parts.count(`admin ${what}`);
+    return `admin: ${act(draw)}`;
+  }
+
+  /** Gives back every right, for the end. */
+  giveBack(): void {
+    const { origin } = this.#parts;
+    origin.restoreToken();
+    this.#setRole({ canWrite: true, hides: false });
+    origin.changeUser({ role: 'Administrator' });
+    this.isNarrowed = false;
+  }
+
+  #renameColumn(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const column = draw.pick<Column>(['A', 'B']);
+    const before = names.atOrigin(column);
+    const now = draw.pick([`${column} of old`, `${column} "quoted"`, `${column}\u00e9`, column]);
+    const isTaken = origin.table(names.table).columns.some(({ name }) => name === now);
+    if (isTaken) return 'leaves all names as they are';
+    origin.renameColumn(names.table, before, now);
+    return `renames ${before} to ${now}`;
+  }
+
+  #swapColumns(): string {
+    const { origin, names } = this.#parts;
+    const [one, other] = [names.atOrigin('A'), names.atOrigin('B')];
+    origin.renameColumn(names.table, one, 'between');
+    origin.renameColumn(names.table, other, one);
+    origin.renameColumn(names.table, 'between', other);
+    return `swaps the names ${one} and ${other}`;
+  }
+
+  #renameTable(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const now = draw.pick(['Thing', 'thing', 'Other Thing']);
+    if (now === names.table) return 'leaves the table its name';
+    origin.renameTable(names.table, now);
+    names.table = now;
+    return `renames the table to ${now}`;
+  }
+
+  #addColumn(): string {
+    this.#extraCount += 1;
+    const name = `Extra ${this.#extraCount}`;
+    const { origin, names } = this.#parts;
+    origin.addColumn(names.table, { name, type: 'Text' });
+    return `adds the column ${name}`;
+  }
+
+  #extras(): readonly string[] {
+    const { origin, names } = this.#parts;
+    return origin.table(names.table).columns.flatMap(({ name }) => (name.startsWith('Extra') ? [name] : []));
+  }
+
+  #changeColumn(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const extras = this.#extras();
+    if (extras.length === 0) return 'finds no column to change';
+    const [name, type] = [draw.pick(extras), draw.pick(['Numeric', 'Date', 'Text', 'Checkbox'])];
+    origin.changeColumn(names.table, name, { type });
+    return `makes ${name} a column of type ${type}`;
+  }
+
+  #dropColumn(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const extras = this.#extras();
+    if (extras.length === 0) return 'finds no column to drop';
+    const name = draw.pick(extras);
+    origin.dropColumn(names.table, name);
+    return `drops the column ${name}`;
+  }
+
+  #turnToken(): string {
+    this.#isRevoked = !this.#isRevoked;
+    if (this.#isRevoked) this.#parts.origin.revokeToken();
+    else this.#parts.origin.restoreToken();
+    return this.#isRevoked ? 'revokes the token' : 'makes the token good again';
+  }
+
+  #turnRole(): string {
+    const { origin } = this.#parts;
+    this.isNarrowed = !this.isNarrowed;
+    if (this.isNarrowed) this.#setRole({ canWrite: true, hides: true });
+    else this.#setRole({ canWrite: true, hides: false });
+    origin.changeUser({ role: this.isNarrowed ? ROLE : 'Administrator' });
+    return this.isNarrowed ? 'gives the calling user a role that sees every other row' : 'gives the old role back';
+  }
+
+  #changeRights(draw: Draw): string {
+    const canWrite = draw.chance(0.5);
+    this.#setRole({ canWrite, hides: this.isNarrowed });
+    return canWrite ? 'lets the role write' : 'forbids the role to write';
+  }
+
+  #setRole({ canWrite, hides }: { readonly canWrite: boolean; readonly hides: boolean }): void {
+    const { origin } = this.#parts;
+    for (const name of [ROLE, 'Administrator']) {
+      origin.setRole({ name, canWrite, hiddenTables: [], hiddenColumns: [] });
+    }
+    this.#hide(hides);
+  }
+
+  #backUpOrRestore(): string {
+    const { origin, names, onRestore } = this.#parts;
+    if (this.#backup === null) {
+      this.#backup = { snapshot: origin.snapshot(), table: names.table, isNarrowed: this.isNarrowed };
+      return 'makes a backup of the origin';
+    }
+    const { nextRow } = origin.table(names.table);
+    const { snapshot, table, isNarrowed } = this.#backup;
+    origin.restore(snapshot);
+    names.table = table;
+    // Ids that were given since are not given again: a row that takes another one's id cannot be told from it.
+    origin.table(table).nextRow = nextRow;
+    this.isNarrowed = isNarrowed;
+    this.#hide(isNarrowed);
+    onRestore();
+    return 'brings the backup of the origin back';
+  }
+
+  #hide(isHiding: boolean): void {
+    this.#parts.origin.knobs.hidesRow = isHiding ? ({ id }) => id % 2 === 0 : null;
+  }
+}

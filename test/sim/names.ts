@@ -1,0 +1,98 @@
+/**
+ * What the table and its columns are called: at the origin, where administrators rename them, and in the replica, which follows. The
+ * rest of the simulation calls them `Tag`, `Code`, `A` and `B`, whatever their names are at the moment; they are known by their
+ * ids. Input: the origin, and queries of the replica. Output: names.
+ */
+import type { LocalRow, LocalValue } from './books.ts';
+import type { OriginModel } from './model/origin.ts';
+
+/** The columns that anybody edits, by the names that they are born with. */
+export const COLUMNS = ['Tag', 'Code', 'A', 'B'] as const;
+
+/** One of them. */
+export type Column = (typeof COLUMNS)[number];
+
+type Query = (statement: string) => readonly (readonly unknown[])[];
+
+/** Names in the replica, quoted; `T` is the table. */
+export type LocalNames = Readonly<Record<Column | 'T', string>>;
+
+/** The names of one world. */
+export class Names {
+  readonly #origin: OriginModel;
+  readonly #tableId: number;
+  readonly #idByColumn: ReadonlyMap<Column, number>;
+  readonly #columnById: ReadonlyMap<number, Column>;
+  /** The table's name at the origin. */
+  table = 'Thing';
+
+  constructor(origin: OriginModel) {
+    this.#origin = origin;
+    const { id, columns } = origin.table(this.table);
+    this.#tableId = id;
+    const pairs = columns.flatMap((column) => {
+      const known = COLUMNS.find((name) => name === column.name);
+      return known === undefined ? [] : [[known, column.id] as const];
+    });
+    this.#idByColumn = new Map(pairs);
+    this.#columnById = new Map(pairs.map(([column, columnId]) => [columnId, column]));
+  }
+
+  get tableId(): number {
+    return this.#tableId;
+  }
+
+  /** What a column is called at the origin. */
+  atOrigin(column: Column): string {
+    const id = this.#idByColumn.get(column);
+    return this.#origin.table(this.table).columns.find((candidate) => candidate.id === id)?.name ?? column;
+  }
+
+  /** Cells by the names of the origin, under the names of the simulation; other columns are left out. */
+  fromOrigin(values: Readonly<Record<string, unknown>>): Readonly<Record<string, LocalValue>> {
+    const cells: Record<string, LocalValue> = {};
+    for (const { id, name, alias } of this.#origin.table(this.table).columns) {
+      const column = this.#columnById.get(id);
+      const value = values[name] ?? values[alias];
+      if (column !== undefined && value !== undefined) cells[column] = value as LocalValue;
+    }
+    return cells;
+  }
+
+  /** A row of the origin. */
+  rowFromOrigin(id: number, values: Readonly<Record<string, unknown>>): LocalRow {
+    const { Tag = null, Code = null, A = null, B = null } = this.fromOrigin(values);
+    return { id, tag: String(Tag), cells: { Code, A, B } };
+  }
+
+  /** The names in the replica; null while not all of it stands there. */
+  inReplica(query: Query): LocalNames | null {
+    const [[table] = []] = query(
+      `SELECT local_name FROM _rowsync_tables t WHERE id = ${this.#tableId}
+         AND EXISTS (SELECT 1 FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.local_name)`,
+    );
+    if (typeof table !== 'string') return null;
+    const names: Record<string, string> = { T: quoted(table) };
+    const there = new Set(
+      query(`SELECT name FROM pragma_table_info('${table.replaceAll("'", "''")}')`).map(([name]) => name),
+    );
+    for (const [id, name] of query(
+      `SELECT id, local_name FROM _rowsync_columns WHERE table_id = ${this.#tableId} AND state = 'live'`,
+    )) {
+      const column = this.#columnById.get(Number(id));
+      if (column !== undefined && there.has(name)) names[column] = quoted(String(name));
+    }
+    const { T, Tag, Code, A, B } = names;
+    if (T === undefined || Tag === undefined || Code === undefined || A === undefined || B === undefined) return null;
+    return { T, Tag, Code, A, B };
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A row of the replica as it is selected: id, tag, code, A, B. */
+export function rowFromReplica([id, tag, Code = null, A = null, B = null]: readonly unknown[]): LocalRow {
+  return { id: Number(id), tag: String(tag), cells: { Code, A, B } as Readonly<Record<string, LocalValue>> };
+}

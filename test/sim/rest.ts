@@ -1,0 +1,39 @@
+/**
+ * Looks at both sides of a world at rest. Input: the user's connection, the origin, the books. Output: what verdict.ts judges.
+ */
+import type { Books } from './books.ts';
+import type { OriginModel } from './model/origin.ts';
+import { rowFromReplica, type Names } from './names.ts';
+import type { User } from './user.ts';
+import type { OriginWrite, Rest } from './verdict.ts';
+
+/** Views in which rowsync keeps what lost and what waits. */
+const KEPT = ['sync_conflicts', 'sync_failures', 'sync_changes', 'sync_deleted'];
+
+/** What there is to see. */
+export interface Sides {
+  readonly user: User;
+  readonly names: Names;
+  readonly origin: OriginModel;
+  readonly books: Books;
+  readonly writes: readonly OriginWrite[];
+}
+
+/** Both sides; null where the table does not stand in the replica as the origin has it. */
+export function gatherRest({ user, names, origin, books, writes }: Sides): Rest | null {
+  const local = names.inReplica((statement) => user.query(statement));
+  if (local === null) return null;
+  const { Tag, Code, A, B } = local;
+  const base = `_rowsync_base_${names.tableId}`;
+  const waiting = user.query('SELECT row_id FROM _rowsync_rows UNION ALL SELECT row_id FROM _rowsync_unreadable');
+  return {
+    books,
+    local: user.rows(),
+    base: user.query(`SELECT _id, ${Tag}, ${Code}, ${A}, ${B} FROM ${base} ORDER BY _id`).map(rowFromReplica),
+    origin: origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values)),
+    writes,
+    waiting: new Set(waiting.map(([id]) => Number(id))),
+    overwritten: new Set(user.hadTrigger ? ['B'] : []),
+    kept: JSON.stringify(KEPT.map((view) => user.query(`SELECT * FROM ${view}`))),
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * Runs one world, from tapes or from a script. Most worlds begin with a replica that was pulled before; it is made once, by a world in
+ * which nothing happens, and kept for all others of its kind.
+ */
+import type { LocalRow } from './books.ts';
+import type { Disk, Start } from './disk.ts';
+import type { EngineModules } from './engine.ts';
+import type { Script } from './script.ts';
+import { calmSetup, drawSetup, type Setup } from './setup.ts';
+import { Tapes, type TapeRecord } from './tape.ts';
+import type { Complaint } from './verdict.ts';
+import { World } from './world.ts';
+
+/** What a world is run with, beside its tapes. */
+export interface WorldOptions {
+  readonly modules: EngineModules;
+  readonly disk: Disk;
+  /** Replicas that were pulled once, for all worlds that begin with one. */
+  readonly warm: Map<string, Start>;
+}
+
+/** What came of a world. */
+export interface WorldResult {
+  /** The first thing that was wrong; null where all was well. */
+  readonly failure: Complaint | null;
+  /** Everything that happened, a line each. */
+  readonly trace: readonly string[];
+  /** How often each kind of thing happened. */
+  readonly coverage: ReadonlyMap<string, number>;
+  readonly record: TapeRecord;
+  /** The rows of the replica at the end. */
+  readonly rows: readonly LocalRow[];
+}
+
+/** Runs one world. */
+export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
+  const setup = drawSetup(tapes.of('setup'));
+  return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
+}
+
+/** Runs a world in which happens what a script says, and nothing else. */
+export async function runScript(script: Script, options: WorldOptions): Promise<WorldResult> {
+  const start = script.setup.isWarm ? await warmStart(script.setup, options) : null;
+  return run(new World(Tapes.fromRecord(0, {}), script.setup, { ...options, start, script }));
+}
+
+async function run(world: World): Promise<WorldResult> {
+  try {
+    await world.run();
+  } finally {
+    world.close();
+  }
+  return world.result();
+}
+
+/** A replica that was pulled from such an origin, without anything happening. */
+async function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
+  const { key, calm } = calmSetup(setup);
+  const known = options.warm.get(key);
+  if (known !== undefined) return known;
+  const { failure } = await run(new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null }));
+  if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
+  const start = options.disk.keep();
+  options.warm.set(key, start);
+  return start;
+}
