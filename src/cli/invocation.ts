@@ -155,12 +155,13 @@ export function errorJson(error: RowsyncError): Readonly<Record<'code' | 'kind' 
 
 /**
  * The exit code for several failures of work that was done in part: a guard that waits comes first, then the code that all of
- * them share (such as "try later", if that would help with each), then plain failure. Never "nothing was done".
+ * them share (such as "try later", if that would help with each), then plain failure. Options of a table that are wrong are a
+ * plain failure: "nothing was done" would not be true of the others.
  */
 export function exitCodeOf(failures: readonly RowsyncError[]): number {
   if (failures.length === 0) return EXIT.done;
-  const codes = failures.map((failure) => failure.exitCode);
+  const codes = failures.map(({ kind, exitCode }) => (kind === 'config' ? EXIT.failed : exitCode));
   if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
   const [first = EXIT.failed] = codes;
-  return first !== EXIT.usage && codes.every((code) => code === first) ? first : EXIT.failed;
+  return codes.every((code) => code === first) ? first : EXIT.failed;
 }

@@ -49,6 +49,7 @@ test.each([
   { failures: [guard, down], exitCode: 3 },
   { failures: [refused, guard], exitCode: 3 },
   { failures: [error('replica', 'replica.inUse')], exitCode: 75 },
+  { failures: [error('usage', 'usage.invalid')], exitCode: 2 },
   { failures: [error('config', 'config.invalid')], exitCode: 1 },
   { failures: [error('config', 'config.invalid'), refused], exitCode: 1 },
   { failures: [error('auth', 'origin.forbidden')], exitCode: 1 },
