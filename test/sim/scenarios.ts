@@ -71,6 +71,11 @@ function colleagueInserts(after: RegExp | null, cells: Readonly<Record<string, s
   return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.insert('Thing', cells)) };
 }
 
+function renamesColumn(after: RegExp | null, name: string, now: string): ScenarioAct {
+  const sentence = `administrator: renames the column ${name} to ${now}`;
+  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => origin.renameColumn('Thing', name, now)) };
+}
+
 const CYCLE_ENDS = /^the cycle ends/;
 const SENT = (method: string): RegExp => new RegExp(`^request \\d+: ${method} `);
 
@@ -188,6 +193,19 @@ export const SCENARIOS: readonly Scenario[] = [
   conflict('origin'),
   conflict('local'),
   conflict('ask'),
+  {
+    name: 'rename-while-editing',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id IN (1, 2)`),
+      renamesColumn(null, 'A', 'Alpha'),
+      renamesColumn(SENT('(upsert|update)'), 'Alpha', 'A'),
+      colleague(null, 3, { A: 'w-1' }),
+    ],
+    cycles: 1,
+    proofs: [SENT('(upsert|update)'), /renames/],
+    hasOneEnd: true,
+  },
   {
     name: 'colleague-edits-before-push',
     setup: CALM,

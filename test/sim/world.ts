@@ -340,6 +340,7 @@ export class World {
     const life = this.#life;
     if (life === null) return;
     this.#network.abandon(life);
+    this.#writes.collect();
     life.bury();
     this.#life = null;
   }
