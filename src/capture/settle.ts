@@ -12,7 +12,7 @@ import { rowAsNew } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
-import { suspectNewRows } from '../replica/pages.ts';
+import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
@@ -75,6 +75,14 @@ export function settleRows(
   );
   const created = merged.flatMap(({ remote, isNewThere }) => (remote !== null && isNewThere ? [remote.id] : []));
   if (created.length > 0) suspectNewRows(tx, table.id, created);
+  const known = merged.flatMap(({ rowId, remote, isNewThere }) =>
+    isNewThere ? [] : remote === null || remote.id === rowId ? [rowId] : [rowId, remote.id],
+  );
+  suspectPushedRows(
+    tx,
+    table.id,
+    known.filter((id) => id > 0),
+  );
   const unbased = merged.filter(({ rowId, remote, hadBase }) => hadBase && remote?.id !== rowId);
   const unbasedIds = unbased.map(({ rowId }) => rowId);
   if (unbasedIds.length > 0) addToRowCount(tx, table.id, -removeRows(tx, base, unbasedIds));

@@ -28,6 +28,7 @@ import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
+import { suspectPushedRows } from '../replica/pages.ts';
 import { countConflicts } from '../replica/push-rows.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -229,6 +230,7 @@ function mergePresent(
   const conflictsBefore = countConflicts(tx, table.id);
   storeRemoteRows(tx, table, moved, merge);
   storeMissingRows(tx, table, missing, { ...merge, reason: 'not returned by the origin before a push' });
+  suspectPushedRows(tx, table.id, [...moved.map(({ id }) => id), ...missing]);
   const taken = rows.flatMap(({ id }) => {
     const remote = takenBy.get(id);
     return remote === undefined || isTakenHere(tx, run, id, remote) ? [] : [{ rowId: id, remote, base: () => null }];

@@ -244,3 +244,16 @@ export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]):
         ON CONFLICT (table_id, row_id) DO NOTHING`,
   ).run(tableId, JSON.stringify(ids));
 }
+
+/**
+ * Puts rows under suspicion that were read or changed outside of a sweep, by a push: the table now holds more than the pages that show
+ * them said. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about
+ * such rows; the next sweep then asks for the rows themselves. A page that is read anew clears them.
+ */
+export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId
+        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
+  ).run({ tableId, ids: JSON.stringify(ids) });
+}

@@ -17,7 +17,8 @@ export interface AdminParts {
   readonly onRestore: () => void;
 }
 
-const ROLE = 'Narrowed';
+/** The role that does not see the rows with even ids. */
+export const NARROWED = 'Narrowed';
 
 /** All administrators. */
 export class Admin {
@@ -26,7 +27,7 @@ export class Admin {
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
-  #backup: { readonly snapshot: ModelSnapshot; readonly table: string; readonly isNarrowed: boolean } | null = null;
+  #backup: { readonly snapshot: ModelSnapshot; readonly table: string } | null = null;
 
   constructor(parts: AdminParts) {
     this.#parts = parts;
@@ -42,7 +43,7 @@ export class Admin {
       [2, ['changeColumn', (details) => this.#changeColumn(details)]],
       [1, ['dropColumn', (details) => this.#dropColumn(details)]],
       [3, ['token', () => this.#turnToken()]],
-      [3, ['role', () => this.#turnRole()]],
+      [3, ['role', () => this.#narrowRole()]],
       [2, ['rights', (details) => this.#changeRights(details)]],
       [3, ['backup', () => this.#backUpOrRestore()]],
     ]);
@@ -54,9 +55,9 @@ export class Admin {
   giveBack(): void {
     const { origin } = this.#parts;
     origin.restoreToken();
-    this.#setRole({ canWrite: true, hides: false });
-    origin.changeUser({ role: 'Administrator' });
     this.isNarrowed = false;
+    this.#setRole({ canWrite: true });
+    origin.changeUser({ role: 'Administrator' });
   }
 
   #renameColumn(draw: Draw): string {
@@ -126,48 +127,43 @@ export class Admin {
     return this.#isRevoked ? 'revokes the token' : 'makes the token good again';
   }
 
-  #turnRole(): string {
-    const { origin } = this.#parts;
-    this.isNarrowed = !this.isNarrowed;
-    if (this.isNarrowed) this.#setRole({ canWrite: true, hides: true });
-    else this.#setRole({ canWrite: true, hides: false });
-    origin.changeUser({ role: this.isNarrowed ? ROLE : 'Administrator' });
-    return this.isNarrowed ? 'gives the calling user a role that sees every other row' : 'gives the old role back';
+  /** Once in all: whoever loses rights and has them back before anybody asks cannot be told from one who always had them. */
+  #narrowRole(): string {
+    if (this.isNarrowed) return 'leaves the role as it is';
+    this.isNarrowed = true;
+    this.#setRole({ canWrite: true });
+    this.#parts.origin.changeUser({ role: NARROWED });
+    return 'gives the calling user a role that sees every other row';
   }
 
   #changeRights(draw: Draw): string {
     const canWrite = draw.chance(0.5);
-    this.#setRole({ canWrite, hides: this.isNarrowed });
+    this.#setRole({ canWrite });
     return canWrite ? 'lets the role write' : 'forbids the role to write';
   }
 
-  #setRole({ canWrite, hides }: { readonly canWrite: boolean; readonly hides: boolean }): void {
+  #setRole({ canWrite }: { readonly canWrite: boolean }): void {
     const { origin } = this.#parts;
-    for (const name of [ROLE, 'Administrator']) {
+    for (const name of [NARROWED, 'Administrator']) {
       origin.setRole({ name, canWrite, hiddenTables: [], hiddenColumns: [] });
     }
-    this.#hide(hides);
+    origin.knobs.hidesRow = this.isNarrowed ? ({ id }) => id % 2 === 0 : null;
   }
 
   #backUpOrRestore(): string {
     const { origin, names, onRestore } = this.#parts;
     if (this.#backup === null) {
-      this.#backup = { snapshot: origin.snapshot(), table: names.table, isNarrowed: this.isNarrowed };
+      this.#backup = { snapshot: origin.snapshot(), table: names.table };
       return 'makes a backup of the origin';
     }
     const { nextRow } = origin.table(names.table);
-    const { snapshot, table, isNarrowed } = this.#backup;
+    const { snapshot, table } = this.#backup;
     origin.restore(snapshot);
     names.table = table;
     // Ids that were given since are not given again: a row that takes another one's id cannot be told from it.
     origin.table(table).nextRow = nextRow;
-    this.isNarrowed = isNarrowed;
-    this.#hide(isNarrowed);
+    origin.changeUser({ role: this.isNarrowed ? NARROWED : 'Administrator' });
     onRestore();
     return 'brings the backup of the origin back';
-  }
-
-  #hide(isHiding: boolean): void {
-    this.#parts.origin.knobs.hidesRow = isHiding ? ({ id }) => id % 2 === 0 : null;
   }
 }

@@ -3,7 +3,7 @@
  * sentence for each.
  */
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import type { Books, Tokens } from './books.ts';
+import type { Books, LocalRow, Tokens } from './books.ts';
 import type { ModelDraw } from './model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from './model/origin.ts';
 import type { Column, Names } from './names.ts';
@@ -48,9 +48,14 @@ export interface ColleagueParts {
 /** All colleagues. */
 export class Colleague {
   readonly #parts: ColleagueParts;
+  /** The rows as the world began with them. */
+  readonly #first: ReadonlyMap<number, LocalRow>;
 
   constructor(parts: ColleagueParts) {
     this.#parts = parts;
+    const { origin, names } = parts;
+    const rows = origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values));
+    this.#first = new Map(rows.map((row) => [row.id, row]));
   }
 
   /** Does what the draw says; returns what that was. */
@@ -62,6 +67,7 @@ export class Colleague {
       [6, 'update'],
       [3, 'insert'],
       [2, 'delete'],
+      [2, 'undo'],
     ] as const);
     const kind = ids.length === 0 ? 'insert' : wished;
     count(`colleague ${kind}`);
@@ -80,9 +86,20 @@ export class Colleague {
       origin.delete(table, id);
       return `colleague: deletes row ${id}`;
     }
+    if (kind === 'undo') return this.#undo(id);
     const cells = { [names.atOrigin(draw.pick(this.#columnsToChange(id)))]: tokens.next('w') };
     origin.update(table, id, cells);
     return `colleague: sets ${JSON.stringify(cells)} in row ${id}`;
+  }
+
+  /** Gives a row the values that it was born with: pages may be as they were once. */
+  #undo(id: number): string {
+    const { origin, names } = this.#parts;
+    const first = this.#first.get(id);
+    if (first === undefined) return `colleague: leaves row ${id} as it is`;
+    const { A = null, B = null } = first.cells;
+    origin.update(names.table, id, { [names.atOrigin('A')]: A, [names.atOrigin('B')]: B });
+    return `colleague: undoes what was changed in row ${id}`;
   }
 
   /** Whoever changes the code of a row makes another row of it for everybody who looks for it by that code, so they leave new ones alone. */

@@ -10,7 +10,7 @@ import type { Image, Start } from './disk.ts';
 import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
 import type { EtagMode } from './model/knobs.ts';
 import type { OriginModel } from './model/origin.ts';
-import { Admin } from './admin.ts';
+import { Admin, NARROWED } from './admin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
@@ -101,7 +101,7 @@ export class World {
     this.#user = new User(options.disk.path, { books: this.#books, tokens: this.#tokens, names: this.#names });
     this.#oracles = new Oracles({
       books: this.#books,
-      hasRow: (id) => this.#origin.ids(this.#names.table).includes(id),
+      hasRow: (id) => this.#origin.ids(this.#names.table).includes(id) && !this.#isHidden(id),
       tagOf: (id) => this.#tagOf(id),
       columnOf: (name) => Object.keys(this.#names.fromOrigin({ [name]: '' }))[0] ?? null,
       batches: () =>
@@ -405,9 +405,9 @@ export class World {
   async #rest(): Promise<void> {
     this.#isEnding = true;
     this.#network.isCalm = true;
-    this.#admin.giveBack();
     this.#note('the faults stop');
     await this.#until(() => this.#isIdle && this.#life !== null);
+    this.#admin.giveBack();
     for (let cycle = 1; ; cycle += 1) {
       if (cycle > CYCLES_MAX) {
         this.#fail('L1', `after ${CYCLES_MAX} cycles without faults there is still something to do`);
@@ -469,6 +469,12 @@ export class World {
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
     return judgeRest(rest);
+  }
+
+  /** Whether a row does not exist for the caller whom the replica knows. */
+  #isHidden(id: number): boolean {
+    const [[role] = []] = this.#user.query('SELECT role FROM _rowsync_identity');
+    return this.#admin.isNarrowed && role === NARROWED && id % 2 === 0;
   }
 
   #tagOf(id: number): string | null {
