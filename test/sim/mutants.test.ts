@@ -1,0 +1,24 @@
+/** The planted bugs fit the source as it is; that a seed finds each of them is shown by `npm run mutants`. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { MUTANT_PAIRS, MUTANTS } from './mutants/list.ts';
+import { edited } from './mutants/mutant.ts';
+
+const SOURCE = join(import.meta.dirname, '../../src');
+
+test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('%s can be planted', (_name, mutant) => {
+  const texts = new Map<string, string>();
+  for (const edit of mutant.edits) {
+    const text = texts.get(edit.file) ?? readFileSync(join(SOURCE, edit.file), 'utf8');
+    const changed = edited(text, edit, mutant.name);
+    expect(changed).not.toBe(text);
+    texts.set(edit.file, changed);
+  }
+});
+
+test('no two planted bugs have one name, and pairs are made of them', () => {
+  const names = MUTANTS.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names).toEqual(expect.arrayContaining(MUTANT_PAIRS.flatMap((pair) => pair.names)));
+});

@@ -1,0 +1,29 @@
+/**
+ * All planted bugs, and those that are planted in pairs. What each of them takes out is said beside it.
+ */
+import type { Mutant, MutantPair } from './mutant.ts';
+import { PULL_MUTANTS } from './pull.ts';
+import { PUSH_MUTANTS } from './push.ts';
+
+/** Every planted bug. */
+export const MUTANTS: readonly Mutant[] = [...PULL_MUTANTS, ...PUSH_MUTANTS];
+
+/** Pairs in which one defence stands in for the other. */
+export const MUTANT_PAIRS: readonly MutantPair[] = [
+  {
+    names: ['pages-without-overlap', 'absence-is-a-delete'],
+    why: 'A row that slipped through between two pages is asked for by its id, and so found again.',
+  },
+  {
+    names: ['no-lookup-by-value', 'no-question-before-insert'],
+    why: 'A create that is sent again because nobody looked it up is found by the question before it leaves.',
+  },
+  {
+    names: ['tampering-ignored', 'marks-are-trusted'],
+    why: 'Both lead to a comparison of all rows, on different grounds.',
+  },
+  {
+    names: ['no-question-before-update', 'upsert-without-id'],
+    why: 'A match value that a colleague changed is seen by the question, before the upsert could make a second row.',
+  },
+];

@@ -1,0 +1,218 @@
+/**
+ * Defences of a pull, each taken out by itself: page map, ETags, suspects, guards, drift, and what the replica keeps of it.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** Planted bugs of a pull. */
+export const PULL_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'etag-before-rows',
+    without: 'The ETag of a page is stored in a transaction of its own, before the rows of the page.',
+    edits: [
+      {
+        file: 'pull/sweep.ts',
+        find: '  const changes = await context.replica.write(\n    `Storing page',
+        replace:
+          "  await context.replica.write('Storing an ETag', (tx) => tx.prepare('UPDATE _rowsync_pages SET url = ?, etag = ? WHERE table_id = ? AND page = ?').run(answered.url, answered.etag, table.target.id, page));\n" +
+          '  const changes = await context.replica.write(\n    `Storing page',
+      },
+    ],
+  },
+  {
+    name: 'etag-of-unreadable-page',
+    without: 'The ETag of a page is kept although one of its rows could not be read.',
+    edits: [
+      {
+        file: 'replica/pages.ts',
+        find: 'content.unreadable.length === 0 ? answer.etag : null',
+        replace: 'answer.etag',
+      },
+    ],
+  },
+  {
+    name: 'etag-of-another-question',
+    without: 'An ETag is sent with another question than the one that it answered: other columns, order or page size.',
+    edits: [{ file: 'pull/sweep.ts', find: 'known?.url === url ? known.etag : null', replace: 'known?.etag ?? null' }],
+  },
+  {
+    name: 'pages-without-overlap',
+    without: 'Neighbouring pages share no row, so that a shift of rows between two requests is not seen.',
+    edits: [
+      { file: 'reconcile/pages.ts', find: 'return page * (pageRows - 1);', replace: 'return page * pageRows;' },
+      {
+        file: 'reconcile/pages.ts',
+        find: 'previous.lastId !== edges.firstId',
+        replace: 'previous.lastId === undefined',
+      },
+    ],
+  },
+  {
+    name: 'torn-pages-accepted',
+    without: 'Pages overlap, but nobody looks whether the shared rows are the same.',
+    edits: [
+      {
+        file: 'reconcile/pages.ts',
+        find: 'previous.lastId !== edges.firstId',
+        replace: 'previous.lastId === undefined',
+      },
+    ],
+  },
+  {
+    name: 'absence-is-a-delete',
+    without: 'Rows that no page shows are deleted whatever the origin answers when asked for them.',
+    edits: [
+      {
+        file: 'pull/suspects.ts',
+        find: 'const missing = ids.filter((id) => !present.has(id));',
+        replace: 'const missing = ids.filter((id) => !present.has(id) || present.has(id));',
+      },
+    ],
+  },
+  {
+    name: 'forbidden-is-gone',
+    without: 'A 403 to the question for suspects is taken for "there are none".',
+    edits: [
+      {
+        file: 'pull/suspects.ts',
+        find: 'const answer = await origin.retrieve(request, { signal: context.signal });',
+        replace:
+          "const answer = await origin.retrieve(request, { signal: context.signal }).catch((error) => { if (error.refusal?.status === 403) return { kind: 'ok', etag: null, value: { ids: [], rows: [], unreadable: [] } }; throw error; });",
+      },
+    ],
+  },
+  {
+    name: 'left-rows-unsuspected',
+    without: 'Rows that leave a page do not come under suspicion.',
+    edits: [
+      {
+        file: 'replica/pages.ts',
+        find: 'if (before !== undefined && before !== ids) {',
+        replace: "if (before === 'never') {",
+      },
+    ],
+  },
+  {
+    name: 'dropped-pages-unsuspected',
+    without: 'Rows on pages behind the end of the table do not come under suspicion.',
+    edits: [
+      {
+        file: 'replica/pages.ts',
+        find: 'WHERE p.table_id = ? AND p.page >= ?\n',
+        replace: 'WHERE p.table_id = ? AND p.page >= ? AND false\n',
+      },
+    ],
+  },
+  {
+    name: 'older-page-clears',
+    without: 'A suspect is cleared by any page that has it, also by one that was applied before it left another.',
+    edits: [{ file: 'replica/pages.ts', find: '${seen} AND p.applied > s.applied)', replace: '${seen})' }],
+  },
+  {
+    name: 'identity-change-ignored',
+    without: 'After a change of user or role, missing rows are deleted as if nothing had happened.',
+    edits: [
+      {
+        file: 'reconcile/guards.ts',
+        find: "if (facts.identityChanged) return { kind: 'hold', reason: 'identity', percent };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'resumed-sweep-is-enough',
+    without: 'A sweep that was cut off and finished later is not followed by a whole one.',
+    edits: [
+      {
+        file: 'pull/pull.ts',
+        find: 'if (!isResumed) return first;',
+        replace: 'if (isResumed || !isResumed) return first;',
+      },
+    ],
+  },
+  {
+    name: 'new-shape-old-etags',
+    without: 'ETags are kept when columns are added, revived or set aside.',
+    edits: [{ file: 'pull/prepare.ts', find: 'if (shapeChanged) forgetEtags(tx, descriptor.id);', replace: '' }],
+  },
+  {
+    name: 'null-by-equals',
+    without: 'Whether a stored cell differs is asked with <> instead of IS NOT, which is never true of NULL.',
+    edits: [
+      {
+        file: 'replica/rows.ts',
+        find: "names.map((name) => sql`${table}.${name} IS NOT excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
+        replace:
+          "names.map((name) => sql`${table}.${name} <> excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
+      },
+    ],
+  },
+  {
+    name: 'writer-flag-left-on',
+    without: 'The flag that silences the triggers stays after a transaction of ours.',
+    edits: [
+      { file: 'replica/database.ts', find: 'this.prepare(sql`DELETE FROM _rowsync_writer`).run();', replace: '' },
+    ],
+  },
+  {
+    name: 'marks-are-trusted',
+    without: 'Rows are never compared with their base on the ground that a mark may be missing.',
+    edits: [
+      {
+        file: 'capture/changes.ts',
+        find: 'if (compareDue || !areMarksReliable(tx, table)) {',
+        replace: 'if (compareDue && !compareDue) {',
+      },
+    ],
+  },
+  {
+    name: 'tampering-ignored',
+    without: 'Nothing follows from the find that a trigger of ours was missing.',
+    edits: [
+      { file: 'pull/prepare.ts', find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);', replace: '' },
+    ],
+  },
+  {
+    name: 'conflict-loser-dropped',
+    without: 'Who loses a conflict in a pull is not kept.',
+    edits: [
+      {
+        file: 'capture/merge.ts',
+        find: 'storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'delete-there-beats-edit-here',
+    without: 'A row that was deleted at the origin goes, whether somebody edited it here or not.',
+    edits: [
+      {
+        file: 'reconcile/merge.ts',
+        find: 'if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;',
+        replace: 'if (local === null || base !== null) return SETTLED_AWAY;',
+      },
+    ],
+  },
+  {
+    name: 'delete-here-beats-edit-there',
+    without: 'A row that was deleted here is deleted at the origin, whether somebody edited it there or not.',
+    edits: [
+      {
+        file: 'reconcile/merge.ts',
+        find: 'if (!isChanged(base, remote, columns)) return { local: null',
+        replace: 'if (base !== null) return { local: null',
+      },
+    ],
+  },
+  {
+    name: 'remote-over-local',
+    without: 'A cell that only the replica changed takes the value of the origin.',
+    edits: [
+      {
+        file: 'reconcile/merge.ts',
+        find: 'if (writable && isSameValue(type, there, before)) return here;',
+        replace: 'if (writable && isSameValue(type, there, before)) return there;',
+      },
+    ],
+  },
+];

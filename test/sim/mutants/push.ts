@@ -1,0 +1,233 @@
+/**
+ * Defences of a push, each taken out by itself: intents, what an end of a request proves, look-ups, settling, copies.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** Planted bugs of a push. */
+export const PUSH_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'intent-not-durable',
+    without: 'What is about to be sent is stored with synchronous = NORMAL, and a power cut may take it back.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: 'return replica.writeDurably(`Recording a batch',
+        replace: 'return replica.write(`Recording a batch',
+      },
+    ],
+  },
+  {
+    name: 'restart-sends-again',
+    without: 'A batch without an answer is forgotten at the start and sent again, instead of being looked up.',
+    edits: [
+      {
+        file: 'push/table.ts',
+        find: 'for (const batch of batches) await settleBatch(run, batch);',
+        replace:
+          "await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) moveRows(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });",
+      },
+    ],
+  },
+  {
+    name: 'blind-create',
+    without: 'A create without an answer that nothing identifies is sent again instead of being left in doubt.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: '} else if (anchorOf(this.#run, row) === null) {',
+        replace: '} else if (anchorOf(this.#run, row) === undefined) {',
+      },
+    ],
+  },
+  {
+    name: 'no-lookup-by-value',
+    without: 'A create without an answer is not looked up by its unique value.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'if (first !== undefined) byValue.set(row.id, first);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'no-question-before-insert',
+    without: 'Nobody asks whether a row with the match value of an insert stands at the origin already.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: "if (kind === 'insert' && value !== null && value !== undefined) asked.set(id, value);",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'adoption-without-merge',
+    without: 'A row that is found after its answer got lost is taken as it is, and edits made meanwhile are forgotten.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'return baseAfterLookup(sent, { local, remote }, this.#run.table.columns, arrived);',
+        replace: 'return local ?? remote;',
+      },
+    ],
+  },
+  {
+    name: 'adoption-by-guess',
+    without: 'A create in doubt takes the first row that has its values, however many fit.',
+    edits: [
+      {
+        file: 'reconcile/push-adopt.ts',
+        find: 'if (candidates.length !== group.length || !isOwn) continue;',
+        replace: 'if (candidates.length === 0 || (!isOwn && isOwn)) continue;',
+      },
+    ],
+  },
+  {
+    name: 'acceptance-settles-newer-edits',
+    without: 'An accepted row is settled whole, also cells that were edited again while it was in flight.',
+    edits: [
+      {
+        file: 'capture/settle.ts',
+        find: 'const decision = mergeRow({ base, local, remote }, table.columns, policy);',
+        replace: 'const decision = mergeRow({ base, local: remote ?? local, remote }, table.columns, policy);',
+      },
+    ],
+  },
+  {
+    name: 'base-from-what-was-sent',
+    without: 'The base of an accepted row is what was sent, not what is read back.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'const remote = byId.get(id) ?? this.#asSent(row, id);',
+        replace: 'const remote = this.#asSent(row, id);',
+      },
+    ],
+  },
+  {
+    name: 'statuses-by-position',
+    without:
+      'Statuses are taken for those of the rows at the same place, however many there are and whatever they name.',
+    edits: [
+      {
+        file: 'reconcile/push-outcome.ts',
+        find: 'if (sent.length !== statuses.length) return false;',
+        replace: 'if (sent.length <= statuses.length || sent.length > 0) return true;',
+      },
+      {
+        file: 'push/send.ts',
+        find: 'for (const [index, status] of statuses.entries()) {',
+        replace: 'for (const [index, status] of statuses.slice(0, rows.length).entries()) {',
+      },
+    ],
+  },
+  {
+    name: 'server-error-is-a-refusal',
+    without: 'A 5xx in answer to a change is taken for "nothing happened".',
+    edits: [
+      {
+        file: 'origin/verdict.ts',
+        find: "return 'refused';\n  return 'unknown';",
+        replace: "return 'refused';\n  return 'again';",
+      },
+    ],
+  },
+  {
+    name: 'lost-answer-sends-again',
+    without: 'A change whose connection broke is sent again although it may have arrived.',
+    edits: [
+      { file: 'origin/verdict.ts', find: "return end.isSent ? 'unknown' : 'again';", replace: "return 'again';" },
+    ],
+  },
+  {
+    name: 'no-question-before-update',
+    without: 'Rows are not merged with what the origin has right before they are sent.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: 'if (moved.length === 0 && missing.length === 0 && takenBy.size === 0) return;',
+        replace: 'if (moved.length >= 0) return;',
+      },
+    ],
+  },
+  {
+    name: 'upsert-without-id',
+    without: 'An upsert of a known row names it by its match value only, which a colleague may have changed.',
+    edits: [
+      {
+        file: 'push/send.ts',
+        find: 'id: id > 0 ? id : null,',
+        replace: "id: id > 0 && method !== 'upsert' ? id : null,",
+      },
+      {
+        file: 'push/send.ts',
+        find: 'const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }));',
+        replace: 'const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }, method));',
+      },
+      {
+        file: 'push/send.ts',
+        find: '  { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },\n): OutgoingRow {',
+        replace:
+          '  { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },\n  method: string,\n): OutgoingRow {',
+      },
+    ],
+  },
+  {
+    name: 'every-cell-is-sent',
+    without: 'An update carries every writable cell that has a value, not only those that a user changed.',
+    edits: [
+      {
+        file: 'reconcile/push-plan.ts',
+        find: 'return writable && !isSameValue(type, before, local.values[index] ?? null) ? [index] : [];',
+        replace:
+          'return writable && (local.values[index] ?? null) !== null && (before === null || before !== undefined) ? [index] : [];',
+      },
+    ],
+  },
+  {
+    name: 'pull-settles-rows-in-flight',
+    without: 'A pull merges rows whose answer is awaited, against a base that does not know what was sent.',
+    edits: [
+      {
+        file: 'capture/merge.ts',
+        find: "if (remote === null || isInFlight(states.get(rowId) ?? 'clean')) continue;",
+        replace: 'if (remote === null) continue;',
+      },
+    ],
+  },
+  {
+    name: 'created-rows-unsuspected',
+    without: 'Rows that a push created are not looked for until a page has shown them.',
+    edits: [
+      {
+        file: 'capture/settle.ts',
+        find: 'if (created.length > 0) suspectNewRows(tx, table.id, created);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'shape-not-checked',
+    without: 'Values are sent although the columns at the origin are no longer those that were read.',
+    edits: [
+      { file: 'push/table.ts', find: 'if (changed.length === 0) return;', replace: 'if (changed.length >= 0) return;' },
+    ],
+  },
+  {
+    name: 'copy-not-noticed',
+    without: 'An older copy of the replica that was put back is trusted like the file that it replaces.',
+    edits: [{ file: 'replica/copies.ts', find: 'if (!isFirst) distrust(db);', replace: '' }],
+  },
+  {
+    name: 'creates-not-counted',
+    without: 'Batches that create rows are not counted beside the file.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: "if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);",
+        replace: '',
+      },
+    ],
+  },
+];
