@@ -80,7 +80,7 @@ function makeCopy(mutants: readonly Mutant[]): string {
 }
 
 /** Runs seeds in the copy until one fails. */
-async function hunt(
+async function huntDown(
   folder: string,
   seeds: { from: number; count: number; workers: number },
   unplanted: Runner,
@@ -88,7 +88,7 @@ async function hunt(
   const found: Found[] = [];
   let seedCount = 0;
   let hangs = false;
-  let checking = Promise.resolve();
+  let checking: Promise<void> = Promise.resolve();
   const root = pathToFileURL(`${join(folder, 'src')}/`).href;
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
     const worker = fork(join(folder, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -117,11 +117,13 @@ async function hunt(
           silence = setTimeout(onSilence, SILENCE_MS_MAX);
           seedCount += report.seedCount;
           // One after another: they share a disk.
-          checking = checking.then(async () => {
+          const earlier = checking;
+          checking = (async () => {
+            await earlier;
             if (found.length > 0) return;
             found.push(...(await onlyOurs(report.found, unplanted)));
             if (found.length > 0) endAll();
-          });
+          })();
         });
         worker.on('exit', () => {
           clearTimeout(silence);
@@ -162,7 +164,7 @@ async function main(): Promise<boolean> {
   for (const wanted of huntsOf(values.only)) {
     const folder = makeCopy(wanted.mutants);
     try {
-      const caught = await hunt(folder, seeds, unplanted);
+      const caught = await huntDown(folder, seeds, unplanted);
       isWell = tell(wanted, caught) && isWell;
       counts.all += 1;
       if (caught.found !== null || caught.hangs) counts.found += 1;
