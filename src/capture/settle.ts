@@ -179,8 +179,11 @@ function withTwin(
   const { local } = own;
   if (twin === undefined || (twin.base === null && twin.local === null)) return { local, lost: [] };
   const there = twin.local;
-  // Deleted here under the id that the pull gave it.
-  if (there === null) return { local: null, lost: [] };
+  // Deleted here under the id that the pull gave it; an edit under the first one may be newer than that, and is not lost for it.
+  if (there === null) {
+    const goesOn = columns.some(({ type }, column) => isEdited(own, column, type));
+    return { local: goesOn ? local : null, lost: [] };
+  }
   // Deleted under its first id; an edit under the other one is newer than that, since the pull came in between.
   if (local === null) return { local: isChanged(twin.base, there, columns) ? there : null, lost: [] };
   const lost: Conflict[] = [];
@@ -199,7 +202,8 @@ function withTwin(
 
 /** Whether a cell was edited since its row was sent, or of a row that was not sent, at all. */
 function isEdited({ base, local, sent }: OwnRow, column: number, type: ColumnType): boolean {
-  const value = local?.values[column] ?? null;
+  if (local === null) return false;
+  const value = local.values[column] ?? null;
   if (sent === undefined) return !isSameValue(type, value, base?.values[column] ?? null);
   return !isSameValue(type, value, sent.find((cell) => cell.column === column)?.value ?? null);
 }

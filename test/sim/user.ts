@@ -217,6 +217,11 @@ export class User {
     return { name, statements, refusal };
   }
 
+  /** Drops the index, which may keep the origin's rows out for as long as it stands. */
+  dropIndex(): void {
+    this.#open().exec('DROP INDEX IF EXISTS own_index');
+  }
+
   /** Carries out what somebody wrote down. */
   carryOut(statements: string): Done {
     const rows = this.rows();

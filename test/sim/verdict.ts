@@ -157,7 +157,9 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
     written.has(writtenKey(cell)) ||
     books.everWritten.has(writtenKey(cell));
-  return [...local, ...origin].flatMap(({ tag, cells }) =>
+  // A row without a tag was made by an upsert of one that was deleted, and its replica went back to an older copy.
+  const tagged = [...local, ...origin].filter(({ tag }) => tag !== 'null');
+  return tagged.flatMap(({ tag, cells }) =>
     Object.entries(cells)
       .map(([column, value]) => ({ tag, column, value }))
       .filter((cell) => !isKnown(cell))
