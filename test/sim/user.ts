@@ -217,9 +217,12 @@ export class User {
     return { name, statements, refusal };
   }
 
-  /** Drops the index, which may keep the origin's rows out for as long as it stands. */
-  dropIndex(): void {
-    this.#open().exec('DROP INDEX IF EXISTS own_index');
+  /**
+   * Drops the index, which may keep the origin's rows out for as long as it stands, and the trigger, which may answer every push
+   * with another edit where the origin's workflow answers every edit too.
+   */
+  tidyUp(): void {
+    this.#open().exec('DROP INDEX IF EXISTS own_index; DROP TRIGGER IF EXISTS own_trigger');
   }
 
   /** Carries out what somebody wrote down. */

@@ -408,7 +408,7 @@ export class World {
     this.#note('the faults stop');
     await this.#until(() => this.#isIdle && this.#life !== null);
     this.#admin.giveBack();
-    this.#user.dropIndex();
+    this.#user.tidyUp();
     for (let cycle = 1; ; cycle += 1) {
       if (cycle > CYCLES_MAX) {
         this.#fail('L1', `after ${CYCLES_MAX} cycles without faults there is still something to do`);
