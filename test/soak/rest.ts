@@ -86,11 +86,12 @@ function fileProblems(replica: string, files: Answer['files']): readonly string[
     readonly sha256: string | null;
     readonly path: string | null;
     readonly state: string;
+    readonly reason: string | null;
   }
   const held = withDatabase(replica, (db) =>
     db
       .prepare<[], HeldFile>(
-        `SELECT name || ';' || revision || ';' || guid AS cell, sha256, path, state FROM sync_files WHERE vanished IS NULL`,
+        `SELECT name || ';' || revision || ';' || guid AS cell, sha256, path, state, reason FROM sync_files WHERE vanished IS NULL`,
       )
       .all(),
   );
@@ -98,6 +99,8 @@ function fileProblems(replica: string, files: Answer['files']): readonly string[
   return Object.entries(files).flatMap(([cell, sha256]) => {
     const file = byCell.get(cell);
     if (file === undefined) return [`I15: no file for ${cell}`];
+    // One that failed in a storm says so, and waits for its next try, which may be hours away.
+    if (file.state === 'failed' && file.reason !== null) return [];
     if (file.state !== 'here' || file.sha256 !== sha256) return [`I15: ${cell} is ${file.state}, or is another file`];
     const content = readFileSync(file.path ?? '');
     return createHash('sha256').update(content).digest('hex') === sha256 ? [] : [`I15: ${cell} has other content`];
