@@ -24,6 +24,7 @@ export const NARROWED = 'Narrowed';
 export class Admin {
   /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
   isNarrowed = false;
+  wasNarrowed = false;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
@@ -131,6 +132,7 @@ export class Admin {
   #narrowRole(): string {
     if (this.isNarrowed) return 'leaves the role as it is';
     this.isNarrowed = true;
+    this.wasNarrowed = true;
     this.#setRole({ canWrite: true });
     this.#parts.origin.changeUser({ role: NARROWED });
     return 'gives the calling user a role that sees every other row';

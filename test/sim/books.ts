@@ -68,6 +68,9 @@ export class Books {
   note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     const beforeById = new Map(before.map((row) => [row.id, row]));
     const beforeByTag = new Map(before.map((row) => [row.tag, row]));
+    // A row that an upsert made of a deleted one has no tag yet: nobody can tell which it is.
+    if ([...before, ...after].some(({ tag }) => tag === 'null'))
+      return this.note(before.filter(isTagged), after.filter(isTagged));
     const tagsAfter = new Set(after.map(({ tag }) => tag));
     const idsAfter = new Set(after.map(({ id }) => id));
     for (const { tag, id } of before) {
@@ -113,6 +116,10 @@ export class Books {
     this.#standing.set(`${written.tag}.${written.column}`, written);
     this.everWritten.add(writtenKey(written));
   }
+}
+
+function isTagged({ tag }: LocalRow): boolean {
+  return tag !== 'null';
 }
 
 /** A written value with its place. */

@@ -17,10 +17,12 @@ export interface Sides {
   readonly origin: OriginModel;
   readonly books: Books;
   readonly writes: readonly OriginWrite[];
+  /** Whether the caller did not see the rows with even ids for a while. */
+  readonly wasNarrowed: boolean;
 }
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
-export function gatherRest({ user, names, origin, books, writes }: Sides): Rest | null {
+export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: Sides): Rest | null {
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null) return null;
   const { Tag, Code, A, B } = local;
@@ -33,6 +35,7 @@ export function gatherRest({ user, names, origin, books, writes }: Sides): Rest 
     origin: origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values)),
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),
+    hidden: new Set(wasNarrowed ? origin.ids(names.table).filter((id) => id % 2 === 0) : []),
     overwritten: new Set(user.hadTrigger ? ['B'] : []),
     kept: JSON.stringify(KEPT.map((view) => user.query(`SELECT * FROM ${view}`))),
   };

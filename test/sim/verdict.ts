@@ -25,6 +25,8 @@ export interface Rest {
   readonly writes: readonly OriginWrite[];
   /** Rows that wait for a person or a timer, and rows that cannot be read. */
   readonly waiting: ReadonlySet<number>;
+  /** Rows that did not exist for the caller for a while. */
+  readonly hidden: ReadonlySet<number>;
   /** Columns that a trigger of the user's may have written over. */
   readonly overwritten: ReadonlySet<string>;
   /** Everything that is kept about losers and rows that wait, as one text. */
@@ -98,10 +100,10 @@ function judgeEdits({ books, writes, kept, local, waiting, overwritten }: Rest):
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
-function judgeDeletes({ books, origin, kept, waiting, writes }: Rest): readonly Complaint[] {
+function judgeDeletes({ books, origin, kept, waiting, hidden, writes }: Rest): readonly Complaint[] {
   // Deleted at the origin too, and brought back there with a backup.
   const back = new Set(writes.flatMap(({ kind, tag }) => (kind === 'restore' ? [tag] : [])));
-  const there = new Set(origin.filter(({ id }) => !waiting.has(id)).map(({ tag }) => tag));
+  const there = new Set(origin.filter(({ id }) => !waiting.has(id) && !hidden.has(id)).map(({ tag }) => tag));
   return [...books.expected().deleted]
     .filter((tag) => there.has(tag) && !back.has(tag) && !kept.includes(tag))
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
