@@ -55,7 +55,9 @@ test(
     await using client = openClient('python', path);
 
     const statements = [`UPDATE "Note" SET "Title" = 'held' WHERE _id = 1`];
-    const held = client.run({ begin: 'BEGIN IMMEDIATE', statements, holdMs: LOCK_MS, end: 'COMMIT' });
+    const begun = Promise.withResolvers<void>();
+    const held = client.run({ begin: 'BEGIN IMMEDIATE', statements, holdMs: LOCK_MS, end: 'COMMIT' }, begun.resolve);
+    await Promise.race([begun.promise, held]);
     sandbox.store.update('Note', 2, { Title: 'theirs' });
     const caughtUp = runCycle(daemon);
     const answers = new Set<number>();
@@ -94,7 +96,9 @@ test('a reader that pins the log holds nobody up, and the log is used anew once 
   };
 
   const statements = ['SELECT count(*) FROM "Note"'];
-  const reading = reader.run({ begin: 'BEGIN', statements, holdMs: 4_000, end: 'COMMIT' });
+  const begun = Promise.withResolvers<void>();
+  const reading = reader.run({ begin: 'BEGIN', statements, holdMs: 4_000, end: 'COMMIT' }, begun.resolve);
+  await Promise.race([begun.promise, reading]);
   do {
     await grow();
     await runCycle(daemon);

@@ -1,6 +1,7 @@
 """A SQL client in Python: one JSON line in for every transaction, one out for what became of it.
 
-In: {"begin", "statements", "holdMs", "end"}. Out: {"error": null} once it is committed, or what SQLite said.
+In: {"begin", "statements", "holdMs", "end"}. Out: {"error": null} once it is committed, or what SQLite said; one that is held
+open says {"held": true} before.
 """
 
 import json
@@ -17,6 +18,7 @@ for line in sys.stdin:
         for statement in job["statements"]:
             db.execute(statement).fetchall()
         if job["holdMs"] > 0:
+            print(json.dumps({"held": True}), flush=True)
             time.sleep(job["holdMs"] / 1000)
         db.execute(job["end"])
     except sqlite3.Error as thrown:

@@ -22,8 +22,11 @@ export interface Transaction {
 /** A client; transactions of one client come one after the other. */
 export interface SqlClient {
   readonly name: string;
-  /** Null once it is committed (or rolled back, where that was asked for), else what SQLite said. */
-  run(transaction: Transaction): Promise<string | null>;
+  /**
+   * Null once it is committed (or rolled back, where that was asked for), else what SQLite said. Where it is held open, `onHeld` is
+   * called once its statements ran; the shell cannot tell.
+   */
+  run(transaction: Transaction, onHeld?: () => void): Promise<string | null>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -72,7 +75,7 @@ class Shell implements SqlClient {
   }
 }
 
-/** A process that takes and gives a JSON line for every transaction. */
+/** A process that takes a JSON line for every transaction, and gives one; two where it is held open. */
 class Lines implements SqlClient {
   readonly name: string;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -87,11 +90,15 @@ class Lines implements SqlClient {
     this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
-  async run(transaction: Transaction): Promise<string | null> {
+  async run(transaction: Transaction, onHeld?: () => void): Promise<string | null> {
     this.#child.stdin.write(`${JSON.stringify(transaction)}\n`);
-    const answer = await this.#answers.next();
-    if (answer.done === true) return `the client ended: ${this.#errors}`;
-    return (JSON.parse(answer.value) as { readonly error: string | null }).error;
+    for (;;) {
+      const line = await this.#answers.next();
+      if (line.done === true) return `the client ended: ${this.#errors}`;
+      const answer = JSON.parse(line.value) as { readonly held: true } | { readonly error: string | null };
+      if ('error' in answer) return answer.error;
+      onHeld?.();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
