@@ -30,9 +30,25 @@ const STEP_MS = DAY_MS / 4;
 /** Matches looked at for one answer: an hour of minutes that were there before, and the segments between. */
 const LOOKS_MAX = 200;
 
+/** The fields of an expression, and how many values each has. */
+const FIELDS = [
+  { name: 'minute', size: 60 },
+  { name: 'hour', size: 24 },
+  { name: 'day', size: 31 },
+  { name: 'month', size: 12 },
+  { name: 'weekday', size: 7 },
+] as const;
+
 /** Why a text is no cron expression; null for one that is. */
 export function cronComplaint(text: string): string | null {
-  if (text.trim().split(/\s+/).length !== 5) return 'has to have five fields: minute hour day month weekday';
+  const fields = text.trim().split(/\s+/);
+  if (fields.length !== FIELDS.length) return `has to have five fields: ${FIELDS.map(({ name }) => name).join(' ')}`;
+  for (const [index, { name, size }] of FIELDS.entries()) {
+    const steps = [...(fields[index] ?? '').matchAll(/\/(\d+)/g)].map(([, step]) => Number(step));
+    const step = Math.max(0, ...steps);
+    // The package takes it for "once in the next larger unit", which nobody means who writes it.
+    if (step > size) return `has a step of ${step} in the field ${name}, which has ${size} values`;
+  }
   try {
     new CronTime(text, 'UTC').getNextDateFrom(new Date(0), 'UTC');
     return null;

@@ -59,10 +59,14 @@ test.each([
 
   const resolved = await runCli(['resolve', '1', '--take', take], workspace);
   const after = await runCli(['conflicts'], workspace);
+  const all = await runCli(['conflicts', '--all'], workspace);
   const rows = await runCli(['sql', '--json', 'SELECT "Title" FROM "Note" WHERE _id = 1'], workspace);
 
   expect(resolved).toMatchObject({ exitCode: 0, stdout: 'Resolved conflict 1\n' });
   expect(after).toMatchObject({ exitCode: 0, stdout: 'No conflicts\n' });
+  expect(all.stdout).toContain(
+    '1 conflict, none of them open; any kept version can still be taken: rowsync resolve ID',
+  );
   expect(JSON.parse(rows.stdout)).toEqual([{ Title: title }]);
 });
 

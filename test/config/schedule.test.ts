@@ -140,10 +140,13 @@ test.each([
   ['0 0 30 2 *', 'never comes'],
   ['a b c d e', 'unknown alias'],
   ['*/0 * * * *', 'step of zero'],
+  ['*/99 * * * *', 'a step of 99 in the field minute'],
+  ['0 6,*/25 * * *', 'a step of 25 in the field hour'],
 ])('%j is no cron expression', (text, complaint) => {
   expect(cronComplaint(text)).toContain(complaint);
 });
 
 test('every field may have lists, ranges, steps and names', () => {
   expect(cronComplaint('*/15,7 0-6/2 1,15 jan-mar mon')).toBeNull();
+  expect(cronComplaint('*/60 */24 */31 */12 */7')).toBeNull();
 });

@@ -85,6 +85,8 @@ async function list(invocation: Invocation, isAll: boolean): Promise<number> {
   }
 }
 
+const RESOLVE = 'rowsync resolve ID --take local|remote|base|VALUE';
+
 function listText(conflicts: readonly ConflictLine[], width: number | null): string {
   if (conflicts.length === 0) return 'No conflicts\n';
   const titles = ['id', 'table', 'row', 'what', 'base', 'local', 'remote', 'winner', 'state'];
@@ -102,7 +104,11 @@ function listText(conflicts: readonly ConflictLine[], width: number | null): str
     cells,
     width,
   );
-  return `${box}${plural(conflicts.length, 'conflict')}; decide one with: rowsync resolve ID --take local|remote|base|VALUE\n`;
+  const openCount = conflicts.filter(({ state }) => state === 'open').length;
+  const count = plural(conflicts.length, 'conflict');
+  if (openCount === 0) return `${box}${count}, none of them open; any kept version can still be taken: ${RESOLVE}\n`;
+  const open = openCount === conflicts.length ? '' : `, ${openCount} open`;
+  return `${box}${count}${open}; decide one with: ${RESOLVE}\n`;
 }
 
 function needsOneOf(): RowsyncError {
