@@ -3,6 +3,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
+import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
 import type { Origin } from '../origin/client.ts';
 import type { RetryPolicy } from '../origin/limits.ts';
@@ -32,6 +33,8 @@ export interface FilesContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FilesSettings;
+  /** Where files are kept and sent from; the machine's own unless a simulation has another. */
+  readonly fileSystem?: FileSystem | undefined;
   readonly onProgress?: ((event: FilesProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -93,7 +93,7 @@ async function bringFiles(
   { tally, retryNow }: { tally: FilesTally; retryNow: boolean },
 ): Promise<void> {
   const { replica, settings } = context;
-  const store = await openStore(settings.folder, settings.isShared);
+  const store = await openStore(settings.folder, settings.isShared, context.fileSystem);
   if (readStoreFolder(replica) !== store.folder) {
     await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
   }

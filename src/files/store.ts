@@ -8,9 +8,10 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { chmod, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { systemFiles, type FileSystem, type NewFile } from '../base/file-system.ts';
 import { fileError, fileErrorCode } from './failures.ts';
 import { copyTo, tryLink } from './links.ts';
 
@@ -35,14 +36,16 @@ const HASH = /^[0-9a-f]{64}$/;
 /** A file that is being written. */
 export class IncomingFile {
   readonly path: string;
-  readonly #handle: FileHandle;
+  readonly #files: FileSystem;
+  readonly #file: NewFile;
   readonly #hash: Hash = createHash('sha256');
   #bytes = 0;
   #isOpen = true;
 
-  constructor(path: string, handle: FileHandle) {
+  constructor(path: string, files: FileSystem, file: NewFile) {
     this.path = path;
-    this.#handle = handle;
+    this.#files = files;
+    this.#file = file;
   }
 
   /** Bytes so far. */
@@ -53,10 +56,7 @@ export class IncomingFile {
   /** Appends bytes. @throws RowsyncError `replica.full` or `files.store`. */
   async write(chunk: Uint8Array): Promise<void> {
     try {
-      for (let at = 0; at < chunk.length;) {
-        const { bytesWritten } = await this.#handle.write(chunk, at);
-        at += bytesWritten;
-      }
+      await this.#file.write(chunk);
     } catch (thrown) {
       throw fileError(thrown, 'Writing a file');
     }
@@ -67,7 +67,7 @@ export class IncomingFile {
   /** Syncs and closes the file. @throws RowsyncError as `write`. */
   async complete(): Promise<CompleteFile> {
     try {
-      await this.#handle.sync();
+      await this.#file.sync();
       await this.#close();
     } catch (thrown) {
       throw fileError(thrown, 'Syncing a file');
@@ -78,13 +78,13 @@ export class IncomingFile {
   /** Removes the file, which frees its space. */
   async discard(): Promise<void> {
     await this.#close();
-    await rm(this.path, { force: true });
+    await this.#files.remove(this.path);
   }
 
   async #close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#handle.close();
+    await this.#file.close();
   }
 }
 
@@ -94,11 +94,13 @@ export class FileStore {
   /** Folders that are known to stand, durably. */
   readonly #folders = new Set<string>();
   readonly #modes: typeof PRIVATE;
+  readonly #files: FileSystem;
   #incomingCount = 0;
 
-  constructor(folder: string, isShared = false) {
+  constructor(folder: string, isShared = false, files = systemFiles) {
     this.folder = folder;
     this.#modes = isShared ? SHARED : PRIVATE;
+    this.#files = files;
   }
 
   /** Where content stands, or would stand. */
@@ -111,8 +113,7 @@ export class FileStore {
     this.#incomingCount += 1;
     const path = join(this.folder, INCOMING, String(this.#incomingCount));
     try {
-      // wx: never through a link that somebody planted.
-      return new IncomingFile(path, await open(path, 'wx', this.#modes.file));
+      return new IncomingFile(path, this.#files, await this.#files.create(path, this.#modes.file));
     } catch (thrown) {
       throw fileError(thrown, `Making a file in ${this.folder}`);
     }
@@ -140,7 +141,7 @@ export class FileStore {
             await this.#prepare(path);
             return { file: { path, sha256, bytes }, isLinked };
           }
-          await rm(path);
+          await this.#files.remove(path);
         }
       }
       return null;
@@ -153,12 +154,12 @@ export class FileStore {
   async #prepare(path: string): Promise<void> {
     const { file } = this.#modes;
     if (((await stat(path)).mode & file) !== file) await chmod(path, file);
-    await syncPath(path);
+    await this.#files.sync(path);
   }
 
   /** Removes what is only needed while files come. */
   async close(): Promise<void> {
-    await rm(join(this.folder, INCOMING), { recursive: true, force: true });
+    await this.#files.remove(join(this.folder, INCOMING));
   }
 
   /** Gives complete files their final names, durably; where content stands already, a whole file takes its place. */
@@ -166,9 +167,9 @@ export class FileStore {
     try {
       const changed = new Set<string>();
       await Promise.all(files.map(({ sha256 }) => this.#makeFolder(dirname(this.pathOf(sha256)), changed)));
-      await Promise.all(files.map(({ path, sha256 }) => rename(path, this.pathOf(sha256))));
+      await Promise.all(files.map(({ path, sha256 }) => this.#files.rename(path, this.pathOf(sha256))));
       for (const { sha256 } of files) changed.add(dirname(this.pathOf(sha256)));
-      await Promise.all([...changed].map(syncPath));
+      await Promise.all([...changed].map((folder) => this.#files.sync(folder)));
     } catch (thrown) {
       throw fileError(thrown, `Keeping a file in ${this.folder}`);
     }
@@ -177,7 +178,7 @@ export class FileStore {
   /** Makes the folder of some content; `changed` are the folders that got an entry by it. */
   async #makeFolder(folder: string, changed: Set<string>): Promise<void> {
     if (this.#folders.has(folder)) return;
-    const made = await mkdir(folder, { recursive: true, mode: this.#modes.folder });
+    const made = await this.#files.makeFolder(folder, this.#modes.folder);
     this.#folders.add(folder);
     if (made !== undefined) changed.add(this.folder);
   }
@@ -210,7 +211,7 @@ export class FileStore {
   /** Removes content for good. */
   async remove(sha256: string): Promise<void> {
     try {
-      await rm(this.pathOf(sha256), { force: true });
+      await this.#files.remove(this.pathOf(sha256));
     } catch (thrown) {
       throw fileError(thrown, `Removing ${this.pathOf(sha256)}`);
     }
@@ -221,13 +222,13 @@ export class FileStore {
  * Opens the store of a replica that this process has locked, making its folder; the group may read one that is shared.
  * @throws RowsyncError `files.store`.
  */
-export async function openStore(folder: string, isShared = false): Promise<FileStore> {
+export async function openStore(folder: string, isShared = false, files = systemFiles): Promise<FileStore> {
   try {
     const incoming = join(folder, INCOMING);
-    await rm(incoming, { recursive: true, force: true });
-    const made = await mkdir(incoming, { recursive: true, mode: (isShared ? SHARED : PRIVATE).folder });
-    if (made !== undefined) await syncUpTo(folder, dirname(made));
-    return new FileStore(folder, isShared);
+    await files.remove(incoming);
+    const made = await files.makeFolder(incoming, (isShared ? SHARED : PRIVATE).folder);
+    if (made !== undefined) await syncUpTo(files, folder, dirname(made));
+    return new FileStore(folder, isShared, files);
   } catch (thrown) {
     throw fileError(thrown, `Opening the file store ${folder}`);
   }
@@ -241,9 +242,9 @@ export async function hashOfFile(path: string): Promise<string> {
 }
 
 /** Makes a folder durable, and those above it up to `top`. */
-async function syncUpTo(folder: string, top: string): Promise<void> {
-  await syncPath(folder);
-  if (folder !== top && folder !== dirname(folder)) await syncUpTo(dirname(folder), top);
+async function syncUpTo(files: FileSystem, folder: string, top: string): Promise<void> {
+  await files.sync(folder);
+  if (folder !== top && folder !== dirname(folder)) await syncUpTo(files, dirname(folder), top);
 }
 
 /** The size of a file; null where none stands. */
@@ -254,16 +255,6 @@ async function sizeOf(path: string): Promise<number | null> {
   } catch (thrown) {
     if (fileErrorCode(thrown) === 'ENOENT') return null;
     throw thrown;
-  }
-}
-
-/** Makes a file, or what was renamed into a folder, durable. */
-async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

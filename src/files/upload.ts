@@ -3,9 +3,8 @@
  * downloaded. Input: a file as it was sent. Output: whether its content is in the store, whole and durable. A file that changed
  * on the disk since is left to the downloads, and so is one that the rules leave out, which then say so in `sync_files`.
  */
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { asRowsyncError } from '../base/errors.ts';
+import { systemFiles, type FileSystem } from '../base/file-system.ts';
 import { judgeFile } from '../reconcile/files.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/files.ts';
@@ -16,7 +15,7 @@ import { openStore, type FileStore } from './store.ts';
 
 /** Makes what puts files of a table (by its origin name) into the store; it never throws for what happens to the file. */
 export function uploadKeeper(context: FilesContext): (table: string, file: SentFile) => Promise<boolean> {
-  const { log, replica, settings } = context;
+  const { log, replica, settings, fileSystem = systemFiles } = context;
   let opening: Promise<FileStore> | null = null;
   return async (table, file) => {
     const rule = settings.rule(table);
@@ -25,12 +24,12 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
     if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, room.left()).kind !== 'fetch')
       return false;
     try {
-      opening ??= openStore(settings.folder, settings.isShared);
+      opening ??= openStore(settings.folder, settings.isShared, fileSystem);
       const store = await opening;
       if (readStoreFolder(replica) !== store.folder) {
         await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
       }
-      return await copyInto(store, file);
+      return await copyInto(store, fileSystem, file);
     } catch (thrown) {
       opening = null;
       const error = asRowsyncError(fileError(thrown, 'Keeping a file that was attached'));
@@ -45,21 +44,19 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
 const PIECE_BYTES = 256 * 1_024;
 
 /** Copies a file into the store if it still is what was sent. */
-async function copyInto(store: FileStore, { path, bytes, sha256 }: SentFile): Promise<boolean> {
-  // Without O_NONBLOCK, a pipe that took the file's place would be waited for.
-  const source = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+async function copyInto(store: FileStore, files: FileSystem, { path, bytes, sha256 }: SentFile): Promise<boolean> {
+  const source = await files.open(path);
   try {
-    const facts = await source.stat();
-    if (!facts.isFile() || facts.size !== bytes) return false;
+    if (!source.isFile || source.bytes !== bytes) return false;
     const incoming = await store.begin();
     let isKept = false;
     try {
       // Ends: each step reads more of the bytes that were sent, and one more, or finds the end.
       for (;;) {
-        const piece = Buffer.alloc(Math.min(PIECE_BYTES, bytes + 1 - incoming.bytes));
-        const { bytesRead } = await source.read(piece, 0, piece.length, null);
-        if (bytesRead === 0) break;
-        await incoming.write(piece.subarray(0, bytesRead));
+        const at = incoming.bytes;
+        const piece = await source.read(at, Math.min(PIECE_BYTES, bytes + 1 - at));
+        if (piece.length === 0) break;
+        await incoming.write(piece);
       }
       const copy = await incoming.complete();
       if (copy.sha256 !== sha256) return false;

@@ -3,6 +3,7 @@
  * and the hook before each step by which tests end the process in between.
  */
 import type { Clock } from '../base/clock.ts';
+import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
@@ -65,6 +66,8 @@ export interface PushContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: PushSettings;
+  /** Where files are sent from; the machine's own unless a simulation has another. */
+  readonly fileSystem?: FileSystem | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Left out where no file store is at hand: the files of a pull are downloaded then. */
   readonly keepUpload?: KeepUpload | undefined;

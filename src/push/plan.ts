@@ -59,8 +59,9 @@ function limitsOf({ context }: Pick<TablePush, 'context'>): BatchLimits {
 
 /** What a push plans its rows with. */
 export function planOptions(run: Pick<TablePush, 'context'>): PlanOptions {
-  const { clock, settings } = run.context;
-  return { limits: limitsOf(run), makeMatch: matchMaker(clock), measureFile: fileMeasurer(settings.uploadDir) };
+  const { clock, settings, fileSystem } = run.context;
+  const measureFile = fileMeasurer(settings.uploadDir, fileSystem);
+  return { limits: limitsOf(run), makeMatch: matchMaker(clock), measureFile };
 }
 
 /** Makes match values: random UUIDs (RFC 9562, version 4), or where these are too long, random digits and small letters. */

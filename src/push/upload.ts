@@ -7,10 +7,9 @@
  * so that the origin cannot take it.
  */
 import { createHash } from 'node:crypto';
-import { constants, realpathSync, statSync } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import { basename, extname, isAbsolute, join, normalize, sep } from 'node:path';
 import { must } from '../base/assert.ts';
+import { systemFiles, type FileSystem, type OpenFile } from '../base/file-system.ts';
 import { moveRows } from '../capture/marks.ts';
 import { storeRefusal } from '../capture/refusals.ts';
 import {
@@ -48,9 +47,9 @@ export interface Uploads {
 }
 
 /** Measures the files that values name; relative names are looked up in `uploadDir`. */
-export function fileMeasurer(uploadDir: string | null): MeasureFile {
+export function fileMeasurer(uploadDir: string | null, files = systemFiles): MeasureFile {
   return (value) => {
-    const place = findFile(value, uploadDir);
+    const place = findFile(files, value, uploadDir);
     return 'problem' in place ? place : { bytes: place.bytes };
   };
 }
@@ -58,7 +57,7 @@ export function fileMeasurer(uploadDir: string | null): MeasureFile {
 type Place = { readonly path: string; readonly bytes: number } | { readonly problem: string };
 
 /** The file that a value names, as far as it can be sent. */
-function findFile(value: string, uploadDir: string | null): Place {
+function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
   const name = value.slice(UPLOAD_PREFIX.length);
   if (name === '' || name.includes('\0')) return { problem: 'no file can have this name' };
   const isRelative = !isAbsolute(name);
@@ -71,11 +70,11 @@ function findFile(value: string, uploadDir: string | null): Place {
   const path = isRelative ? join(uploadDir ?? '', name) : normalize(name);
   if (!isHeaderText(basename(path))) return { problem: 'the name of the file has a line break or control character' };
   try {
-    if (isRelative && !isWithin(realpathSync(path), realpathSync(uploadDir ?? ''))) {
+    if (isRelative && !isWithin(files.realPath(path), files.realPath(uploadDir ?? ''))) {
       return { problem: 'a relative name of a file must not lead out of files.uploadDir' };
     }
-    const facts = statSync(path);
-    return facts.isFile() ? { path, bytes: facts.size } : { problem: NO_FILE };
+    const { isFile, bytes } = files.lookAt(path);
+    return isFile ? { path, bytes } : { problem: NO_FILE };
   } catch (thrown) {
     return { problem: problemOf(thrown) };
   }
@@ -100,7 +99,7 @@ function problemOf(thrown: unknown): string {
 
 /** Reads the files of the rows of a batch, as many as one request takes; rows with the others are left for the next round. */
 export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promise<Uploads> {
-  const { settings } = run.context;
+  const { settings, fileSystem = systemFiles } = run.context;
   const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
   const files = new Map<string, ReadFile>();
   const problems = new Map<string, string>();
@@ -109,13 +108,13 @@ export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promi
   for (const value of rows.flatMap((row) => uploadsOf(run, row).map((cell) => cell.value))) {
     const known = files.get(value);
     if (known === undefined && !problems.has(value) && left > 0) {
-      const place = findFile(value, settings.uploadDir);
-      const content = 'problem' in place ? place : await hashFile(place.path, requestBytesMax);
+      const place = findFile(fileSystem, value, settings.uploadDir);
+      const content = 'problem' in place ? place : await hashFile(fileSystem, place.path, requestBytesMax);
       if ('problem' in content) problems.set(value, content.problem);
       else if ('path' in place && content.bytes <= left) {
         const { path } = place;
         files.set(value, { path, name: basename(path), type: mediaTypeOf(path), ...content });
-        contents.set(content.sha256, { length: content.bytes, read: () => readAgain(path, content) });
+        contents.set(content.sha256, { length: content.bytes, read: () => readAgain(fileSystem, path, content) });
       }
     }
     // Each row sends a copy of its own.
@@ -137,20 +136,15 @@ function uploadsOf(
 /** What stands in a file. */
 type Content = Pick<ReadFile, 'bytes' | 'sha256'>;
 
-/** Opens a file to read it; another may stand there by now. Without O_NONBLOCK, a pipe in its place would be waited for. */
-async function openFile(path: string): Promise<{ readonly handle: FileHandle; readonly bytes: number } | null> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const facts = await handle.stat();
-  if (facts.isFile()) return { handle, bytes: facts.size };
-  await handle.close();
-  return null;
-}
-
-async function hashFile(path: string, bytesMax: number): Promise<Content | { readonly problem: string }> {
+async function hashFile(
+  files: FileSystem,
+  path: string,
+  bytesMax: number,
+): Promise<Content | { readonly problem: string }> {
   try {
-    const file = await openFile(path);
-    if (file === null) return { problem: NO_FILE };
+    const file = await files.open(path);
     try {
+      if (!file.isFile) return { problem: NO_FILE };
       if (file.bytes > bytesMax) return { problem: tooLarge(bytesMax) };
       const hash = createHash('sha256');
       let bytes = 0;
@@ -160,7 +154,7 @@ async function hashFile(path: string, bytesMax: number): Promise<Content | { rea
       }
       return { bytes, sha256: hash.digest('hex') };
     } finally {
-      await file.handle.close();
+      await file.close();
     }
   } catch (thrown) {
     return { problem: problemOf(thrown) };
@@ -168,10 +162,10 @@ async function hashFile(path: string, bytesMax: number): Promise<Content | { rea
 }
 
 /** The bytes of a file that was hashed before. The last ones come only once they all are known to be the same. */
-async function* readAgain(path: string, { bytes, sha256 }: Content): AsyncGenerator<Uint8Array> {
-  const file = await openFile(path);
-  if (file === null) throw new Error('What was to be sent is no file any more');
+async function* readAgain(files: FileSystem, path: string, { bytes, sha256 }: Content): AsyncGenerator<Uint8Array> {
+  const file = await files.open(path);
   try {
+    if (!file.isFile) throw new Error('What was to be sent is no file any more');
     if (file.bytes !== bytes) throw new Error('What was to be sent has another length than it had');
     const hash = createHash('sha256');
     let held: Uint8Array | null = null;
@@ -183,7 +177,7 @@ async function* readAgain(path: string, { bytes, sha256 }: Content): AsyncGenera
     if (hash.digest('hex') !== sha256) throw new Error('What was to be sent has changed');
     if (held !== null) yield held;
   } finally {
-    await file.handle.close();
+    await file.close();
   }
 }
 
@@ -191,13 +185,13 @@ async function* readAgain(path: string, { bytes, sha256 }: Content): AsyncGenera
 const READ_BYTES = 256 * 1024;
 
 /** The pieces of an open file, up to the size that it had when it was opened; each has memory of its own. */
-async function* readOpen({ handle, bytes }: { handle: FileHandle; bytes: number }): AsyncGenerator<Uint8Array> {
+async function* readOpen(file: OpenFile): AsyncGenerator<Uint8Array> {
   let at = 0;
-  while (at < bytes) {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(READ_BYTES, bytes - at)), 0, undefined, at);
-    if (bytesRead === 0) return; // shorter than it was; whoever counts finds out
-    at += bytesRead;
-    yield buffer.subarray(0, bytesRead);
+  while (at < file.bytes) {
+    const piece = await file.read(at, Math.min(READ_BYTES, file.bytes - at));
+    if (piece.length === 0) return; // shorter than it was; whoever counts finds out
+    at += piece.length;
+    yield piece;
   }
 }
 

@@ -1,0 +1,95 @@
+/**
+ * The only door for the files that are attached to rows, those that come and those that are sent, so that a simulation injects a disk
+ * that forgets what was not synced, is full, or ends the process between two operations. Exports and backups, which nothing
+ * depends on later, use Node directly; so does SQLite.
+ *
+ * What fails throws as Node does: an error with the system's code, such as ENOENT.
+ */
+import { constants, realpathSync, statSync } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+
+/** A file that is being written. */
+export interface NewFile {
+  /** Appends bytes, all of them. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Makes what was written durable. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A file that is being read. */
+export interface OpenFile {
+  /** Whether it is a file, and not a folder, a pipe or a device. */
+  readonly isFile: boolean;
+  /** Its length when it was opened. */
+  readonly bytes: number;
+  /** Up to `count` bytes from `at` on, in memory of their own; none at the end. */
+  read(at: number, count: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** The file system as the work on attached files sees it. */
+export interface FileSystem {
+  /** Makes a file where nothing stands, not even a link. */
+  create(path: string, mode: number): Promise<NewFile>;
+  /** Opens what stands there, without waiting for the other end of a pipe. */
+  open(path: string): Promise<OpenFile>;
+  /** Makes a folder and those above it; returns the first one that was not there, if any. */
+  makeFolder(path: string, mode: number): Promise<string | undefined>;
+  /** Moves a file to where another one may stand. */
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file, or a folder with all that is in it; where nothing stands, nothing happens. */
+  remove(path: string): Promise<void>;
+  /** Makes the content of a file durable, or the names in a folder. */
+  sync(path: string): Promise<void>;
+  /** What stands at a path, at once. */
+  lookAt(path: string): { readonly isFile: boolean; readonly bytes: number };
+  /** The path without links, at once. */
+  realPath(path: string): string;
+}
+
+/** The machine's own. */
+export const systemFiles: FileSystem = {
+  create: async (path, mode) => {
+    const handle = await open(path, 'wx', mode);
+    return {
+      write: async (chunk) => {
+        for (let at = 0; at < chunk.length;) {
+          const { bytesWritten } = await handle.write(chunk, at);
+          at += bytesWritten;
+        }
+      },
+      sync: () => handle.sync(),
+      close: () => handle.close(),
+    };
+  },
+  open: async (path) => {
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await handle.stat();
+    return {
+      isFile: facts.isFile(),
+      bytes: facts.size,
+      read: async (at, count) => {
+        const { bytesRead, buffer } = await handle.read(Buffer.alloc(count), 0, count, at);
+        return buffer.subarray(0, bytesRead);
+      },
+      close: () => handle.close(),
+    };
+  },
+  makeFolder: (path, mode) => mkdir(path, { recursive: true, mode }),
+  rename: (from, to) => rename(from, to),
+  remove: (path) => rm(path, { recursive: true, force: true }),
+  sync: async (path) => {
+    const handle = await open(path, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+  lookAt: (path) => {
+    const facts = statSync(path);
+    return { isFile: facts.isFile(), bytes: facts.size };
+  },
+  realPath: (path) => realpathSync(path),
+};
