@@ -4,11 +4,12 @@
  * missing, or edits go unseen in any case), it leaves the work to that. Input: the replica. Output: marks.
  *
  * Invariant: `compare_due` is taken back only after every row was compared while our triggers stood: what is edited in a part
- * that was compared already is marked by them. A crash in between leaves it set, and the next process begins anew.
+ * that was compared already is marked by them. A crash in between leaves it set, and the next process begins anew; so does whoever
+ * comes next after another client changed the schema, for what stands now may not have stood all the while.
  */
 import type { Clock } from '../base/clock.ts';
 import { areMarksReliable, markDifferingIn, markForeign, readStepEnd } from '../replica/compare.ts';
-import type { Replica, Tx } from '../replica/database.ts';
+import { readSchemaVersion, type Replica, type Tx } from '../replica/database.ts';
 import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { hasBase, isSound } from '../replica/tables.ts';
 import { isTampered } from './mode.ts';
@@ -34,12 +35,13 @@ export async function compareInSteps(
   // What is one step is done where it is needed, and costs no transaction more.
   if (readStepEnd(replica, table, Number.MIN_SAFE_INTEGER, stepRows) === null) return;
   let above: number | null = Number.MIN_SAFE_INTEGER;
+  const schemaVersion = readSchemaVersion(replica);
   // Ends: every step lies above the one before.
   for (;;) {
     const from: number = above;
     above = await replica.write(
       `Comparing ${table.localName} with its base`,
-      (tx) => compareStep(tx, table, { above: from, stepRows, at }),
+      (tx) => (readSchemaVersion(tx) === schemaVersion ? compareStep(tx, table, { above: from, stepRows, at }) : null),
       signal,
     );
     if (above === null) return;

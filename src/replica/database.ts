@@ -59,6 +59,14 @@ export interface Tx extends Connection {
   countUncaptured(count: number): void;
 }
 
+/** A number that moves with every change of the schema, whoever makes it; it is kept in the file. */
+export function readSchemaVersion(from: Connection): unknown {
+  return from
+    .prepare(sql`PRAGMA schema_version`)
+    .pluck()
+    .get();
+}
+
 interface TransactionOptions {
   readonly synchronous: 'NORMAL' | 'FULL';
   readonly end: 'COMMIT' | 'ROLLBACK';
@@ -77,7 +85,8 @@ export class Replica implements Connection {
   readonly #clock: Clock;
   readonly #surround: Surround | undefined;
   readonly #statements = new Map<Sql, Database.Statement>();
-  #hasWritten = false;
+  /** As this process last left it (`PRAGMA schema_version`); null before its first write. */
+  #schemaVersion: unknown = null;
   readonly #counters = { busyMs: 0, uncapturedCount: 0 };
 
   constructor(
@@ -164,13 +173,16 @@ export class Replica implements Connection {
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
-      // While no process of ours was there to see, edits may have gone unmarked.
-      if (!this.#hasWritten) this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
+      // While no process of ours was there to see, edits may have gone unmarked; or while a trigger of somebody else's stood, or a
+      // unique index, even if it is gone by now.
+      if (readSchemaVersion(this) !== this.#schemaVersion)
+        this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
       const result = change(this as unknown as Tx); // the transaction is open now
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
       options.beforeEnd?.();
+      const schemaVersion = readSchemaVersion(this);
       this.#db.exec(options.end);
-      if (options.end === 'COMMIT') this.#hasWritten = true;
+      if (options.end === 'COMMIT') this.#schemaVersion = schemaVersion;
       return result;
     } catch (thrown) {
       // SQLite ends the transaction itself on some errors, a full disk among them.

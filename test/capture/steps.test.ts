@@ -88,6 +88,24 @@ test('leaves the whole to the next capture where a trigger is dropped in between
   expect(await captured(fixture)).toEqual(['update 1 Title']);
 });
 
+test('leaves the whole to the next capture where a unique index stood in between', async () => {
+  await using fixture = await startUnmarked('SELECT 1');
+  let isFirst = true;
+  const sleep = async (): Promise<void> => {
+    if (!isFirst) return;
+    isFirst = false;
+    fixture.execute(`CREATE UNIQUE INDEX mine ON "Note" ("Count");
+      UPDATE OR REPLACE "Note" SET "Count" = 1 WHERE _id = 2;
+      DROP INDEX mine`);
+  };
+
+  const clock = { ...systemClock, sleep };
+  await compareInSteps(twoWayTable(fixture), AT, { replica: fixture.replica, clock, stepRows: 2 });
+
+  expect(due(fixture)).toEqual([{ compare_due: 1 }]);
+  expect(await captured(fixture)).toEqual(['delete 1', 'update 2 Count']);
+});
+
 test.each([
   ['another trigger may change rows', `CREATE TRIGGER mine AFTER UPDATE ON "Note" BEGIN SELECT 1; END`],
   ['a unique index may remove them', 'CREATE UNIQUE INDEX mine ON "Note" ("Count")'],
