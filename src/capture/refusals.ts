@@ -7,7 +7,7 @@ import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
 import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
-import { storedFromValue } from '../replica/rows.ts';
+import { objectText, storedFromValue } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { OriginWords } from './batches.ts';
 import { moveRows } from './marks.ts';
@@ -57,14 +57,11 @@ export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, no
   });
 }
 
-/** Cells as a JSON object of the replica's column names; numbers keep every digit. */
+/** Cells as a JSON object of the replica's column names. */
 function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): string {
-  const pairs = cells.map(({ column, value }) => {
-    const stored = storedFromValue(value);
-    const text = typeof stored === 'bigint' ? stored.toString() : JSON.stringify(stored);
-    return `${JSON.stringify(columns[column]?.localName ?? '')}:${text}`;
-  });
-  return `{${pairs.join(',')}}`;
+  return objectText(
+    cells.map(({ column, value }) => [columns[column]?.localName ?? '', storedFromValue(value)] as const),
+  );
 }
 
 /** Forgets why rows waited, once the origin took them. */

@@ -9,9 +9,8 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
-import { queryRows } from '../replica/query.ts';
+import { readKeptRow } from '../replica/kept-rows.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, readVersions } from './changes.ts';
@@ -159,8 +158,8 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: str
     removeRows(tx, table, [rowId]);
     return { rowId };
   }
-  const values = rowValues(tx, table, String(kept));
   const base = row?.base ?? null;
+  const values = rowValues(tx, table, String(kept), base);
   if (base !== null) {
     const merged = table.columns.map(({ writable, type }, index) => {
       const own = base.values[index] ?? null;
@@ -179,12 +178,16 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: str
   return { rowId: id };
 }
 
-/** The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out. */
-function rowValues(tx: Tx, table: TwoWayTable, text: string): readonly Value[] {
-  const stored = new Map(
-    queryRows(tx, sql`SELECT key, value FROM json_each(?)`, [text]).map(([key, value]) => [key, value]),
-  );
-  return table.columns.map(({ localName, type }) => valueFromStored(stored.get(localName) ?? null, type));
+/**
+ * The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out, and those that
+ * came later have the value that the origin confirmed.
+ */
+function rowValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
+  const kept = readKeptRow(tx, text);
+  return table.columns.map(({ localName, type }, index) => {
+    const stored = kept.get(localName);
+    return stored === undefined ? (base?.values[index] ?? null) : valueFromStored(stored, type);
+  });
 }
 
 /** A value as a person wrote it, on the command line as text; what it must look like is judged by the rules of the column. */

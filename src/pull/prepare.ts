@@ -25,6 +25,7 @@ import {
   storeReturned,
   type LedgerTable,
 } from '../replica/ledger.ts';
+import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import {
@@ -301,6 +302,7 @@ function applyActions(
     if (action.kind === 'revive') storeColumnState(tx, column.seq, 'live', change.at);
   }
   renameColumns(tx, table, renames);
+  renameInKeptRows(tx, table.id, new Map(renames.map(({ column, localName: now }) => [column.localName, now])));
   const describe = ({ descriptor: column, localName: local }: Extract<SchemaAction, { kind: 'add' | 'keep' }>) => ({
     descriptor: column,
     localName: local,

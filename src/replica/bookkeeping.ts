@@ -178,7 +178,7 @@ const SUSPECTS = sql`
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/** Evidence of every delete: the row's last values here, as a JSON object of the replica's columns. Never pruned. */
+/** Evidence of every delete: the row's last values here, as a JSON object of the replica's columns by their names then. Never pruned. */
 const DELETED = sql`
   CREATE TABLE _rowsync_deleted (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, table_name TEXT NOT NULL, row_id INTEGER NOT NULL,
@@ -223,7 +223,7 @@ const LOCAL_IDS = sql`
  *
  *   kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only stood here)
  *   column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
- *   base, local, remote   the value of a cell, or a JSON object of the whole row's columns
+ *   base, local, remote   the value of a cell, or a JSON object of the whole row's columns (kept-rows.ts)
  *   winner        origin · local · nobody (until a person decides)
  *   state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
  *                 resolved (by a person) · discarded (by a person, with the change)

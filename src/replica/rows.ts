@@ -196,11 +196,19 @@ export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): n
 
 /** A row as a JSON object of the replica's column names; numbers keep every digit. */
 export function evidenceText(target: RowTarget, row: Row): string {
-  const pairs = target.columns.map(({ localName }, index) => {
-    const stored = storedFromValue(row.values[index] ?? null);
-    return `${JSON.stringify(localName)}:${typeof stored === 'bigint' ? stored.toString() : JSON.stringify(stored)}`;
-  });
-  return `{${[`"_id":${row.id}`, ...pairs].join(',')}}`;
+  const pairs = target.columns.map(
+    ({ localName }, index) => [localName, storedFromValue(row.values[index] ?? null)] as const,
+  );
+  return objectText([['_id', row.id], ...pairs]);
+}
+
+/** Values under their names as a JSON object; numbers keep every digit. */
+export function objectText(pairs: readonly (readonly [name: string, value: Stored])[]): string {
+  const texts = pairs.map(
+    ([name, value]) =>
+      `${JSON.stringify(name)}:${typeof value === 'bigint' ? value.toString() : JSON.stringify(value)}`,
+  );
+  return `{${texts.join(',')}}`;
 }
 
 /** Moves the number of rows in `sync_status`. */

@@ -199,3 +199,39 @@ test('an edit made after the decision is kept', async () => {
     { local: 'newer', state: 'discarded' },
   ]);
 });
+
+describe.each(['remote', 'base'] as const)('taking %s of a whole row', (take) => {
+  test('puts each value into its own column, although two swapped their names', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`UPDATE "Note" SET "Body" = 'body 1' WHERE _id = 1`);
+    await pushNow(fixture);
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    fixture.sandbox.store.update('Note', 1, { Count: 7 });
+    await fixture.pull();
+    const { store } = fixture.sandbox;
+    store.renameColumn('Note', 'Body', 'between');
+    store.renameColumn('Note', 'Code', 'Body');
+    store.renameColumn('Note', 'between', 'Code');
+    await fixture.pull();
+
+    expect(await resolve(fixture, { take, value: null })).toBe(null);
+
+    expect(fixture.rows('SELECT "Body", "Code" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'c1', Code: 'body 1' }]);
+    expect(fixture.rows(`SELECT base ->> 'Code' AS code, remote ->> 'Body' AS body FROM sync_conflicts`)).toEqual([
+      { code: 'body 1', body: 'c1' },
+    ]);
+  });
+
+  test('leaves a column as it is that was added later', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    fixture.sandbox.store.update('Note', 1, { Count: 7 });
+    await fixture.pull();
+    fixture.sandbox.store.addColumn('Note', { name: 'Late', type: 'Text', defaultValue: 'given' });
+    await fixture.pull();
+
+    expect(await resolve(fixture, { take, value: null })).toBe(null);
+
+    expect(fixture.rows('SELECT "Late" FROM "Note" WHERE _id = 1')).toEqual([{ Late: 'given' }]);
+  });
+});

@@ -1,0 +1,46 @@
+/**
+ * Rows that are kept as JSON objects by the names of their columns here, for people to read and to take again: the versions of a
+ * conflict about a whole row, and cells that the origin refused. They follow the names, or a value would go into
+ * another column once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
+ */
+import type { Tx } from './database.ts';
+import { queryNumbers, queryRows } from './query.ts';
+import { objectText, type Stored } from './rows.ts';
+import { sql } from './sql.ts';
+
+/** Lines brought up to date in one go. */
+const BLOCK_LINES = 500;
+
+/** Brings what is kept of a table up to the names that its columns have from now on, all at once. */
+export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<string, string>): void {
+  if (newNames.size === 0) return;
+  const renamed = (text: Stored): Stored => (typeof text === 'string' ? renamedText(tx, text, newNames) : text);
+  const conflicts = sql`SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND kind <> 'cell'`;
+  const readConflicts = sql`SELECT id, base, local, remote FROM _rowsync_conflicts WHERE id IN (SELECT value FROM json_each(?))`;
+  const storeConflict = tx.prepare(sql`UPDATE _rowsync_conflicts SET base = ?, local = ?, remote = ? WHERE id = ?`);
+  for (const ids of blocks(queryNumbers(tx, conflicts, [tableId]))) {
+    for (const [id, ...versions] of queryRows(tx, readConflicts, [JSON.stringify(ids)])) {
+      storeConflict.run(...versions.map(renamed), id);
+    }
+  }
+  const storeRefusal = tx.prepare(sql`UPDATE _rowsync_refusals SET column_name = ?, sent = ? WHERE id = ?`);
+  const refusals = sql`SELECT id, column_name, sent FROM _rowsync_refusals WHERE table_id = ?`;
+  for (const [id, name, sent] of queryRows(tx, refusals, [tableId])) {
+    storeRefusal.run(newNames.get(String(name)) ?? name, renamed(sent ?? null), id);
+  }
+}
+
+/** The values of a row that was kept, by the names of its columns now. */
+export function readKeptRow(tx: Tx, text: string): ReadonlyMap<string, Stored> {
+  return new Map(
+    queryRows(tx, sql`SELECT key, value FROM json_each(?)`, [text]).map(([key, value]) => [String(key), value ?? null]),
+  );
+}
+
+function renamedText(tx: Tx, text: string, newNames: ReadonlyMap<string, string>): string {
+  return objectText([...readKeptRow(tx, text)].map(([name, value]) => [newNames.get(name) ?? name, value]));
+}
+
+function* blocks(ids: readonly number[]): IterableIterator<readonly number[]> {
+  for (let start = 0; start < ids.length; start += BLOCK_LINES) yield ids.slice(start, start + BLOCK_LINES);
+}
