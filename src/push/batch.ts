@@ -40,6 +40,7 @@ import { findById, findByValue, type FoundRows, type RowsByContent } from './loo
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { settleBatch } from './settle.ts';
+import { requireSameShape } from './shape.ts';
 import { attachUploads, readUploads, type Uploads } from './upload.ts';
 
 /** What a batch is pushed with beside its rows. */
@@ -154,6 +155,7 @@ async function record(
   const isMissing = ({ id }: PlannedRow): boolean =>
     id > 0 && !present.found.byId.has(id) && !present.found.unreadable.has(id);
   if (planned.rows.some(isMissing)) await requireSameCaller(run);
+  await requireSameShape(run, [...present.found.byId.values(), ...present.takenBy.values()]);
   const { clock, replica } = context;
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());

@@ -24,6 +24,7 @@ import type { TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
 import { findAlike, findById, findByValue, isFindable, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
+import { requireShapeAsSent } from './shape.ts';
 
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
@@ -37,6 +38,7 @@ export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
   const isMissing = ({ id, kind, answer }: BatchRow): boolean =>
     id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
   if (batch.rows.some(isMissing)) await requireSameCaller(run);
+  await requireShapeAsSent(run, batch, byId);
   await context.before?.('settle', table.localName);
   await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
     new Settling(tx, run, findings).settle(batch);

@@ -15,15 +15,16 @@ import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readTable, readTableDescriptor, storePushProblem } from '../replica/ledger.ts';
+import { readTable, storePushProblem } from '../replica/ledger.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { countWaiting } from '../replica/push-rows.ts';
-import { columnType, hasOption, isWritable, type TableDescriptor, type UserDescriptor } from '../wire/schema.ts';
+import { hasOption, isWritable, type UserDescriptor } from '../wire/schema.ts';
 import { pushBatch, reread, type Present } from './batch.ts';
 import type { PushContext, PushTableOptions, TablePush } from './context.ts';
 import { planOptions, planTable, pushTable as plannedTable, type TablePlan } from './plan.ts';
 import { noCounts, type TablePushReport } from './report.ts';
 import { settleBatch } from './settle.ts';
+import { describeTable } from './shape.ts';
 
 /** Plans made for one table in one push: the first, and two for what changed meanwhile. */
 const ROUNDS_MAX = 3;
@@ -85,8 +86,7 @@ async function openTable(
     });
   }
   const { name, alias } = readTable(context.replica, table.id);
-  const descriptor = await describe(context, table.id, { name, alias });
-  checkShape(table, descriptor);
+  const descriptor = await describeTable(context, table, { name, alias });
   const verdict = judgeMatch(descriptor, table.matchColumn);
   if (table.matchColumn !== null && verdict.column === null) throw matchError(name, table.matchColumn, verdict);
   const isUnique = new Set(
@@ -111,36 +111,6 @@ async function openTable(
     plan: { version: 0, isStale: true },
     counts,
   };
-}
-
-async function describe(
-  { origin, replica, signal }: PushContext,
-  tableId: number,
-  address: TablePush['address'],
-): Promise<TableDescriptor> {
-  const stored = readTableDescriptor(replica, tableId, origin.format);
-  const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
-  if (answer.kind === 'ok') return answer.value;
-  if (stored !== null) return stored.descriptor;
-  throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: `describe of "${address.name}": 304 (not modified) came although no ETag was sent`,
-    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-  });
-}
-
-/** Values are only sent into columns that are what they were when they were read. */
-function checkShape({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): void {
-  const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
-  const changed = columns.filter(({ id, name, type, writable }) => {
-    const now = byId.get(id);
-    return now?.name !== name || columnType(now.type) !== type || (writable && !isWritable(now));
-  });
-  if (changed.length === 0) return;
-  const names = changed.map(({ name }) => `"${name}"`).join(', ');
-  throw new RowsyncError('originRefused', 'push.shape', {
-    message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing was sent`,
-    hint: `Run rowsync pull "${localName}" first, then push again: the changes wait here.`,
-  });
 }
 
 /** Batches that were not settled when an earlier push ended: what became of them is found out before anything else is sent. */

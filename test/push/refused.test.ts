@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Origin } from '../../src/origin/client.ts';
+import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
@@ -317,6 +318,39 @@ describe('before anything is sent', () => {
     expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });
+
+  test.each(['reread', 'readBack'] as const)(
+    'columns that swap their names right before the %s are noticed',
+    async (at) => {
+      await using fixture = await startTwoWay(MATCHED);
+      fixture.execute(`UPDATE "Note" SET "Title" = 'x', "Body" = 'y' WHERE _id = 1`);
+      fixture.execute(`INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'body')`);
+      let isSwapped = false;
+      const before = (step: PushStep): void => {
+        if (step !== at || isSwapped) return;
+        isSwapped = true;
+        fixture.sandbox.store.renameColumn('Note', 'Title', 'between');
+        fixture.sandbox.store.renameColumn('Note', 'Body', 'Title');
+        fixture.sandbox.store.renameColumn('Note', 'between', 'Body');
+      };
+
+      const report = await pushNow(fixture, { before });
+
+      expect(codesOf(report)).toEqual(['push.shape']);
+      expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id < 2 ORDER BY _id')).toEqual([
+        { Title: 'new', Body: 'body' },
+        { Title: 'x', Body: 'y' },
+      ]);
+      await fixture.pull();
+      await pushNow(fixture);
+      expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id IN (1, 7) ORDER BY _id')).toEqual([
+        { Title: 'y', Body: 'x' },
+        { Title: 'body', Body: 'new' },
+      ]);
+      expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
+      expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+    },
+  );
 
   test('an origin that is down leaves everything as it is', async () => {
     await using fixture = await startTwoWay(MATCHED);

@@ -1,0 +1,100 @@
+/**
+ * What the columns of a table are at the origin: asked when its push begins, and again whenever rows come that are not what was
+ * expected of them. Answers name columns, and a name may have gone to another column since it was asked about: values that were merged
+ * under it would be another column's, and an edit that becomes a new row would carry them for good.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import type { Batch } from '../capture/batches.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import { isSameValue } from '../reconcile/diff.ts';
+import { baseAsSent } from '../reconcile/push-settle.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { readTableDescriptor } from '../replica/ledger.ts';
+import { readRowsById } from '../replica/rows.ts';
+import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
+import type { PushContext, TablePush } from './context.ts';
+
+/** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
+export async function describeTable(
+  context: PushContext,
+  table: TwoWayTable,
+  address: TablePush['address'],
+): Promise<TableDescriptor> {
+  const descriptor = await askFor(context, table.id, address);
+  checkShape(table, descriptor);
+  return descriptor;
+}
+
+/**
+ * Makes sure, before rows are merged, that none of them differs from its base only because columns changed their names.
+ * @throws RowsyncError `push.shape`; a pull then reads the rows under their names of now.
+ */
+export async function requireSameShape(run: TablePush, rows: readonly Row[]): Promise<void> {
+  const { context, table } = run;
+  const ids = rows.map(({ id }) => id);
+  const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
+  if (rows.every((row) => isAsExpected(table, row, baseById.get(row.id) ?? null))) return;
+  await describeTable(context, table, run.address);
+}
+
+/** The same for the rows of a batch that was sent; those whose answer got lost may be anything. @throws RowsyncError `push.shape`. */
+export async function requireShapeAsSent(
+  run: TablePush,
+  { rows }: Batch,
+  byId: ReadonlyMap<number, Row>,
+): Promise<void> {
+  const { context, table } = run;
+  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
+  const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
+  const isPlain = rows.every(({ id, kind, cells, answer }) => {
+    if (answer === null || answer.as === 'recreated' || answer.as === 'met') return false;
+    const remote = byId.get(answer.id ?? id);
+    if (remote === undefined || kind === 'delete') return true;
+    const sent = { base: baseById.get(id) ?? null, sent: cells };
+    const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
+    return isAsExpected(table, remote, baseAsSent(sent, remote.id, table.columns.length), files);
+  });
+  if (!isPlain) await describeTable(context, table, run.address);
+}
+
+/** Whether the cells that somebody can have written are as expected; what the origin makes up itself is none of them. */
+function isAsExpected(
+  { columns }: TwoWayTable,
+  row: Row,
+  expected: Row | null,
+  except: ReadonlySet<number> = new Set(),
+): boolean {
+  return columns.every(({ type, writable, automatic }, index) => {
+    if (!writable || automatic || except.has(index)) return true;
+    return isSameValue(type, row.values[index] ?? null, expected?.values[index] ?? null);
+  });
+}
+
+async function askFor(
+  { origin, replica, signal }: PushContext,
+  tableId: number,
+  address: TablePush['address'],
+): Promise<TableDescriptor> {
+  const stored = readTableDescriptor(replica, tableId, origin.format);
+  const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
+  if (answer.kind === 'ok') return answer.value;
+  if (stored !== null) return stored.descriptor;
+  throw new RowsyncError('wireFormat', 'origin.unexpected', {
+    message: `describe of "${address.name}": 304 (not modified) came although no ETag was sent`,
+    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
+  });
+}
+
+function checkShape({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): void {
+  const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
+  const changed = columns.filter(({ id, name, type, writable }) => {
+    const now = byId.get(id);
+    return now?.name !== name || columnType(now.type) !== type || (writable && !isWritable(now));
+  });
+  if (changed.length === 0) return;
+  const names = changed.map(({ name }) => `"${name}"`).join(', ');
+  throw new RowsyncError('originRefused', 'push.shape', {
+    message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing more was sent`,
+    hint: `Run rowsync pull "${localName}" first, then push again: the changes wait here.`,
+  });
+}
