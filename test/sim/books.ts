@@ -118,7 +118,8 @@ export class Books {
   }
 }
 
-function isTagged({ tag }: LocalRow): boolean {
+/** Whether a row can be told: one that an upsert made of a deleted one, while its replica went back to an older copy, has no tag. */
+export function isTagged({ tag }: LocalRow): boolean {
   return tag !== 'null';
 }
 

@@ -3,7 +3,7 @@
  * were written once in all. Input: both sides, what users wrote, and everything that was ever written at the origin.
  * Output: what is wrong, in plain sentences. Pure.
  */
-import { writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
+import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
 import { isMadeByTrigger } from './oracles.ts';
 
 /** A write at the origin, or a backup that was brought back there (`restore`; then there is one for each row). */
@@ -135,8 +135,8 @@ function judgeCreates({ writes, books, local, waiting }: Rest): readonly Complai
     }
   }
   const seen = new Set<string>();
-  // A create in doubt stands beside the row that it may have made, until a person has looked.
-  for (const { tag, id } of local.filter((row) => row.id > 0 || !waiting.has(row.id))) {
+  // A create in doubt stands beside the row that it may have made, until a person has looked; rows without a tag are not one row.
+  for (const { tag, id } of local.filter((row) => isTagged(row) && (row.id > 0 || !waiting.has(row.id)))) {
     if (seen.has(tag)) complaints.push({ oracle: 'I4', what: `${tag} stands here twice, once as row ${id}` });
     seen.add(tag);
   }
@@ -159,9 +159,7 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
     written.has(writtenKey(cell)) ||
     books.everWritten.has(writtenKey(cell));
-  // A row without a tag was made by an upsert of one that was deleted, and its replica went back to an older copy.
-  const tagged = [...local, ...origin].filter(({ tag }) => tag !== 'null');
-  return tagged.flatMap(({ tag, cells }) =>
+  return [...local, ...origin].filter(isTagged).flatMap(({ tag, cells }) =>
     Object.entries(cells)
       .map(([column, value]) => ({ tag, column, value }))
       .filter((cell) => !isKnown(cell))
