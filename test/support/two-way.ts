@@ -12,6 +12,7 @@ import type { EditingOptions, PullSettings } from '../../src/pull/context.ts';
 import { readTables } from '../../src/replica/ledger.ts';
 import type { SandboxOptions } from '../../src/sandbox/main.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import type { Row, Value } from '../../src/wire/schema.ts';
 import { startFixture, type Fixture } from './replica.ts';
 
 /** A table with a column of every type that has a form of its own. */
@@ -69,6 +70,11 @@ export function twoWayTable(fixture: Fixture, name = 'Note'): TwoWayTable {
     'the table was pulled',
   );
   return must(readTwoWayTable(fixture.replica, ledger.id), 'the table is two-way');
+}
+
+/** A row as the origin would return it, with these values and no others. */
+export function rowOf(table: TwoWayTable, id: number, values: Readonly<Record<string, Value>>): Row {
+  return { id, allow: null, values: table.columns.map(({ localName }) => values[localName] ?? null) };
 }
 
 /** Makes the marks true, as every push does first. */

@@ -1,0 +1,55 @@
+/**
+ * Storing what the origin says of rows into a two-way table, where rows of another client's stand in the way.
+ */
+import { expect, test } from 'vitest';
+import { storeRemoteRows } from '../../src/capture/merge.ts';
+import { settleRows } from '../../src/capture/settle.ts';
+import type { Fixture } from '../support/replica.ts';
+import { AT, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
+
+/** A fixture in which somebody put a row under the next id of the origin's, while no trigger stood. */
+async function startForeign(): Promise<Fixture> {
+  const fixture = await startTwoWay();
+  const triggers = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger'`) as { name: string }[];
+  fixture.execute(triggers.map(({ name }) => `DROP TRIGGER "${name}"`).join(';'));
+  fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (7, 'mine')`);
+  return fixture;
+}
+
+function titles(fixture: Fixture): unknown {
+  return fixture.rows('SELECT _id, "Title" FROM "Note" WHERE _id < 0 OR _id > 6 ORDER BY _id');
+}
+
+test('a row under an id that the origin has given to another one goes on as a new row', async () => {
+  await using fixture = await startForeign();
+
+  await fixture.replica.write('Storing a row', (tx) => {
+    const table = twoWayTable(fixture);
+    storeRemoteRows(tx, table, [rowOf(table, 7, { Title: 'theirs' })], { policy: 'origin', at: AT });
+  });
+
+  expect(titles(fixture)).toEqual([
+    { _id: -2, Title: 'mine' },
+    { _id: 7, Title: 'theirs' },
+  ]);
+  expect(await captured(fixture)).toEqual(['insert -2 Title']);
+  expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
+});
+
+test('so does one under the id that the origin gave to a row that was pushed', async () => {
+  await using fixture = await startForeign();
+  fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (-9, 'pushed')`);
+
+  await fixture.replica.write('Settling a row', (tx) => {
+    const table = twoWayTable(fixture);
+    const remote = rowOf(table, 7, { Title: 'pushed' });
+    const options = { policy: 'origin', at: AT, isSent: false, reason: '' } as const;
+    settleRows(tx, table, [{ rowId: -9, base: () => remote, remote }], options);
+  });
+
+  expect(titles(fixture)).toEqual([
+    { _id: -2, Title: 'mine' },
+    { _id: 7, Title: 'pushed' },
+  ]);
+  expect(await captured(fixture)).toEqual(['insert -2 Title']);
+});
