@@ -223,11 +223,17 @@ export class FileStore {
  * @throws RowsyncError `files.store`.
  */
 export async function openStore(folder: string, isShared = false, files = systemFiles): Promise<FileStore> {
+  const mode = (isShared ? SHARED : PRIVATE).folder;
   try {
     const incoming = join(folder, INCOMING);
+    // It is made last: where it stands, what is above it was made durable.
+    const isNew = !stands(files, incoming);
     await files.remove(incoming);
-    const made = await files.makeFolder(incoming, (isShared ? SHARED : PRIVATE).folder);
-    if (made !== undefined) await syncUpTo(files, folder, dirname(made));
+    await files.makeFolder(folder, mode);
+    if (isNew) await syncAbove(files, folder);
+    await files.makeFolder(incoming, mode);
+    // Also for the folders of a process that ended before it came to that.
+    await files.sync(folder);
     return new FileStore(folder, isShared, files);
   } catch (thrown) {
     throw fileError(thrown, `Opening the file store ${folder}`);
@@ -241,10 +247,30 @@ export async function hashOfFile(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Makes a folder durable, and those above it up to `top`. */
-async function syncUpTo(files: FileSystem, folder: string, top: string): Promise<void> {
-  await files.sync(folder);
-  if (folder !== top && folder !== dirname(folder)) await syncUpTo(files, dirname(folder), top);
+function stands(files: FileSystem, path: string): boolean {
+  try {
+    files.lookAt(path);
+    return true;
+  } catch (thrown) {
+    if (fileErrorCode(thrown) === 'ENOENT') return false;
+    throw thrown;
+  }
+}
+
+/** What a system answers where a folder cannot be synced by this user, or not at all. */
+const UNSYNCABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EINVAL', 'ENOTSUP']);
+
+/** Makes the names of the folders above one durable, up to the first that cannot be synced: those that we made can. */
+async function syncAbove(files: FileSystem, folder: string): Promise<void> {
+  const above = dirname(folder);
+  if (above === folder) return;
+  try {
+    await files.sync(above);
+  } catch (thrown) {
+    if (UNSYNCABLE.has(fileErrorCode(thrown))) return;
+    throw thrown;
+  }
+  await syncAbove(files, above);
 }
 
 /** The size of a file; null where none stands. */

@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openStore, type CompleteFile, type FileStore } from '../../src/files/store.ts';
+import { FileDisk, fileSystemOf } from '../sim/files-disk.ts';
 import { contentsOf } from '../support/files.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
@@ -120,3 +121,31 @@ function damage(path: string, text: string): void {
   if (text.length < 5) writeFileSync(path, text);
   utimesSync(path, atime, mtime);
 }
+
+test('content outlives a power cut, at whatever operation a process before it ended', async () => {
+  const sha256 = createHash('sha256').update('hello').digest('hex');
+  const keep = async (disk: FileDisk, endsAt: number): Promise<FileStore> => {
+    let count = 0;
+    const files = fileSystemOf(disk, async () => {
+      count += 1;
+      if (count > endsAt) throw new Error('The process ended');
+    });
+    const store = await openStore('/srv/rowsync/files', false, files);
+    await store.keep([await write(store, 'hello')]);
+    return store;
+  };
+  const left: boolean[] = [];
+  for (let endsAt = 0, isWhole = false; !isWhole; endsAt += 1) {
+    const disk = new FileDisk();
+    isWhole = await keep(disk, endsAt).then(
+      () => true,
+      () => false,
+    );
+    const store = await keep(disk, Infinity);
+    disk.losePower('synced');
+    left.push(disk.read(store.pathOf(sha256))?.toString() === 'hello');
+  }
+
+  expect(left.length).toBeGreaterThan(8);
+  expect(left).not.toContain(false);
+});
