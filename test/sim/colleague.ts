@@ -4,6 +4,7 @@
  */
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import type { Books, LocalRow, Tokens } from './books.ts';
+import { fileColumns, firstFile } from './files-setup.ts';
 import type { ModelDraw } from './model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from './model/origin.ts';
 import type { Column, Names } from './names.ts';
@@ -12,7 +13,7 @@ import type { Draw } from './tape.ts';
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules }: Setup,
+  { rowCount, systemColumns, etag, rules, files }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -24,12 +25,14 @@ export function makeOrigin(
       { name: 'Code', type: 'Text', options: ['Unique'] },
       { name: 'A', type: 'Text' },
       { name: 'B', type: 'Text' },
+      ...fileColumns(files),
     ],
-    rows: Array.from({ length: rowCount }, () => ({
+    rows: Array.from({ length: rowCount }, (_, index) => ({
       Tag: tokens.next('t'),
       Code: tokens.next('c'),
       A: tokens.next('a'),
       B: tokens.next('b'),
+      ...firstFile(files, tokens, index),
     })),
   };
   const knobs = { etag, rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const) };

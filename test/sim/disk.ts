@@ -6,6 +6,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FileImage } from './files-disk.ts';
 
 /** What stood in the file and its log at one moment. */
 export interface Image {
@@ -15,6 +16,8 @@ export interface Image {
 
 /** A replica with what stands beside it. */
 export interface Start {
+  /** What stands on the disk of its files; null in a world without. */
+  readonly files: FileImage | null;
   readonly image: Image;
   readonly sent: Uint8Array;
 }
@@ -49,7 +52,7 @@ export class Disk {
   }
 
   /** What another world may begin with. */
-  keep(): Start {
+  keep(): Omit<Start, 'files'> {
     return { image: this.image(), sent: readFileSync(`${this.path}.sent`) };
   }
 

@@ -7,14 +7,20 @@
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { RowsyncError } from '../../src/base/errors.ts';
+import type { FileSystem } from '../../src/base/file-system.ts';
 import type { Logger } from '../../src/base/log.ts';
+import type { pullFilesAfter } from '../../src/daemon/cycle.ts';
+import type { FilesContext, FilesReport, FilesSettings } from '../../src/files/context.ts';
+import type { pullFiles } from '../../src/files/pull.ts';
+import type { uploadKeeper } from '../../src/files/upload.ts';
 import type { openOrigin, Origin } from '../../src/origin/client.ts';
 import type { Transport } from '../../src/origin/transport.ts';
 import type { PullContext, PullSettings } from '../../src/pull/context.ts';
 import type { pull } from '../../src/pull/pull.ts';
-import type { PushContext, PushSettings } from '../../src/push/context.ts';
+import type { KeepUpload, PushContext, PushSettings } from '../../src/push/context.ts';
 import type { finishPushes, push } from '../../src/push/push.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
+import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import { sfc32 } from './tape.ts';
 
@@ -25,14 +31,17 @@ export interface EngineModules {
   readonly pull: typeof pull;
   readonly finishPushes: typeof finishPushes;
   readonly push: typeof push;
+  readonly pullFiles: typeof pullFiles;
+  readonly pullFilesAfter: typeof pullFilesAfter;
+  readonly uploadKeeper: typeof uploadKeeper;
 }
 
 /** Loads the engine from a folder such as `src/`. */
 export async function loadEngine(root: URL): Promise<EngineModules> {
   const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
-  const modules = await Promise.all(
-    ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'].map(load),
-  );
+  const paths = ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'];
+  const ofFiles = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts'];
+  const modules = await Promise.all([...paths, ...ofFiles].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }
 
@@ -50,8 +59,10 @@ export interface LifeParts {
   readonly seed: number;
   readonly number: number;
   readonly settings: EngineSettings;
+  /** Where attached files are; null in a world without. */
+  readonly fileDisk: FileDisk | null;
   readonly log: Logger;
-  /** What happens at a transaction, or at a step of a push. */
+  /** What happens at a transaction, at a step of a push, or at an operation on a file. */
   readonly fate: (what: string, facts: TransactionFacts | null) => Fate;
   /** In a transaction, just before it is committed. */
   readonly onCommit: (facts: TransactionFacts, replica: Replica) => void;
@@ -65,6 +76,7 @@ export interface EngineSettings {
   readonly origin: Parameters<EngineModules['openOrigin']>[0];
   readonly pull: PullSettings;
   readonly push: PushSettings;
+  readonly files: FilesSettings | null;
 }
 
 /** Thrown into a transaction of a life that ends there; nobody hears of it. */
@@ -80,7 +92,12 @@ export interface CycleReport {
   readonly updatedCount: number;
   readonly deletedCount: number;
   readonly pagesReadCount: number;
+  /** Of files; null where none were looked for. */
+  readonly files: FilesCounts | null;
 }
+
+/** What came of the files of a cycle. */
+type FilesCounts = Pick<FilesReport, 'downloadedCount' | 'knownCount' | 'failedCount' | 'vanishedCount'>;
 
 /** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
 function replicaFailure(thrown: unknown): CycleReport {
@@ -93,13 +110,27 @@ function replicaFailure(thrown: unknown): CycleReport {
     updatedCount: 0,
     deletedCount: 0,
     pagesReadCount: 0,
+    files: null,
   };
+}
+
+/** Whether a cycle found nothing to do and nothing wrong; `provesPages`: an unchanged page is not sent again. */
+export function isUneventful(report: CycleReport, provesPages: boolean): boolean {
+  const { errors, insertedCount, updatedCount, deletedCount, pagesReadCount, files } = report;
+  return (
+    errors.length === 0 &&
+    insertedCount + updatedCount + deletedCount === 0 &&
+    Object.values(files ?? {}).every((count) => count === 0) &&
+    (pagesReadCount === 0 || !provesPages)
+  );
 }
 
 /** What a cycle consists of. */
 export interface CycleOrder {
   readonly pull: boolean;
   readonly push: boolean;
+  /** The files: with the rows as the daemon does it, or all of them, also those that failed a moment ago. */
+  readonly files: 'withPull' | 'now';
   /** A person has looked: guards let it through. */
   readonly confirm: boolean;
 }
@@ -108,9 +139,11 @@ export interface CycleOrder {
 export class Life {
   readonly #parts: LifeParts;
   readonly #clock: Clock;
+  readonly #fileSystem: FileSystem | undefined;
   #isAlive = true;
   #replica: Replica | null = null;
   #origin: Origin | null = null;
+  #keepUpload: KeepUpload | undefined;
 
   constructor(parts: LifeParts) {
     this.#parts = parts;
@@ -121,6 +154,8 @@ export class Life {
       random: () => random() / 2 ** 32,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
+    const { fileDisk } = parts;
+    this.#fileSystem = fileDisk === null ? undefined : fileSystemOf(fileDisk, (what) => this.#point(what));
   }
 
   get isAlive(): boolean {
@@ -136,6 +171,8 @@ export class Life {
     const { modules, path, settings, log, transport } = this.#parts;
     this.#replica = modules.openReplica(path, { clock: this.#clock, surround: this.#surround });
     this.#origin = modules.openOrigin(settings.origin, { clock: this.#clock, log, transport: transport(this) });
+    const files = this.#filesContext();
+    if (files !== null) this.#keepUpload = modules.uploadKeeper(files);
   }
 
   /** Ends this life; what it left open is closed by `bury`, once nothing of it is running. */
@@ -150,7 +187,7 @@ export class Life {
     this.#replica = null;
   }
 
-  /** One cycle, as the daemon runs it: what earlier pushes left behind, the rows, then the edits. */
+  /** One cycle, as the daemon runs it: what earlier pushes left behind, the rows, their files, then the edits. */
   cycle(order: CycleOrder): Promise<CycleReport> {
     return this.#cycle(order).catch(replicaFailure);
   }
@@ -160,6 +197,8 @@ export class Life {
     const pushing = this.#pushContext();
     const errors: RowsyncError[] = [];
     const counts = { insertedCount: 0, updatedCount: 0, deletedCount: 0, pagesReadCount: 0 };
+    const filing = this.#filesContext();
+    let files: FilesReport | null = null;
     if (order.pull) {
       await modules.finishPushes(pushing);
       const report = await modules.pull(this.#pullContext(), { tables: [], confirm: order.confirm });
@@ -172,14 +211,19 @@ export class Life {
         counts.deletedCount += table.deletedCount;
         counts.pagesReadCount += table.pagesReadCount;
       }
+      if (filing !== null && order.files === 'withPull') files = await modules.pullFilesAfter(filing, report);
     }
+    if (filing !== null && order.files === 'now') {
+      files = await modules.pullFiles(filing, { tables: [], retryNow: true });
+    }
+    if (files !== null && files.error !== null) errors.push(files.error);
     if (order.push) {
       const report = await modules.push(pushing, { tables: [], confirm: order.confirm });
       for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
         errors.push(...[error, held].filter((each) => each !== null));
       }
     }
-    return { errors, ...counts };
+    return { errors, ...counts, files: files === null ? null : filesCounts(files) };
   }
 
   /** Waits, unless it dies meanwhile. */
@@ -195,7 +239,14 @@ export class Life {
   #pushContext(): PushContext {
     const { settings, log } = this.#parts;
     const before = (step: string): Promise<void> => this.#point(`push step ${step}`);
-    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before };
+    const files = { fileSystem: this.#fileSystem, keepUpload: this.#keepUpload };
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before, ...files };
+  }
+
+  #filesContext(): FilesContext | null {
+    const { settings, log } = this.#parts;
+    if (settings.files === null) return null;
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.files, fileSystem: this.#fileSystem };
   }
 
   #sides(): { readonly origin: Origin; readonly replica: Replica } {
@@ -229,6 +280,7 @@ export class Life {
     if (!this.#isAlive) return never();
     const fate = this.#parts.fate(what, null);
     if (fate === 'pause') await this.#sleep(0);
+    if (fate === 'full') throw systemError('ENOSPC');
     if (fate !== 'dieBefore') return undefined;
     this.#die(`before ${what}`);
     return never();
@@ -265,6 +317,10 @@ export class Life {
     if (fate === 'full') throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
     if (facts.isKept) this.#parts.onCommit(facts, replica);
   }
+}
+
+function filesCounts({ downloadedCount, knownCount, failedCount, vanishedCount }: FilesReport): FilesCounts {
+  return { downloadedCount, knownCount, failedCount, vanishedCount };
 }
 
 /** What was thrown, with where. */

@@ -160,13 +160,13 @@ export const FAULTS: readonly FaultKind[] = [
   { name: 'login403', on: ALL, reaches: false, strike: () => html(403) },
   {
     name: 'empty200',
-    on: ['read', 'rows', 'change'],
+    on: ALL,
     reaches: true,
     strike: ({ answer }) => answer && changed(answer, ''),
   },
   {
     name: 'truncated',
-    on: ['read', 'rows', 'change'],
+    on: ALL,
     reaches: true,
     strike: ({ answer, draw }) =>
       answer !== null && answer.body.length > 2
@@ -175,7 +175,7 @@ export const FAULTS: readonly FaultKind[] = [
   },
   {
     name: 'errorWith200',
-    on: ['read', 'rows', 'change'],
+    on: ALL,
     reaches: true,
     strike: () => ({ ...refusal(500, 'Timeout expired'), status: 200 }),
   },
@@ -224,7 +224,7 @@ export const FAULTS: readonly FaultKind[] = [
   },
   {
     name: 'unasked304',
-    on: ['read', 'rows', 'change'],
+    on: ALL,
     reaches: true,
     strike: ({ answer }) => (answer?.status === 200 ? answerOf(304, {}, '') : null),
   },

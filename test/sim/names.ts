@@ -6,8 +6,8 @@
 import type { LocalRow, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 
-/** The columns that anybody edits, by the names that they are born with. */
-export const COLUMNS = ['Tag', 'Code', 'A', 'B'] as const;
+/** The columns that anybody edits, by the names that they are born with; not every world has files. */
+export const COLUMNS = ['Tag', 'Code', 'A', 'B', 'File'] as const;
 
 /** One of them. */
 export type Column = (typeof COLUMNS)[number];
@@ -15,7 +15,7 @@ export type Column = (typeof COLUMNS)[number];
 type Query = (statement: string) => readonly (readonly unknown[])[];
 
 /** Names in the replica, quoted; `T` is the table. */
-export type LocalNames = Readonly<Record<Column | 'T', string>>;
+export type LocalNames = Readonly<Record<Exclude<Column, 'File'> | 'T', string>> & { readonly File: string | null };
 
 /** The names of one world. */
 export class Names {
@@ -61,8 +61,15 @@ export class Names {
 
   /** A row of the origin. */
   rowFromOrigin(id: number, values: Readonly<Record<string, unknown>>): LocalRow {
-    const { Tag = null, Code = null, A = null, B = null } = this.fromOrigin(values);
-    return { id, tag: String(Tag), cells: { Code, A, B } };
+    const { Tag = null, Code = null, A = null, B = null, File = null } = this.fromOrigin(values);
+    return { id, tag: String(Tag), cells: { Code, A, B, ...(this.#idByColumn.has('File') ? { File } : {}) } };
+  }
+
+  /** The tag of a row at the origin; null where there is no such row, or it has none. */
+  tagOf(id: number): string | null {
+    const row = this.#origin.rows(this.table).find((candidate) => candidate.id === id);
+    const tag = row === undefined ? null : this.fromOrigin(row.values)['Tag'];
+    return typeof tag === 'string' ? tag : null;
   }
 
   /** The names in the replica; null while not all of it stands there. */
@@ -82,9 +89,9 @@ export class Names {
       const column = this.#columnById.get(Number(id));
       if (column !== undefined && there.has(name)) names[column] = quoted(String(name));
     }
-    const { T, Tag, Code, A, B } = names;
+    const { T, Tag, Code, A, B, File = null } = names;
     if (T === undefined || Tag === undefined || Code === undefined || A === undefined || B === undefined) return null;
-    return { T, Tag, Code, A, B };
+    return File === null && this.#idByColumn.has('File') ? null : { T, Tag, Code, A, B, File };
   }
 }
 
@@ -92,7 +99,13 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A row of the replica as it is selected: id, tag, code, A, B. */
-export function rowFromReplica([id, tag, Code = null, A = null, B = null]: readonly unknown[]): LocalRow {
-  return { id: Number(id), tag: String(tag), cells: { Code, A, B } as Readonly<Record<string, LocalValue>> };
+/** What is selected of a row of the replica. */
+export function selectedColumns({ Tag, Code, A, B, File }: LocalNames): string {
+  return ['_id', Tag, Code, A, B, ...(File === null ? [] : [File])].join(', ');
+}
+
+/** A row of the replica as it is selected. */
+export function rowFromReplica([id, tag, Code = null, A = null, B = null, ...files]: readonly unknown[]): LocalRow {
+  const cells = { Code, A, B, ...(files.length === 0 ? {} : { File: files[0] }) };
+  return { id: Number(id), tag: String(tag), cells: cells as Readonly<Record<string, LocalValue>> };
 }

@@ -8,6 +8,7 @@
  */
 import type { Transport, WireAnswer, WireFault, WireRequest } from '../../src/origin/transport.ts';
 import { answerOf, FAULTS, type FaultKind, type RequestKind } from './faults.ts';
+import { BODY_FAILED, collectBody, handOver, isHandedOver, type Delivery } from './files-network.ts';
 import type { ModelAnswer, ModelRequest } from './model/answers.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import type { Script } from './script.ts';
@@ -41,6 +42,8 @@ export interface NetworkParts {
   readonly script: Pick<Script, 'fault' | 'losesRequests'> | null;
   readonly origin: (request: ModelRequest) => ModelAnswer;
   readonly wallMs: () => number;
+  /** The rows of an upload as JSON; null for a body without files. */
+  readonly rowsOfUpload: (contentType: string, body: Uint8Array) => string | null;
   /** Before a request leaves. */
   readonly onDeparture: (request: SeenRequest) => void;
   /** When it was answered, or not. */
@@ -104,23 +107,21 @@ export class Network {
   }
 
   async #sendStream(connection: Connection, request: WireRequest): Promise<WireAnswer | WireFault> {
-    const chunks: Uint8Array[] = [];
-    if (request.body !== undefined && !(request.body instanceof Uint8Array)) {
-      for await (const chunk of request.body.read()) chunks.push(chunk);
-    }
-    return connection.isAlive() ? this.#send(connection, request, Buffer.concat(chunks)) : never();
+    const body = await collectBody(request);
+    if (!connection.isAlive()) return never();
+    return body === null ? BODY_FAILED : this.#send(connection, request, body);
   }
 
   #send({ owner }: Connection, request: WireRequest, body: Uint8Array | null): Promise<WireAnswer | WireFault> {
     const { scheduler, tape } = this.#parts;
-    const seen = see(request, body, (this.#count += 1));
+    const seen = this.#see(request, body, (this.#count += 1));
     this.#parts.onDeparture(seen.request);
     const value = this.isCalm ? 0 : tape.u32();
     const fault = this.#scriptedFault(seen.request) ?? this.#faultFor(seen.request.kind, value);
     const draw = new Draw(fault === null ? 0 : Math.max(1, value));
-    let result: WireAnswer | WireFault | null = null;
+    let delivery: Delivery | null = null;
     const arrive = (): void => {
-      result = this.#arrive(seen, fault, draw);
+      delivery = this.#arrive(seen, fault, draw);
     };
     return new Promise((resolve) => {
       const underWay: UnderWay = { method: seen.request.method, owner, arrive };
@@ -128,17 +129,32 @@ export class Network {
       scheduler.add(`${seen.request.method} ${seen.request.table} arrives`, LATENCY_MS, owner, () => {
         this.#underWay.delete(underWay);
         arrive();
-        const isLate = result?.kind === 'fault' && result.reason === 'deadline';
+        const isLate = delivery?.result.kind === 'fault' && delivery.result.reason === 'deadline';
         scheduler.add(
           `${seen.request.method} ${seen.request.table} is answered`,
           isLate ? TIMEOUT_MS : LATENCY_MS,
           owner,
           () => {
-            if (result !== null) resolve(result);
+            if (delivery === null) return;
+            resolve(isHandedOver(request, delivery) ? handOver(request, delivery) : delivery.result);
           },
         );
       });
     });
+  }
+
+  /** What a request says, for the origin and for everybody who watches. */
+  #see({ method, path, headers }: WireRequest, bytes: Uint8Array | null, number: number): Seen {
+    const [address = '', query = ''] = path.split('?', 2);
+    const { name, table, kind } = readAddress(address);
+    const fields: Record<string, string> = {};
+    for (let at = 0; at + 1 < headers.length; at += 2) fields[headers[at] ?? ''] = headers[at + 1] ?? '';
+    const rows = bytes === null ? null : this.#parts.rowsOfUpload(fields['content-type'] ?? '', bytes);
+    const body = rows ?? (bytes === null ? null : Buffer.from(bytes).toString('utf8'));
+    return {
+      request: { number, method: name, table, kind, body, query },
+      model: { method, path, headers: fields, body: bytes },
+    };
   }
 
   #isLost(): boolean {
@@ -161,7 +177,7 @@ export class Network {
     return null;
   }
 
-  #arrive(seen: Seen, fault: FaultKind | null, draw: Draw): WireAnswer | WireFault {
+  #arrive(seen: Seen, fault: FaultKind | null, draw: Draw): Delivery {
     const { origin, wallMs, onAnswer } = this.#parts;
     const answer = fault === null || fault.reaches ? wireAnswer(origin(seen.model)) : null;
     const other = this.#lastAnswer;
@@ -171,7 +187,8 @@ export class Network {
     const struck = fault?.strike({ answer, other, draw, wallMs: wallMs(), ids, kind }) ?? null;
     const result = struck ?? answer ?? answerOf(503, {}, '');
     onAnswer(seen.request, struck === null ? null : (fault?.name ?? null), result);
-    return result;
+    const begun = result.kind === 'fault' && result.isAnswered ? answer : null;
+    return { result, begun };
   }
 }
 
@@ -180,26 +197,16 @@ interface Seen {
   readonly model: ModelRequest;
 }
 
-/** What a request says, for the origin and for everybody who watches. */
-function see({ method, path, headers }: WireRequest, bytes: Uint8Array | null, number: number): Seen {
-  const [address = '', query = ''] = path.split('?', 2);
+/** What is asked, by a path such as `…/table/select.json`, `…/table/column/attachments.json` or `…/table/column/attachment/guid`. */
+function readAddress(address: string): { readonly name: string; readonly table: string; readonly kind: RequestKind } {
   const parts = address.split('/').map(decodeURIComponent);
   const name = (parts.at(-1) ?? '').replace(/\.json$/, '');
   const table = parts.at(-2) ?? '';
-  const kind: RequestKind = CHANGES.has(name)
-    ? 'change'
-    : ROWS.has(name)
-      ? 'rows'
-      : ['describe', 'user'].includes(name)
-        ? 'read'
-        : 'file';
-  const fields: Record<string, string> = {};
-  for (let index = 0; index + 1 < headers.length; index += 2) fields[headers[index] ?? ''] = headers[index + 1] ?? '';
-  const text = bytes === null ? null : Buffer.from(bytes).toString('utf8');
-  return {
-    request: { number, method: name, table, kind, body: text, query },
-    model: { method, path, headers: fields, body: bytes },
-  };
+  if (CHANGES.has(name)) return { name, table, kind: 'change' };
+  if (ROWS.has(name)) return { name, table, kind: 'rows' };
+  if (name === 'describe' || name === 'user') return { name, table, kind: 'read' };
+  if (name === 'attachments') return { name, table: parts.at(-3) ?? '', kind: 'file' };
+  return { name: 'attachment', table: parts.at(-4) ?? '', kind: 'file' };
 }
 
 function wireAnswer({ status, headers, body }: ModelAnswer): WireAnswer {

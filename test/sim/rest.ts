@@ -3,7 +3,7 @@
  */
 import type { Books } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
-import { rowFromReplica, type Names } from './names.ts';
+import { rowFromReplica, selectedColumns, type Names } from './names.ts';
 import type { User } from './user.ts';
 import type { OriginWrite, Rest } from './verdict.ts';
 
@@ -25,13 +25,12 @@ export interface Sides {
 export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: Sides): Rest | null {
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null) return null;
-  const { Tag, Code, A, B } = local;
   const base = `_rowsync_base_${names.tableId}`;
   const waiting = user.query('SELECT row_id FROM _rowsync_rows UNION ALL SELECT row_id FROM _rowsync_unreadable');
   return {
     books,
     local: user.rows(),
-    base: user.query(`SELECT _id, ${Tag}, ${Code}, ${A}, ${B} FROM ${base} ORDER BY _id`).map(rowFromReplica),
+    base: user.query(`SELECT ${selectedColumns(local)} FROM ${base} ORDER BY _id`).map(rowFromReplica),
     origin: origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values)),
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),

@@ -6,6 +6,7 @@ import type { LocalRow } from './books.ts';
 import type { Disk, Start } from './disk.ts';
 import type { EngineModules } from './engine.ts';
 import type { Script } from './script.ts';
+import { drawFiles } from './files-setup.ts';
 import { calmSetup, drawSetup, type Setup } from './setup.ts';
 import { Tapes, type TapeRecord } from './tape.ts';
 import type { Complaint } from './verdict.ts';
@@ -34,7 +35,7 @@ export interface WorldResult {
 
 /** Runs one world. */
 export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
-  const setup = drawSetup(tapes.of('setup'));
+  const setup = drawSetup(tapes.of('setup'), drawFiles(tapes.of('files')));
   return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
 }
 
@@ -58,9 +59,10 @@ async function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
   const { key, calm } = calmSetup(setup);
   const known = options.warm.get(key);
   if (known !== undefined) return known;
-  const { failure } = await run(new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null }));
+  const world = new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null });
+  const { failure } = await run(world);
   if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
-  const start = options.disk.keep();
+  const start = { ...options.disk.keep(), files: world.fileImage() };
   options.warm.set(key, start);
   return start;
 }

@@ -50,6 +50,7 @@ const CALM: Setup = {
   isAdminAway: true,
   actors: [],
   weather: new Map(),
+  files: null,
 };
 
 function user(after: RegExp | null, statements: string): ScenarioAct {

@@ -3,12 +3,13 @@
  * Input: the setup tape, one number for each decision, so that shrinking can calm them one by one. Output: a setup. Pure.
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
-import type { EngineSettings } from './engine.ts';
+import type { EngineSettings, Fate } from './engine.ts';
 import { FAULTS } from './faults.ts';
+import { filesSettings, UPLOAD_FOLDER, type FilesSetup } from './files-setup.ts';
 import type { EtagMode, RuleEffect } from './model/knobs.ts';
 import { MODEL_TOKEN } from './model/origin.ts';
 import type { Weather } from './network.ts';
-import type { Tape } from './tape.ts';
+import { Draw, type Tape } from './tape.ts';
 
 /** When every world begins. */
 export const START_MS = Date.UTC(2026, 0, 1);
@@ -45,15 +46,17 @@ export interface Setup {
   readonly isAdminAway: boolean;
   readonly actors: readonly (readonly [weight: number, actor: Actor])[];
   readonly weather: Weather;
+  /** What is done with attached files; null where the table has none. */
+  readonly files: FilesSetup | null;
 }
 
 /** Who acts between two steps of the engine. */
-export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy';
+export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy' | 'files';
 
-/** Draws a setup. */
-export function drawSetup(tape: Tape): Setup {
+/** Draws a setup; whether and how it has files was drawn before. */
+export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
-  const actors = drawActors(tape);
+  const actors = [...drawActors(tape), [files?.weight ?? 0, 'files'] as const];
   return {
     isWarm: pick([true, true, true, false]),
     rowCount: pick([2, 0, 1, 3, 4, 5, 6, 7, 8]),
@@ -84,12 +87,34 @@ export function drawSetup(tape: Tape): Setup {
     isAdminAway: actors.every(([weight, actor]) => actor !== 'admin' || weight === 0),
     actors,
     weather: drawWeather(tape),
+    files,
   };
+}
+
+/** Operations on files that a full disk does not allow. */
+const TAKES_SPACE: ReadonlySet<string> = new Set(['file create', 'file write', 'file makeFolder']);
+
+/** Draws what happens to the engine at a boundary: a transaction, a step of a push, or an operation on a file. */
+export function drawFate(
+  { deathRate, pauseRate, fullRate }: Setup,
+  tape: Tape,
+  { isTransaction, what }: { readonly isTransaction: boolean; readonly what: string },
+): Fate {
+  const rate = deathRate + pauseRate + fullRate;
+  const value = rate === 0 ? 0 : tape.decide(rate);
+  if (value === 0) return 'on';
+  return new Draw(value).weighted<Fate>([
+    [pauseRate, 'pause'],
+    [deathRate, 'dieBefore'],
+    [isTransaction ? deathRate : 0, 'dieInside'],
+    [isTransaction ? deathRate : 0, 'dieAfter'],
+    [isTransaction || TAKES_SPACE.has(what) ? fullRate : 0, 'full'],
+  ]);
 }
 
 /** A setup in which nothing happens but the first pull, and what tells such a replica from others. */
 export function calmSetup(setup: Setup): { readonly key: string; readonly calm: Setup } {
-  const { rowCount, systemColumns, pageRows, match, etag } = setup;
+  const { rowCount, systemColumns, pageRows, match, etag, files } = setup;
   const none = {
     pointCount: 0,
     actRate: 0,
@@ -100,7 +125,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     losesPower: false,
   };
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, weather: new Map<string, number>() };
-  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match, etag]), calm };
+  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match, etag, files]), calm };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {
@@ -125,7 +150,7 @@ function drawWeather(tape: Tape): Weather {
 
 /** What the engine's configuration would say. */
 export function settingsOf(setup: Setup): EngineSettings {
-  const { pageRows, concurrency, maxDeletePercent, match, policy, batchRows } = setup;
+  const { pageRows, concurrency, maxDeletePercent, match, policy, batchRows, files } = setup;
   const shared = { maxDeletePercent, concurrency };
   return {
     origin: {
@@ -144,9 +169,10 @@ export function settingsOf(setup: Setup): EngineSettings {
     push: {
       ...shared,
       maxPushRows: 1_000,
-      uploadDir: null,
+      uploadDir: files === null ? null : UPLOAD_FOLDER,
       batchLimits: { rowsMax: batchRows, bytesMax: 100_000 },
       tableOptions: () => ({ conflict: policy, workflow: 'run' }),
     },
+    files: files === null ? null : filesSettings(files, concurrency),
   };
 }

@@ -19,6 +19,7 @@ export const TAPE_NAMES = [
   'colleague',
   'admin',
   'clock',
+  'files',
 ] as const;
 
 /** Whose tape it is. */

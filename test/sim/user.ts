@@ -5,7 +5,7 @@
  */
 import Database from 'better-sqlite3';
 import type { Books, LocalRow, LocalValue, Tokens } from './books.ts';
-import { rowFromReplica, type LocalNames, type Names } from './names.ts';
+import { rowFromReplica, selectedColumns, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
 
 /** One action: the statements to run, or null where there is nothing to do it to. */
@@ -198,7 +198,10 @@ export class User {
     const rows = this.rows();
     const template = action({ rows, draw, tokens: this.#tokens, isOlderCopy: this.isOlderCopy, ...this.#around() });
     if (template === null) return null;
-    const statements = template.replaceAll(/\{(T|Tag|Code|A|B)\}/g, (_, key: keyof LocalNames) => names[key]);
+    const statements = template.replaceAll(
+      /\{(T|Tag|Code|A|B)\}/g,
+      (_, key: Exclude<keyof LocalNames, 'File'>) => names[key],
+    );
     const db = this.#open();
     let refusal: string | null = null;
     try {
@@ -226,7 +229,7 @@ export class User {
   }
 
   /** Carries out what somebody wrote down. */
-  carryOut(statements: string): Done {
+  carryOut(statements: string, name = 'scripted'): Done {
     const rows = this.rows();
     let refusal: string | null = null;
     try {
@@ -236,15 +239,14 @@ export class User {
       refusal = thrown.message;
     }
     this.#books.note(rows, this.rows());
-    return { name: 'scripted', statements, refusal };
+    return { name, statements, refusal };
   }
 
   /** The rows of the table, as far as anybody edits them. */
   rows(): readonly LocalRow[] {
     const names = this.#names.inReplica((statement) => this.query(statement));
     if (names === null) return [];
-    const { T, Tag, Code, A, B } = names;
-    return this.query(`SELECT _id, ${Tag}, ${Code}, ${A}, ${B} FROM ${T} ORDER BY _id`).map(rowFromReplica);
+    return this.query(`SELECT ${selectedColumns(names)} FROM ${names.T} ORDER BY _id`).map(rowFromReplica);
   }
 
   /** Reads the replica; each row is an array of its columns. */

@@ -84,6 +84,8 @@ function judgeEdits({ books, writes, kept, local, waiting, overwritten }: Rest):
   );
   const { standing, inserted } = books.expected();
   const isLost = (written: Written): boolean => {
+    // A file that the origin had is not written again by its value: REPLACE leaves it there, and nobody can ask for it.
+    if (written.column === 'File' && !String(written.value).startsWith('file:')) return false;
     if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
     return !kept.includes(String(written.value));
   };

@@ -4,10 +4,13 @@
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
 import type { Logger } from '../../src/base/log.ts';
-import type { TransactionFacts } from '../../src/replica/database.ts';
+import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { Books, Tokens, type Expected, type LocalRow } from './books.ts';
 import type { Image, Start } from './disk.ts';
-import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
+import { causeOf, isUneventful, Life, type CycleReport, type Fate } from './engine.ts';
+import type { FileImage } from './files-disk.ts';
+import type { FileDeed } from './files-people.ts';
+import { filesOf, type FilesWorld } from './files-world.ts';
 import type { EtagMode } from './model/knobs.ts';
 import type { OriginModel } from './model/origin.ts';
 import { Admin, NARROWED } from './admin.ts';
@@ -18,7 +21,7 @@ import { Oracles } from './oracles.ts';
 import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from './script.ts';
-import { settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { drawFate, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
 import { Draw, type Tapes } from './tape.ts';
 import { User, type Done } from './user.ts';
 import { judgeRest, type Complaint } from './verdict.ts';
@@ -49,6 +52,7 @@ export class World {
   readonly #origin: OriginModel;
   readonly #network: Network;
   readonly #user: User;
+  readonly #files: FilesWorld | null;
   readonly #colleague: Colleague;
   readonly #admin: Admin;
   readonly #names: Names;
@@ -84,25 +88,22 @@ export class World {
       draw: () => (this.#isEnding ? 0 : tapes.of('origin').u32() / 2 ** 32),
     });
     this.#names = new Names(this.#origin);
-    this.#writes = new Writes(this.#origin, this.#names);
-    this.#admin = new Admin({
-      origin: this.#origin,
-      names: this.#names,
-      count: (what) => this.#count(what),
-      onRestore: () => this.#writes.noteRestore(),
-    });
-    this.#colleague = new Colleague({
+    const around = {
       origin: this.#origin,
       names: this.#names,
       tokens: this.#tokens,
       books: this.#books,
-      count: (what) => this.#count(what),
-    });
+      count: (what: string) => this.#count(what),
+    };
+    this.#admin = new Admin({ ...around, onRestore: () => this.#writes.noteRestore() });
+    this.#colleague = new Colleague(around);
     this.#user = new User(options.disk.path, { books: this.#books, tokens: this.#tokens, names: this.#names });
+    this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
+    this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
     this.#oracles = new Oracles({
       books: this.#books,
       hasRow: (id) => this.#origin.ids(this.#names.table).includes(id) && !this.#isHidden(id),
-      tagOf: (id) => this.#tagOf(id),
+      tagOf: (id) => this.#names.tagOf(id),
       columnOf: (name) => Object.keys(this.#names.fromOrigin({ [name]: '' }))[0] ?? null,
       batches: () =>
         this.#user.query('SELECT id, method, rows FROM _rowsync_batches ORDER BY id') as [number, string, string][],
@@ -115,6 +116,7 @@ export class World {
       script: this.#script,
       origin: (request) => this.#origin.answer(request),
       wallMs: originMs,
+      rowsOfUpload: (contentType, body) => this.#files?.rowsOfUpload(contentType, body) ?? null,
       onDeparture: (request) => {
         this.#note(`request ${request.number}: ${request.method} ${request.table}${request.body ?? ''}`);
         this.#oracles.onDeparture(request);
@@ -142,6 +144,11 @@ export class World {
     this.#life?.end();
     this.#life?.bury();
     this.#user.close();
+  }
+
+  /** What stands on the disk of its files; null in a world without. */
+  fileImage(): FileImage | null {
+    return this.#files?.disk.image() ?? null;
   }
 
   result(): WorldResult {
@@ -206,7 +213,7 @@ export class World {
     if (draw.isCalm) return;
     switch (actor) {
       case 'user':
-        return this.#userActs(draw);
+        return this.#noteDeed(this.#user.act(draw));
       case 'colleague':
         return this.#note(this.#colleague.act(draw));
       case 'admin':
@@ -220,6 +227,8 @@ export class World {
         return this.#kill('between two steps');
       case 'copy':
         return this.#copyOrRestore(draw);
+      case 'files':
+        return this.#noteDeed(this.#files?.act(draw) ?? null);
       default:
         return actor satisfies never;
     }
@@ -239,7 +248,8 @@ export class World {
       settings: settingsOf(this.#setup),
       log: this.#logger(),
       fate: (what, facts) => this.#fate(what, facts),
-      onCommit: (facts, replica) => this.#oracles.onCommit(facts, replica),
+      fileDisk: this.#files?.disk ?? null,
+      onCommit: (facts, replica) => this.#beforeCommit(facts, replica),
       onCommitted: (facts) => this.#committed(facts),
       onDeath: (how) => this.#died(how),
     });
@@ -261,8 +271,9 @@ export class World {
         ] as const);
         // Whoever confirms has looked; where rights may go at any moment, nobody can have.
         const confirm = draw.chance(0.3) && this.#setup.isAdminAway;
+        const files = draw.chance(0.3) ? 'now' : 'withPull';
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
-        this.#noteCycle(await life.cycle({ pull, push, confirm }));
+        this.#noteCycle(await life.cycle({ pull, push, confirm, files }));
         await life.sleep(1_000);
       }
       this.#isIdle = true;
@@ -298,19 +309,15 @@ export class World {
     this.#count(`point ${name}`);
     if (this.#isEnding) return 'on';
     if (this.#script !== null) return this.#script.fate(what, facts);
-    const { deathRate, pauseRate, fullRate } = this.#setup;
-    const rate = deathRate + pauseRate + fullRate;
-    const value = rate === 0 ? 0 : this.#tapes.of('disk').decide(rate);
-    if (value === 0) return 'on';
-    const fate = new Draw(value).weighted<Fate>([
-      [pauseRate, 'pause'],
-      [deathRate, 'dieBefore'],
-      [facts === null ? 0 : deathRate, 'dieInside'],
-      [facts === null ? 0 : deathRate, 'dieAfter'],
-      [facts === null ? 0 : fullRate, 'full'],
-    ]);
+    const fate = drawFate(this.#setup, this.#tapes.of('disk'), { isTransaction: facts !== null, what });
+    if (fate === 'on') return fate;
     this.#count(`fate ${fate}`);
     return fate;
+  }
+
+  #beforeCommit(facts: TransactionFacts, replica: Replica): void {
+    this.#oracles.onCommit(facts, replica);
+    for (const { oracle, what } of this.#files?.onCommit(replica) ?? []) this.#fail(oracle, `"${facts.what}": ${what}`);
   }
 
   #committed(facts: TransactionFacts): void {
@@ -353,6 +360,7 @@ export class World {
       this.#replace(this.#onDisk);
       this.#count('power cut');
       this.#note('the power failed: what was not on the disk is gone');
+      if (this.#files !== null) this.#note(this.#files.losePower(this.#tapes.of('disk').draw()));
     }
   }
 
@@ -389,9 +397,9 @@ export class World {
     this.#note('somebody puts the older copy in the place of the replica');
   }
 
-  #userActs(draw: Draw): void {
-    const done = this.#user.act(draw);
-    if (done !== null) this.#noteUser(done);
+  #noteDeed(deed: FileDeed): void {
+    if (typeof deed === 'string') this.#note(deed);
+    else if (deed !== null) this.#noteUser(deed);
   }
 
   #noteUser(done: Done): void {
@@ -430,11 +438,8 @@ export class World {
     void this.#oneCycle(life, reports);
     await runDry();
     await this.#until(() => reports.length > 0);
-    const { errors = [], insertedCount = 0, updatedCount = 0, deletedCount = 0, pagesReadCount = 0 } = reports[0] ?? {};
     const isQuiet =
-      errors.length === 0 &&
-      insertedCount + updatedCount + deletedCount === 0 &&
-      (pagesReadCount === 0 || !PROVING.has(this.#setup.etag)) &&
+      reports.every((report) => isUneventful(report, PROVING.has(this.#setup.etag))) &&
       this.#origin.log.length === writesBefore &&
       this.#user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0;
     return isQuiet ? 'quiet' : 'busy';
@@ -442,7 +447,7 @@ export class World {
 
   async #oneCycle(life: Life, reports: CycleReport[]): Promise<void> {
     try {
-      const report = await life.cycle({ pull: true, push: true, confirm: true });
+      const report = await life.cycle({ pull: true, push: true, confirm: true, files: 'now' });
       this.#noteCycle(report);
       reports.push(report);
     } catch (thrown) {
@@ -470,19 +475,13 @@ export class World {
       wasNarrowed: this.#admin.wasNarrowed,
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
-    return judgeRest(rest);
+    return [...judgeRest(rest), ...(this.#files?.judge() ?? [])];
   }
 
   /** Whether a row does not exist for the caller whom the replica knows. */
   #isHidden(id: number): boolean {
     const [[role] = []] = this.#user.query('SELECT role FROM _rowsync_identity');
     return this.#admin.isNarrowed && role === NARROWED && id % 2 === 0;
-  }
-
-  #tagOf(id: number): string | null {
-    const row = this.#origin.rows(this.#names.table).find((candidate) => candidate.id === id);
-    const tag = row === undefined ? null : this.#names.fromOrigin(row.values)['Tag'];
-    return typeof tag === 'string' ? tag : null;
   }
 
   #count(what: string): void {

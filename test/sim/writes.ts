@@ -4,6 +4,7 @@
  * their rows.
  */
 import type { OriginModel } from './model/origin.ts';
+import { partsOf } from './files-world.ts';
 import type { Names } from './names.ts';
 import type { OriginWrite } from './verdict.ts';
 
@@ -15,9 +16,13 @@ export class Writes {
   readonly #tagById = new Map<number, string>();
   #readCount = 0;
 
-  constructor(origin: OriginModel, names: Names) {
+  readonly #askedFor: (name: string) => string | null;
+
+  /** `askedFor` says what a cell said that asked for a file of a name. */
+  constructor(origin: OriginModel, names: Names, askedFor: (name: string) => string | null) {
     this.#origin = origin;
     this.#names = names;
+    this.#askedFor = askedFor;
     this.collect();
   }
 
@@ -26,11 +31,15 @@ export class Writes {
     const { log } = this.#origin;
     for (; this.#readCount < log.length; this.#readCount += 1) {
       const operation = log[this.#readCount];
-      if (operation === undefined || operation.kind === 'file') continue;
-      const { by, kind, id } = operation;
+      if (operation === undefined) continue;
+      const { by, id } = operation;
+      const kind = operation.kind === 'file' ? 'update' : operation.kind;
       const cells = this.#names.fromOrigin(operation.cells);
       if (typeof cells['Tag'] === 'string') this.#setTag(id, cells['Tag']);
       this.all.push({ by, kind, id, tag: this.#tagById.get(id) ?? '', cells });
+      // What arrived is what a user asked for by another value.
+      const asked = operation.kind === 'file' && by === 'api' ? this.#askedFor(partsOf(cells['File']).name) : null;
+      if (asked !== null) this.all.push({ by, kind, id, tag: this.#tagById.get(id) ?? '', cells: { File: asked } });
     }
   }
 
