@@ -136,7 +136,7 @@ export class FilePeople {
     const { names, user } = this.#parts;
     const values = user.rows().flatMap(({ cells }) => (typeof cells['File'] === 'string' ? [cells['File']] : []));
     if (values.length === 0 || names.inReplica((text) => user.query(text)) === null) return null;
-    return this.#onRow(draw, 'copyFileValue', () => `'${String(draw.pick(values)).replaceAll("'", "''")}'`);
+    return this.#onRow(draw, 'copyFileValue', () => `'${draw.pick(values).replaceAll("'", "''")}'`);
   }
 
   #change(draw: Draw): FileDeed {

@@ -59,14 +59,14 @@ const NAME = new RegExp(`^${STORE_FOLDER}/([0-9a-f]{2})/([0-9a-f]{64})$`);
 const hashes = new WeakMap<Buffer, string>();
 
 /** The name of content in the store. */
-export function hashOf(content: Buffer): string {
+function hashOf(content: Buffer): string {
   let hash = hashes.get(content);
   if (hash === undefined) hashes.set(content, (hash = createHash('sha256').update(content).digest('hex')));
   return hash;
 }
 
 /** Where content stands in the store. */
-export function storePath(sha256: string): string {
+function storePath(sha256: string): string {
   return `${STORE_FOLDER}/${sha256.slice(0, 2)}/${sha256}`;
 }
 

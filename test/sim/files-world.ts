@@ -130,6 +130,6 @@ export class FilesWorld {
 
 /** What the value of a cell says. */
 export function partsOf(value: unknown): { readonly name: string; readonly guid: string } {
-  const [, name = '', guid = ''] = /^(.*);\d+;([^;]+)$/s.exec(String(value ?? '')) ?? [];
+  const [, name = '', guid = ''] = /^(.*);\d+;([^;]+)$/s.exec(typeof value === 'string' ? value : '') ?? [];
   return { name, guid };
 }
