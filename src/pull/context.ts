@@ -11,7 +11,7 @@ import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import type { ColumnShape } from '../wire/schema.ts';
+import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
 import type { PullProgress } from './report.ts';
 
 /** Settings of a pull; units are in the names. */
@@ -59,6 +59,8 @@ export interface PullContext {
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
 export interface PreparedTable {
   readonly address: Address;
+  /** What the origin said of it. */
+  readonly descriptor: TableDescriptor;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];

@@ -94,6 +94,7 @@ export async function prepareTable(
   if (lost !== null) context.log.warn('table.restored', { table: target.localName, ...LOSSES[lost] });
   return {
     address: { name: descriptor.recordName, alias: descriptor.alias },
+    descriptor,
     target: twoWay ?? target,
     shapes: target.columns,
     selection,

@@ -7,7 +7,6 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
-import type { Answer } from '../origin/answers.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
@@ -16,7 +15,6 @@ import {
   readDatabaseDescriptor,
   readIdentity,
   readTable,
-  readTableDescriptor,
   readTables,
   storeDescriptor,
   storeGone,
@@ -27,8 +25,9 @@ import type { Tx } from '../replica/database.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
-import type { DatabaseDescriptor, TableDescriptor, TableSummary } from '../wire/schema.ts';
+import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { contentOf, describeTable, isSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
 import { runAll } from '../base/pool.ts';
 import { placeTables, prepareTable } from './prepare.ts';
@@ -199,16 +198,6 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   return database;
 }
 
-/** The content of an answer; 304 means what is stored. */
-function contentOf<T>(answer: Answer<T>, stored: T | null): T {
-  if (answer.kind === 'ok') return answer.value;
-  if (stored !== null) return stored;
-  throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: 'The origin answered "not modified" to a request that asked for no such thing',
-    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-  });
-}
-
 /** The tables to pull: those that the configuration matches, narrowed to the names on the command line. */
 function chooseTables(
   { settings, replica }: PullContext,
@@ -309,20 +298,28 @@ async function pullRows(
   const given = readTables(context.replica).find(({ id }) => id === summary.id)?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
   let deletedCount = 0;
-  let described = await describe(context, summary);
+  let described = await describeTable(context, summary);
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
     const prepare = (): Promise<PreparedTable> =>
       prepareTable(context, before, { ...tableOptions, confirmed: consent !== null, discard: options.discard });
     const table = await prepare();
     const readBefore = counts.pagesReadCount;
-    const { deletedCount: count, held } = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
-    deletedCount += count;
-    if (counts.pagesReadCount > readBefore) described = await describe(context, summary);
+    let moving: unknown = null;
+    let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
+    try {
+      outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
+    } catch (thrown) {
+      if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
+      moving = thrown;
+    }
+    deletedCount += outcome.deletedCount;
+    if (counts.pagesReadCount > readBefore || moving !== null) described = await describeTable(context, summary);
     if (isSameShape(before, described)) {
+      if (moving !== null) throw moving;
       if (given !== null) await useUp(context, summary.id);
       if (table.problem !== null) throw table.problem;
-      return { deletedCount, held };
+      return { ...outcome, deletedCount };
     }
     context.log.info('table.reshaped', { table: table.target.localName, round });
   }
@@ -334,13 +331,6 @@ async function pullRows(
 
 async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
   await replica.write('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
-}
-
-/** Whether rows that were read under one description mean the same under another. */
-function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
-  const text = ({ key, columns }: TableDescriptor): string =>
-    JSON.stringify([key, columns.map(({ id, name, type }) => [id, name, type])]);
-  return text(one) === text(other);
 }
 
 /**
@@ -384,25 +374,9 @@ export async function prepareForReading(context: PullContext, name: string): Pro
     readTables(context.replica).find(({ localName }) => localName === name),
     'a table that was just pulled is in the ledger',
   );
-  const descriptor = await describe(context, { id: table.id, recordName: table.name, alias: table.alias });
+  const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
   const options = context.settings.tableOptions(table.name) ?? { sort: null };
   return prepareTable(context, descriptor, { ...options, confirmed: false });
-}
-
-/** Describes a table, conditionally. */
-async function describe(
-  context: PullContext,
-  { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
-): Promise<TableDescriptor> {
-  const { origin, replica, signal } = context;
-  const stored = readTableDescriptor(replica, id, origin.format);
-  const answer = await origin.describeTable({ name: recordName, alias }, { etag: stored?.etag, signal });
-  if (answer.kind === 'ok') {
-    await replica.write(`Storing the description of ${recordName}`, (tx) =>
-      storeDescriptor(tx, { of: id, format: origin.format }, answer),
-    );
-  }
-  return contentOf(answer, stored?.descriptor ?? null);
 }
 
 /** Stores why a table could not be finished, so that status shows it; a full disk may refuse even that. */

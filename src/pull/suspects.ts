@@ -12,6 +12,7 @@ import { baseTarget } from '../replica/compare.ts';
 import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
 import { clearSeenSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { requireSameShape } from './describe.ts';
 import { storeMissing, storeRows } from './store.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
@@ -80,6 +81,7 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       const present = new Set(value.ids);
       const missing = ids.filter((id) => !present.has(id));
       if (missing.length > 0) await requireSameCaller(context);
+      await requireSameShape(context, table, value.rows);
       deletedCount += await replica.write(`Deleting rows of ${target.localName}`, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);

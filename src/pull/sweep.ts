@@ -23,6 +23,7 @@ import {
 } from '../replica/pages.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { requireSameShape } from './describe.ts';
 import { storeRows } from './store.ts';
 import { PageCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
@@ -170,6 +171,7 @@ async function readPage(
 async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url' | 'etag' | 'content'>): Promise<void> {
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
+  await requireSameShape(context, table, content.rows);
   const changes = await context.replica.write(
     `Storing page ${page} of ${table.target.localName}`,
     (tx) => {

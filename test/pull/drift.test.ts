@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 
+import type { Origin } from '../../src/origin/client.ts';
 import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
+import { startTwoWay } from '../support/two-way.ts';
 
 /** Three rows with a title and a price. */
 function goods(name = 'Good', columns: readonly ColumnSpec[] = []): TableSpec {
@@ -65,6 +67,30 @@ test('follows two columns that swap their names', async () => {
 
   expect(report.tables[0]?.error).toBeNull();
   expect(fixture.rows('SELECT "Title", "Note" FROM "Good" WHERE "Price" = 1')).toEqual([{ Title: 'n', Note: 'a' }]);
+});
+
+test('tells an edit from columns that swap their names before its page is read', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'origin' } });
+  const { origin, sandbox } = fixture;
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  sandbox.store.update('Note', 1, { Body: 'theirs' });
+  let isSwapped = false;
+  const select: Origin['select'] = (request, options) => {
+    if (!isSwapped) {
+      sandbox.store.renameColumn('Note', 'Title', 'Between');
+      sandbox.store.renameColumn('Note', 'Body', 'Title');
+      sandbox.store.renameColumn('Note', 'Between', 'Body');
+    }
+    isSwapped = true;
+    return origin.select(request, options);
+  };
+  fixture.origin = { ...origin, select };
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs', Body: 'mine' }]);
+  expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
 });
 
 test('keeps the values of a removed column, marked, until the schema is pruned', async () => {
