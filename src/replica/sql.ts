@@ -10,7 +10,9 @@ export type Sql = string & { readonly [safe]: true };
 
 /** Builds SQL text from constants and safe parts. */
 export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | number)[]): Sql {
-  return String.raw({ raw: texts }, ...parts) as Sql; // every part is safe by its type
+  let text = texts[0] ?? '';
+  for (const [index, part] of parts.entries()) text += part + (texts[index + 1] ?? '');
+  return text as Sql; // every part is safe by its type
 }
 
 /** A quoted identifier. The name must have no NUL, which reconcile/naming sees to. */
