@@ -50,6 +50,8 @@ export interface TransactionFacts {
  */
 export type Surround = <T>(facts: TransactionFacts, transact: (beforeEnd: () => void) => Promise<T>) => Promise<T>;
 
+const END: Readonly<Record<TransactionOptions['end'], Sql>> = { COMMIT: sql`COMMIT`, ROLLBACK: sql`ROLLBACK` };
+
 declare const open: unique symbol;
 
 /** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
@@ -181,7 +183,7 @@ export class Replica implements Connection {
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
       options.beforeEnd?.();
       const schemaVersion = readSchemaVersion(this);
-      this.#db.exec(options.end);
+      this.prepare(END[options.end]).run();
       if (options.end === 'COMMIT') this.#schemaVersion = schemaVersion;
       return result;
     } catch (thrown) {
@@ -197,7 +199,7 @@ export class Replica implements Connection {
   #begin(what: string, { synchronous, signal }: TransactionOptions, startedMs: number): boolean {
     try {
       if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = FULL');
-      this.#db.exec('BEGIN IMMEDIATE');
+      this.prepare(sql`BEGIN IMMEDIATE`).run();
       return true;
     } catch (thrown) {
       if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');
@@ -234,7 +236,7 @@ export function openReplica(
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
-      if (!isNew) checkEditsWhole(absolute);
+      if (!isNew) checkEditsWhole(db, absolute);
       const upgrade = prepareFile(db, absolute, isNew);
       recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
       return new Replica(absolute, { db, lock, clock: deps.clock, upgrade, surround: deps.surround });
@@ -259,9 +261,9 @@ export function openReplica(
 export function openForRehearsal(path: string, { clock }: { readonly clock: Clock }): Rehearsal {
   const absolute = resolve(path);
   try {
-    checkEditsWhole(absolute);
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
     try {
+      checkEditsWhole(db, absolute);
       checkOwner(db, absolute);
       checkVersion(db, absolute);
       return new Replica(absolute, { db, lock: null, clock, upgrade: null, surround: undefined });

@@ -1,5 +1,5 @@
 /**
- * Whether SQLite finds the file whole (`PRAGMA quick_check`), asked on a connection of its own, so that the disk is read and no cache.
+ * Whether SQLite finds the file whole (`PRAGMA quick_check`), asked on a fresh connection, so that the disk is read and no cache.
  * Input: the path. Output: nothing, or the error that says what is damaged. A million rows take a quarter of a second.
  *
  * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes,
@@ -33,16 +33,14 @@ export async function checkWhole(path: string): Promise<void> {
   }
 }
 
-/** Checks what tells edits: two-way tables, their bases, the marks. @throws RowsyncError `replica.damaged`. */
-export function checkEditsWhole(path: string): void {
-  const db = openToRead(path);
-  try {
-    for (const name of editedNames(db, path)) {
-      const problem = problemOf(db, name, path);
-      if (problem !== null) throw damaged(path, problem);
-    }
-  } finally {
-    db.close();
+/**
+ * Checks what tells edits: two-way tables, their bases, the marks. `db` was opened just now, and has read nothing of them yet.
+ * @throws RowsyncError `replica.damaged`.
+ */
+export function checkEditsWhole(db: Database.Database, path: string): void {
+  for (const name of editedNames(db, path)) {
+    const problem = problemOf(db, name, path);
+    if (problem !== null) throw damaged(path, problem);
   }
 }
 
