@@ -117,15 +117,19 @@ export function requireShape(from: Connection, localName: string): void {
 
 /** Whether a user table stands in a shape in which edits can be told. */
 export function isSound(from: Connection, localName: string): boolean {
-  const count = from
+  const { hasKey, hasAny } = from
     .prepare(
-      sql`SELECT count(*) FROM pragma_table_list(@name) t JOIN pragma_table_info(@name) c
-          WHERE t.schema = 'main' AND c.name = '_id' AND c.pk = 1 AND upper(c.type) = 'INTEGER'
-            AND (t.strict = 1 OR NOT EXISTS (SELECT 1 FROM pragma_table_info(@name) WHERE upper(type) = 'ANY'))`,
+      sql`SELECT count(*) FILTER (WHERE name = '_id' AND pk = 1 AND upper(type) = 'INTEGER') AS hasKey,
+                 count(*) FILTER (WHERE upper(type) = 'ANY') AS hasAny FROM pragma_table_info(?)`,
     )
-    .pluck()
-    .get({ name: localName });
-  return count === 1;
+    .get(localName) as { readonly hasKey: number; readonly hasAny: number }; // counts
+  return hasKey === 1 && (hasAny === 0 || isStrict(from, localName));
+}
+
+/** Asked only where it matters: SQLite looks into every view of the file for that. */
+function isStrict(from: Connection, localName: string): boolean {
+  const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
+  return from.prepare(text).get(localName) !== undefined;
 }
 
 /** Creates an empty user table, in the ledger as loading. */
@@ -183,10 +187,14 @@ export function renameTable(
 ): void {
   if (from !== table.localName) {
     dropDependents(tx, table.id);
-    // Through a name in between, since SQLite takes two names that differ only in case for one.
-    const between = ident(`_rowsync_renaming_${table.id}`);
-    tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${between}`).run();
-    tx.prepare(sql`ALTER TABLE ${between} RENAME TO ${ident(table.localName)}`).run();
+    const rename = (one: string, other: string): void => {
+      tx.prepare(sql`ALTER TABLE ${ident(one)} RENAME TO ${ident(other)}`).run();
+    };
+    // SQLite takes two names that differ only in case for one.
+    const between = `_rowsync_renaming_${table.id}`;
+    const isSame = fold(from) === fold(table.localName);
+    if (isSame) rename(from, between);
+    rename(isSame ? between : from, table.localName);
   }
   tx.prepare(sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`).run(
     table.name,
@@ -202,22 +210,26 @@ export function renameColumns(
   table: { id: number; localName: string },
   renames: readonly { readonly column: LedgerColumn; readonly localName: string }[],
 ): void {
-  if (renames.length > 0) dropDependents(tx, table.id);
+  if (renames.length === 0) return;
+  dropDependents(tx, table.id);
   const tables = shapedTables(tx, table);
-  const rename = (from: string, to: string): void => {
+  const rename = ({ seq }: LedgerColumn, from: string, to: string): void => {
     for (const name of tables) tx.prepare(sql`ALTER TABLE ${name} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
+    tx.prepare(sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(to, seq);
   };
-  const store = (seq: number, name: string): void => {
-    tx.prepare(sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(name, seq);
-  };
-  for (const { column } of renames) {
-    rename(column.localName, `_rowsync_renaming_${column.seq}`);
-    store(column.seq, `_rowsync_renaming_${column.seq}`);
-  }
-  for (const { column, localName } of renames) {
-    rename(`_rowsync_renaming_${column.seq}`, localName);
-    store(column.seq, localName);
-  }
+  const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
+  // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
+  const leaving = new Set(renames.map(({ column }) => fold(column.localName)));
+  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(fold(localName));
+  const [free, later] = [renames.filter(isFree), renames.filter((one) => !isFree(one))];
+  for (const { column } of later) rename(column, column.localName, between(column));
+  for (const { column, localName } of free) rename(column, column.localName, localName);
+  for (const { column, localName } of later) rename(column, between(column), localName);
+}
+
+/** Names that SQLite takes for one have the same form. */
+function fold(name: string): string {
+  return name.toLowerCase();
 }
 
 /** A column as it is described, with its name here and its place among the others. */

@@ -93,6 +93,34 @@ test('tells an edit from columns that swap their names before its page is read',
   expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
 });
 
+test('follows a column that takes the name which another one leaves, and one whose name changes only in case', async () => {
+  await using fixture = await startFixture({
+    tables: [goods('Good', [{ name: 'Note', type: 'Text', defaultValue: 'n' }])],
+  });
+  await fixture.pull();
+  fixture.sandbox.store.renameColumn('Good', 'Note', 'Remark');
+  fixture.sandbox.store.renameColumn('Good', 'Title', 'Note');
+  fixture.sandbox.store.renameColumn('Good', 'Price', 'PRICE');
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT * FROM "Good" WHERE "Price" = 1')).toEqual([
+    expect.objectContaining({ Note: 'a', Remark: 'n', PRICE: 1 }),
+  ]);
+});
+
+test('follows a table whose name changes only in case', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.renameTable('Good', 'GOOD');
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ table: 'GOOD', error: null });
+  expect(fixture.rows(`SELECT name FROM sqlite_schema WHERE name = 'Good' COLLATE NOCASE`)).toEqual([{ name: 'GOOD' }]);
+});
+
 test('keeps the values of a removed column, marked, until the schema is pruned', async () => {
   await using fixture = await startFixture({ tables: [goods()] });
   await fixture.pull();
