@@ -2,6 +2,7 @@
  * Rows in and out of user tables. Values become what SQLite stores and back; writing is one upsert statement for many
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
+import type Database from 'better-sqlite3';
 import { must } from '../base/assert.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -73,13 +74,12 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 /** Like `upsertRows`, for tables whose rows nobody counts; returns how many rows were written. */
 export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
   const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
-  const many = tx.prepare(upsertSql(target, chunk));
-  const one = tx.prepare(upsertSql(target, 1));
+  const prepare = (count: number): Database.Statement => tx.prepare(upsertSql(target, count));
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
-    if (isWhole) changedCount += many.run(bindings(rows, from, chunk)).changes;
-    else for (let at = from; at < rows.length; at += 1) changedCount += one.run(bindings(rows, at, 1)).changes;
+    if (isWhole) changedCount += prepare(chunk).run(bindings(rows, from, chunk)).changes;
+    else for (let at = from; at < rows.length; at += 1) changedCount += prepare(1).run(bindings(rows, at, 1)).changes;
   }
   return changedCount;
 }
