@@ -19,23 +19,25 @@ import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 
-/** Makes sure that the triggers of a table and the view of changes stand as its mode and its columns want them. */
-export function ensureCapture(tx: Tx, tableId: number): boolean {
-  const changed = ensureTriggers(tx, tableId, wantedTriggers(tx, tableId));
+/**
+ * Makes sure that the triggers of a table and the view of changes stand as its mode and its columns want them; `table` is what
+ * `readTwoWayTable` says of it now.
+ */
+export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
+  const changed = ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
   ensureChangesView(tx);
   return changed;
 }
 
 /**
  * Whether a trigger of a table is missing or not as it was made, so that edits may have gone unseen. Asked before the table's
- * shape or mode is changed.
+ * shape or mode is changed; `table` is what `readTwoWayTable` says of it now.
  */
-export function isTampered(from: Connection, tableId: number): boolean {
-  return !hasTriggers(from, tableId, wantedTriggers(from, tableId));
+export function isTampered(from: Connection, tableId: number, table = readTwoWayTable(from, tableId)): boolean {
+  return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
 }
 
-function wantedTriggers(from: Connection, tableId: number): readonly Trigger[] {
-  const table = readTwoWayTable(from, tableId);
+function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
   return table === null
     ? guardsOf(readTable(from, tableId), guardSentence(readTable(from, tableId)))
     : captureTriggers(table);

@@ -43,7 +43,13 @@ export function readTwoWayTables(from: Connection): readonly TwoWayTable[] {
   return readTables(from).flatMap((table) => twoWayTable(from, table) ?? []);
 }
 
-/** One table, or null where its edits are not captured. */
+/** One table, or null where its edits are not captured, or where it is not known yet. */
+export function findTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
+  const table = readTables(from).find(({ id }) => id === tableId);
+  return table === undefined ? null : twoWayTable(from, table);
+}
+
+/** One table that is known, or null where its edits are not captured. */
 export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
   return twoWayTable(from, readTable(from, tableId));
 }

@@ -14,7 +14,7 @@ import { restoreSent } from '../capture/batches.ts';
 import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
-import { readTwoWayTable, readTwoWayTables, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
+import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import type { Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import {
@@ -65,22 +65,22 @@ export async function prepareTable(
   }
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
-  const known = readTwoWayTables(context.replica).find(({ id }) => id === descriptor.id);
-  if (known !== undefined) await compareInSteps(known, at, context);
+  const known = findTwoWayTable(context.replica, descriptor.id);
+  if (known !== null) await compareInSteps(known, at, context);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
-    const before = readTwoWayTables(tx).find(({ id }) => id === descriptor.id);
-    const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed });
-    if (before !== undefined && (options.editing ?? null) !== null && options.discard !== true) {
-      keepLockedEdits(tx, before, at);
+    const before = findTwoWayTable(tx, descriptor.id);
+    const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
+    if (before !== null && (options.editing ?? null) !== null && options.discard !== true) {
+      keepLockedEdits(tx, { before, live: shaped.live }, at);
     }
     // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
-    if (match.problem !== null && before === undefined) throw match.problem;
+    if (match.problem !== null && before === null) throw match.problem;
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
-    if (ensureCapture(tx, descriptor.id) || shaped.changed) context.replica.forgetStatements();
     const table = readTwoWayTable(tx, descriptor.id);
+    if (ensureCapture(tx, descriptor.id, table) || shaped.changed) context.replica.forgetStatements();
     if (table !== null) {
       captureChanges(tx, table, at);
       carryOutWishes(tx, table, at);
@@ -121,12 +121,16 @@ const LOSSES = {
  * Stops before edits are put back for want of a right that they were made with: a role may be changed by a slip.
  * @throws RowsyncError `guard.pending`.
  */
-function keepLockedEdits(tx: Tx, before: TwoWayTable, at: string): void {
-  const now = readTwoWayTable(tx, before.id);
-  if (now === null) return;
+function keepLockedEdits(
+  tx: Tx,
+  { before, live }: { readonly before: TwoWayTable; readonly live: readonly LedgerColumn[] },
+  at: string,
+): void {
   const wasWritable = new Set(before.columns.flatMap(({ seq, writable }) => (writable ? [seq] : [])));
-  const isLocked = ({ seq, writable }: TwoWayColumn): boolean => !writable && wasWritable.has(seq);
-  if (!now.columns.some(isLocked)) return;
+  const isLocked = ({ seq, writable }: Pick<TwoWayColumn, 'seq' | 'writable'>): boolean =>
+    !writable && wasWritable.has(seq);
+  const now = live.some(isLocked) ? readTwoWayTable(tx, before.id) : null;
+  if (now === null) return;
   const columns = now.columns.map((column) => (isLocked(column) ? { ...column, writable: true } : column));
   const unlocked = { ...now, columns };
   captureChanges(tx, unlocked, at);
@@ -181,6 +185,8 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
 
 interface Shaped {
   readonly target: RowTarget & { readonly columns: readonly ColumnShape[] };
+  /** Its live columns, as they are now. */
+  readonly live: readonly LedgerColumn[];
   readonly changed: boolean;
   /** Its guards did not stand as they should, so another client may have changed its rows. */
   readonly wasOpenToEdits: boolean;
@@ -191,10 +197,15 @@ interface Shaped {
 /** Our own column beside `_id`, which no client can drop. */
 const ALLOW: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
-function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; confirmed: boolean }): Shaped {
+/** `twoWay` is the table as it was captured up to now, null where it was not. */
+function shapeTable(
+  tx: Tx,
+  descriptor: TableDescriptor,
+  options: { readonly at: string; readonly confirmed: boolean; readonly twoWay: TwoWayTable | null },
+): Shaped {
   const before = readTables(tx).find(({ id }) => id === descriptor.id);
   const wasDropped = before !== undefined && before.state !== 'gone' && !hasUserTable(tx, before.localName);
-  const wasTampered = before !== undefined && isTampered(tx, descriptor.id);
+  const wasTampered = before !== undefined && isTampered(tx, descriptor.id, options.twoWay);
   const table = placeTable(tx, descriptor);
   const known = readColumns(tx, descriptor.id);
   const plan = planSchema(known, descriptor.columns, { day: options.at.slice(0, 10), confirmed: options.confirmed });
@@ -207,9 +218,9 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
   for (const column of dropped) restoreColumn(tx, table, column);
-  const twoWay = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
-  if (twoWay !== null)
-    restoreSent(tx, twoWay, { table: false, columns: new Set(dropped.map((column) => column.localName)) });
+  const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
+  if (whole !== null)
+    restoreSent(tx, whole, { table: false, columns: new Set(dropped.map((column) => column.localName)) });
   giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   const columns = readColumns(tx, descriptor.id);
@@ -218,11 +229,11 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, options: { at: string; 
   const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
   const shapeChanged = dropped.length > 0 || isRenamed || plan.actions.some(({ kind }) => kind !== 'keep');
   if (shapeChanged) forgetEtags(tx, descriptor.id);
-  const live = columns
-    .filter(({ state }) => state === 'live')
-    .map(({ localName: local, name, type }) => ({ localName: local, name, type }));
+  const live = columns.filter(({ state }) => state === 'live');
+  const shapes = live.map(({ localName: local, name, type }) => ({ localName: local, name, type }));
   return {
-    target: { id: descriptor.id, localName: table.localName, columns: live },
+    target: { id: descriptor.id, localName: table.localName, columns: shapes },
+    live,
     changed: table.changed || wasTampered || plan.actions.some(isChange),
     wasOpenToEdits: wasTampered && !table.changed,
     wasDropped,
@@ -236,8 +247,8 @@ function giveUpLost(tx: Tx, tableId: number, actions: readonly SchemaAction[], a
       action.kind === 'remove' || action.kind === 'setAside' ? [action.column.localName] : [],
     ),
   );
-  const table = readTwoWayTable(tx, tableId);
-  if (table === null || names.size === 0) return;
+  const table = names.size === 0 ? null : readTwoWayTable(tx, tableId);
+  if (table === null) return;
   const lost = table.columns.flatMap(({ localName: local, seq }) => (names.has(local) ? [seq] : []));
   giveUpColumns(tx, table, new Set(lost), at);
 }

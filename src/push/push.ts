@@ -60,6 +60,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
  */
 export async function finishPushes(context: PushContext): Promise<void> {
   const unsettled = new Set(readBatchTables(context.replica));
+  if (unsettled.size === 0) return;
   const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
   if (chosen.length === 0) return;
   try {
