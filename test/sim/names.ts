@@ -74,20 +74,17 @@ export class Names {
 
   /** The names in the replica; null while not all of it stands there. */
   inReplica(query: Query): LocalNames | null {
-    const [[table] = []] = query(
-      `SELECT local_name FROM _rowsync_tables t WHERE id = ${this.#tableId}
+    const names: Record<string, string> = {};
+    for (const [table, id, name] of query(
+      `SELECT t.local_name, c.id, c.local_name
+       FROM _rowsync_tables t CROSS JOIN pragma_table_info(t.local_name) p
+       JOIN _rowsync_columns c ON c.table_id = t.id AND c.local_name = p.name AND c.state = 'live'
+       WHERE t.id = ${this.#tableId}
          AND EXISTS (SELECT 1 FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.local_name)`,
-    );
-    if (typeof table !== 'string') return null;
-    const names: Record<string, string> = { T: quoted(table) };
-    const there = new Set(
-      query(`SELECT name FROM pragma_table_info('${table.replaceAll("'", "''")}')`).map(([name]) => name),
-    );
-    for (const [id, name] of query(
-      `SELECT id, local_name FROM _rowsync_columns WHERE table_id = ${this.#tableId} AND state = 'live'`,
     )) {
       const column = this.#columnById.get(Number(id));
-      if (column !== undefined && there.has(name)) names[column] = quoted(String(name));
+      names['T'] = quoted(String(table));
+      if (column !== undefined) names[column] = quoted(String(name));
     }
     const { T, Tag, Code, A, B, File = null } = names;
     if (T === undefined || Tag === undefined || Code === undefined || A === undefined || B === undefined) return null;

@@ -48,19 +48,11 @@ export class Oracles {
   /** Looks at a transaction that is about to be committed. */
   onCommit(facts: TransactionFacts, replica: Replica): void {
     const { fail } = this.#parts;
-    const flags = replica
-      .prepare(sql`SELECT count(*) FROM _rowsync_writer`)
-      .pluck()
-      .get();
-    if (flags !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
-    this.#checkInFlight(facts, replica);
-    this.#checkEvidence(replica);
-    this.#newestBatch = Number(
-      replica
-        .prepare(sql`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_batches'`)
-        .pluck()
-        .get(),
-    );
+    const { flagCount, inFlightCount, batchCount, evidence, batch } = look(replica);
+    if (flagCount !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
+    if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
+    if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
+    this.#newestBatch = batch;
   }
 
   /** A commit that reached the disk took everything before it along. */
@@ -151,6 +143,34 @@ export class Oracles {
       }
     }
   }
+}
+
+/** What tells whether there is anything to look at, by one statement because it is asked at every commit. */
+function look(replica: Replica): {
+  readonly flagCount: number;
+  readonly inFlightCount: number;
+  readonly batchCount: number;
+  readonly evidence: number;
+  readonly batch: number;
+} {
+  const numbers = replica
+    .prepare(
+      sql`SELECT (SELECT count(*) FROM _rowsync_writer),
+                 (SELECT count(*) FROM _rowsync_rows WHERE state IN ('sending', 'unknown')),
+                 (SELECT count(*) FROM _rowsync_batches),
+                 (SELECT max(seq) FROM _rowsync_deleted),
+                 (SELECT max(seq) FROM sqlite_sequence WHERE name = '_rowsync_batches')`,
+    )
+    .raw()
+    .get() as readonly (number | null)[];
+  const [flagCount, inFlightCount, batchCount, evidence, batch] = numbers.map(Number);
+  return {
+    flagCount: flagCount ?? 0,
+    inFlightCount: inFlightCount ?? 0,
+    batchCount: batchCount ?? 0,
+    evidence: evidence ?? 0,
+    batch: batch ?? 0,
+  };
 }
 
 /** What a trigger of a user's makes of any value, whoever wrote that. */

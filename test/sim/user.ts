@@ -195,7 +195,7 @@ export class User {
     const names = draw.isCalm ? null : this.#names.inReplica((statement) => this.query(statement));
     if (names === null) return null;
     const [name, action] = draw.weighted(USER_ACTIONS.map(([weight, ...item]) => [weight, item] as const));
-    const rows = this.rows();
+    const rows = this.#rowsUnder(names);
     const template = action({ rows, draw, tokens: this.#tokens, isOlderCopy: this.isOlderCopy, ...this.#around() });
     if (template === null) return null;
     const statements = template.replaceAll(
@@ -213,9 +213,9 @@ export class User {
       if (db.inTransaction) db.exec('ROLLBACK');
     }
     if (name === 'ownTrigger') this.hadTrigger = true;
-    const isStill = this.#names.inReplica((statement) => this.query(statement)) !== null;
+    const after = this.#names.inReplica((statement) => this.query(statement));
     // What goes with a column or the table is no edit of rows: it comes back as the origin confirmed it.
-    if (isStill) this.#books.note(rows, this.rows());
+    if (after !== null) this.#books.note(rows, this.#rowsUnder(after));
     else this.#books.forget(/DROP COLUMN \{(\w+)\}/.exec(template)?.[1] ?? null);
     return { name, statements, refusal };
   }
@@ -245,7 +245,10 @@ export class User {
   /** The rows of the table, as far as anybody edits them. */
   rows(): readonly LocalRow[] {
     const names = this.#names.inReplica((statement) => this.query(statement));
-    if (names === null) return [];
+    return names === null ? [] : this.#rowsUnder(names);
+  }
+
+  #rowsUnder(names: LocalNames): readonly LocalRow[] {
     return this.query(`SELECT ${selectedColumns(names)} FROM ${names.T} ORDER BY _id`).map(rowFromReplica);
   }
 
@@ -265,17 +268,17 @@ export class User {
   }
 
   #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex'> {
-    const index = this.query(`SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'own_index'`);
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
     // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
-    const triggers = this.query(
-      `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_capture_*'
-         AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*' ORDER BY name`,
+    const parts = this.query(
+      `SELECT type, name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_capture_*'
+         AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*'
+         OR type = 'index' AND name = 'own_index' ORDER BY name`,
     );
     return {
       conflicts: conflicts.map(([id]) => Number(id)),
-      triggers: triggers.map(([name]) => String(name)),
-      hasIndex: index.length > 0,
+      triggers: parts.flatMap(([type, name]) => (type === 'trigger' ? [String(name)] : [])),
+      hasIndex: parts.some(([type]) => type === 'index'),
     };
   }
 
