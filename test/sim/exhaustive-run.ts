@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ExhaustiveOrder, ExhaustiveReport, Mode } from './exhaustive-share.ts';
 import { play, readStrikes } from './exhaustive.ts';
-import type { Runner } from './runner.ts';
+import { NODE_OPTIONS, type Runner } from './runner.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import { storyOf } from './story.ts';
 
@@ -84,7 +84,7 @@ function runShare(asked: ExhaustiveAsked, scenario: Scenario, from: number): Pro
     step,
     sample: sample === undefined ? null : { count: sample, seed },
   };
-  const worker = fork(fileURLToPath(new URL('exhaustive-worker.ts', import.meta.url)));
+  const worker = fork(fileURLToPath(new URL('exhaustive-worker.ts', import.meta.url)), { execArgv: NODE_OPTIONS });
   worker.send(order);
   return new Promise((resolve, reject) => {
     let report: ExhaustiveReport | null = null;

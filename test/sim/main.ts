@@ -19,7 +19,7 @@ import { neverHappened } from './coverage.ts';
 import { loadEngine } from './engine.ts';
 import { runExhaustive } from './exhaustive-run.ts';
 import { modeNamed } from './exhaustive-share.ts';
-import { Runner, type Sums } from './runner.ts';
+import { NODE_OPTIONS, Runner, type Sums } from './runner.ts';
 import { storyOf } from './story.ts';
 import type { WorkerOrder, WorkerReport } from './worker.ts';
 
@@ -89,7 +89,7 @@ async function runSeeds(): Promise<Sums> {
   const [count, from, workers] = [Number(values.seeds), Number(values.from), Number(values.workers)];
   const sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
   const work = Array.from({ length: workers }, (_, index) => {
-    const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)));
+    const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), { execArgv: NODE_OPTIONS });
     const order: WorkerOrder = { root: root.href, from: from + index, step: workers, end: from + count };
     worker.send(order);
     return new Promise<void>((resolve, reject) => {

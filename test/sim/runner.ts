@@ -29,6 +29,12 @@ export interface Sums {
 /** Every so many seeds one is run twice: the same tapes must give the same world. */
 const TWICE_EVERY = 50;
 
+/**
+ * What node is told where worlds are run: they leave much behind and keep little, so that a heap which begins small is marked
+ * and moved all the time.
+ */
+export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=32', '--initial-old-space-size=256'];
+
 /** One runner works on one disk; dispose it at the end. */
 export class Runner {
   readonly #modules: EngineModules;

@@ -15,7 +15,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { loadEngine } from '../engine.ts';
-import { Runner, type Found } from '../runner.ts';
+import { NODE_OPTIONS, Runner, type Found } from '../runner.ts';
 import { Tapes } from '../tape.ts';
 import type { WorkerOrder, WorkerReport } from '../worker.ts';
 import { MUTANT_PAIRS, MUTANTS } from './list.ts';
@@ -91,7 +91,10 @@ async function huntDown(
   let checking: Promise<void> = Promise.resolve();
   const root = pathToFileURL(`${join(folder, 'src')}/`).href;
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
-    const worker = fork(join(folder, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const worker = fork(join(folder, 'test/sim/worker.ts'), {
+      execArgv: NODE_OPTIONS,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
     const order: WorkerOrder = {
       root,
       from: seeds.from + index,
