@@ -62,11 +62,12 @@ export class FileDisk {
     return node?.kind === 'file' ? node.bytes : null;
   }
 
-  /** Whether a file stands there as it would after a power cut. */
-  isDurable(path: string): boolean {
-    const node = this.#durable.get(path);
-    if (node?.kind !== 'file' || node !== this.#nodes.get(path) || node.durableBytes !== node.bytes) return false;
-    return this.#stands(this.#durable, path);
+  /** What a power cut may leave there: null for nothing. */
+  afterPowerCut(path: string): readonly (Buffer | null)[] {
+    return [this.#durable, this.#nodes].map((nodes) => {
+      const node = nodes.get(path);
+      return node?.kind === 'file' && this.#stands(nodes, path) ? node.durableBytes : null;
+    });
   }
 
   /** The power fails. */

@@ -78,7 +78,9 @@ export function judgeStore(disk: FileDisk, named: Iterable<string>): readonly Co
     if (name !== undefined && (content === null || hashOf(content) !== name)) wrong.push(`${path} is not what it says`);
   }
   for (const sha256 of named) {
-    if (!disk.isDurable(storePath(sha256))) wrong.push(`content ${sha256} is named, and would not outlive a power cut`);
+    const left = disk.afterPowerCut(storePath(sha256));
+    if (left.some((content) => content === null || hashOf(content) !== sha256))
+      wrong.push(`content ${sha256} is named, and would not outlive a power cut`);
   }
   return wrong.map((what) => ({ oracle: 'I15', what }));
 }

@@ -150,20 +150,24 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
 /** Nothing appears in a cell that nobody wrote there. */
 function judgeInventions({ local, origin, writes, books }: Rest): readonly Complaint[] {
+  // A row whose tag the origin does not have yet goes by its id there.
   const written = new Set(
-    writes.flatMap(({ tag, cells }) =>
-      Object.entries(cells).map(([column, value]) => writtenKey({ tag, column, value })),
+    writes.flatMap(({ id, tag, cells }) =>
+      Object.entries(cells).map(([column, value]) =>
+        writtenKey({ tag: tag === '' ? `row ${id}` : tag, column, value }),
+      ),
     ),
   );
-  const isKnown = (cell: Written): boolean =>
+  const isKnown = (cell: Written & { readonly id: number }): boolean =>
     cell.value === null ||
     isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
     written.has(writtenKey(cell)) ||
+    written.has(writtenKey({ ...cell, tag: `row ${cell.id}` })) ||
     books.everWritten.has(writtenKey(cell));
-  return [...local, ...origin].filter(isTagged).flatMap(({ tag, cells }) =>
+  return [...local, ...origin].filter(isTagged).flatMap(({ id, tag, cells }) =>
     Object.entries(cells)
-      .map(([column, value]) => ({ tag, column, value }))
+      .map(([column, value]) => ({ id, tag, column, value }))
       .filter((cell) => !isKnown(cell))
       .map(({ column, value }) => ({
         oracle: 'invented',

@@ -45,6 +45,8 @@ export class Writes {
 
   /** A backup was brought back: these rows are there now. */
   noteRestore(): void {
+    // Also where no row is there any more.
+    this.all.push({ by: 'admin', kind: 'restore', id: 0, tag: 'none', cells: {} });
     for (const { id, values } of this.#origin.rows(this.#names.table)) {
       const { tag } = this.#names.rowFromOrigin(id, values);
       this.all.push({ by: 'admin', kind: 'restore', id, tag, cells: {} });
