@@ -18,13 +18,15 @@ export interface AdminParts {
 }
 
 /** The role that does not see the rows with even ids. */
-export const NARROWED = 'Narrowed';
+const NARROWED = 'Narrowed';
 
 /** All administrators. */
 export class Admin {
   /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
   isNarrowed = false;
   wasNarrowed = false;
+  /** Ids from here on were given since. */
+  narrowedFrom = Infinity;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
@@ -133,6 +135,7 @@ export class Admin {
     if (this.isNarrowed) return 'leaves the role as it is';
     this.isNarrowed = true;
     this.wasNarrowed = true;
+    this.narrowedFrom = this.#parts.origin.table(this.#parts.names.table).nextRow;
     this.#setRole({ canWrite: true });
     this.#parts.origin.changeUser({ role: NARROWED });
     return 'gives the calling user a role that sees every other row';

@@ -2,8 +2,8 @@
  * What the network, a proxy or the origin may do to one request: the fault kinds, by when they strike and on which requests.
  * Input: a request and, where it reached the origin, the true answer. Output: what the client gets instead.
  *
- * A body that somebody changed on its way has lost its ETag here: an answer that is wrong under an ETag that is right is
- * beyond what any client can tell, and is not promised. Pure.
+ * A body that somebody changed on its way has lost its ETag here, unless anybody can see that it is wrong: an answer that seems right
+ * under an ETag that is another's is beyond what any client can tell, and is not promised. Pure.
  */
 import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
 import type { Draw } from './tape.ts';
@@ -110,6 +110,12 @@ function withRow(
   });
 }
 
+/** A changed answer under the ETag of the true one. */
+function withEtag({ answer }: Struck, result: WireAnswer | null): WireAnswer | null {
+  const etag = answer?.headers['etag'];
+  return result === null || etag === undefined ? result : { ...result, headers: { ...result.headers, etag } };
+}
+
 function cellNames(row: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.keys(row).filter((name) => !name.startsWith('@'));
 }
@@ -207,10 +213,13 @@ export const FAULTS: readonly FaultKind[] = [
     on: ['rows'],
     reaches: true,
     strike: (struck) =>
-      withRow(struck, (row, draw) => {
-        const names = cellNames(row);
-        return names.length === 0 ? row : { ...row, [draw.pick(names)]: { nested: true } };
-      }),
+      withEtag(
+        struck,
+        withRow(struck, (row, draw) => {
+          const names = cellNames(row);
+          return names.length === 0 ? row : { ...row, [draw.pick(names)]: { nested: true } };
+        }),
+      ),
   },
   {
     name: 'rowTwice',

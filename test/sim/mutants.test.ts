@@ -1,5 +1,6 @@
 /** The planted bugs fit the source as it is; that a seed finds each of them is shown by `npm run mutants`. */
 import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MUTANT_PAIRS, MUTANTS } from './mutants/list.ts';
@@ -13,6 +14,7 @@ test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('%s can be pl
     const text = texts.get(edit.file) ?? readFileSync(join(SOURCE, edit.file), 'utf8');
     const changed = edited(text, edit, mutant.name);
     expect(changed).not.toBe(text);
+    expect(() => stripTypeScriptTypes(changed)).not.toThrow();
     texts.set(edit.file, changed);
   }
 });

@@ -72,6 +72,11 @@ export class Names {
     return typeof tag === 'string' ? tag : null;
   }
 
+  /** The ids of the columns, in the order in which a row is selected. */
+  get columnIds(): readonly number[] {
+    return COLUMNS.flatMap((column) => this.#idByColumn.get(column) ?? []);
+  }
+
   /** The names in the replica; null while not all of it stands there. */
   inReplica(query: Query): LocalNames | null {
     const names: Record<string, string> = {};

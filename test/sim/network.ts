@@ -31,6 +31,8 @@ export interface SeenRequest {
   /** The body of a change, as text. */
   readonly body: string | null;
   readonly query: string;
+  /** The address without the host. */
+  readonly path: string;
 }
 
 /** What the network is told and tells. */
@@ -152,7 +154,7 @@ export class Network {
     const rows = bytes === null ? null : this.#parts.rowsOfUpload(fields['content-type'] ?? '', bytes);
     const body = rows ?? (bytes === null ? null : Buffer.from(bytes).toString('utf8'));
     return {
-      request: { number, method: name, table, kind, body, query },
+      request: { number, method: name, table, kind, body, query, path },
       model: { method, path, headers: fields, body: bytes },
     };
   }

@@ -2,38 +2,57 @@
  * What must be true at every moment of a simulated world, looked at in each transaction just before it is committed, and at each
  * request before it leaves. What must be true once all is quiet is in verdict.ts.
  *
+ *   fresh  what a good pull brought was true while it ran (freshness.ts)
+ *   I2   a push writes over nothing that it could have known of (overwrites.ts)
  *   writer flag off      another connection never sees it set          I7   what is in flight is in a batch, and the reverse
  *   I5   no row leaves the replica that the origin has                 I8   a request carries only what users wrote
- *   I11  what a request changes stands in a batch on the disk
+ *   I11  what a request changes stands in a batch on the disk          I6   rows are what the ETag that is kept vouches for
  */
+import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
+import type { Admin } from './admin.ts';
+import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalValue } from './books.ts';
+import { Freshness } from './freshness.ts';
+import type { OriginModel } from './model/origin.ts';
+import type { Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
-import { TRIGGER_MARK } from './user.ts';
+import { Overwrites } from './overwrites.ts';
+import { TRIGGER_MARK, type User } from './user.ts';
+import { Vouching } from './vouching.ts';
+import type { Writes } from './writes.ts';
 
 /** What oracles may look at. */
 export interface OracleParts {
   readonly books: Books;
-  /** Whether the origin has a row of this id, whoever may see it. */
-  readonly hasRow: (id: number) => boolean;
-  /** The tag of a row at the origin. */
-  readonly tagOf: (id: number) => string | null;
-  /** What the simulation calls a column, from its name or alias; null for a column that nobody edits. */
-  readonly columnOf: (name: string) => string | null;
-  /** Batches that stand in the file: number, method, rows as JSON. */
-  readonly batches: () => readonly (readonly [id: number, method: string, rows: string])[];
+  readonly names: Names;
+  readonly origin: OriginModel;
+  readonly admin: Admin;
+  readonly user: User;
+  readonly writes: Writes;
+  /** Whether columns and rights stay as they are. */
+  readonly isAdminAway: boolean;
   readonly fail: (oracle: string, what: string) => void;
 }
+
+/** A batch that stands in the file; its rows as JSON. */
+type KeptBatch = readonly [id: number, method: string, rows: string];
 
 interface InFlight {
   readonly tableId: number;
   readonly rowId: number;
 }
 
+/** Transactions that need not be looked at for rows and ETags: whatever were wrong with them would show in the next one. */
+const LEAVES_ROWS_ALONE = /^(?:Recording a run|Starting a sweep|Storing (?:what|who|the description)|Planning|Placing)/;
+
 /** Watches one world. */
 export class Oracles {
   readonly #parts: OracleParts;
+  readonly #vouching: Vouching;
+  readonly #freshness: Freshness;
+  readonly #overwrites: Overwrites;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
   #durableBatch = 0;
   #newestBatch = 0;
@@ -43,6 +62,9 @@ export class Oracles {
 
   constructor(parts: OracleParts) {
     this.#parts = parts;
+    this.#vouching = new Vouching(parts.names);
+    this.#freshness = new Freshness(parts.origin, parts.names);
+    this.#overwrites = new Overwrites(parts);
   }
 
   /** Looks at a transaction that is about to be committed. */
@@ -53,11 +75,41 @@ export class Oracles {
     if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
     this.#newestBatch = batch;
+    if (this.#parts.isAdminAway && !LEAVES_ROWS_ALONE.test(facts.what))
+      for (const what of this.#vouching.complaints(replica)) fail('I6', `"${facts.what}": ${what}`);
   }
 
-  /** A commit that reached the disk took everything before it along. */
-  onDurable(): void {
+  /** After a commit. One that reached the disk took everything before it along. */
+  onCommitted({ what, isDurable }: TransactionFacts): void {
+    if (isDurable) this.#durableBatch = this.#newestBatch;
+    if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
+  }
+
+  /** A user did something to the replica, and brought it to the disk. */
+  onUserActed(): void {
     this.#durableBatch = this.#newestBatch;
+    if (this.#parts.isAdminAway) this.#overwrites.onUserActed();
+  }
+
+  /** A cycle begins. */
+  onCycle(isPull: boolean): void {
+    this.#freshness.begin(isPull && this.#parts.isAdminAway);
+  }
+
+  /** Something happened, perhaps at the origin. */
+  onTurn(): void {
+    this.#freshness.noteTurn();
+  }
+
+  /** A cycle ended; nothing went wrong, and nothing waits. */
+  onCycleWell(): void {
+    const { user, names, fail } = this.#parts;
+    const waiting = user.query(
+      `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
+    );
+    const base = readBase((statement) => user.query(statement), names);
+    for (const what of this.#freshness.complaints(base, new Set(waiting.map(([id]) => Number(id)))))
+      fail('fresh', what);
   }
 
   /** The file is another one: an older copy, or what a power cut left. */
@@ -70,9 +122,18 @@ export class Oracles {
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
     if (request.kind !== 'change') return;
-    const durable = this.#parts.batches().filter(([id]) => id <= this.#durableBatch);
+    const batches = this.#parts.user.query('SELECT id, method, rows FROM _rowsync_batches ORDER BY id') as KeptBatch[];
+    const durable = batches.filter(([id]) => id <= this.#durableBatch);
     if (request.method === 'delete') this.#checkDelete(request, durable);
     else this.#checkWrite(request, durable);
+  }
+
+  /** After an answer; `fault` is what happened to it on its way, or null. */
+  onAnswer({ method, path, kind }: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
+    if (fault !== null && kind !== 'change') this.#freshness.excuse();
+    if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
+    const { etag } = result.headers;
+    if (typeof etag === 'string' && this.#parts.isAdminAway) this.#vouching.note(path, etag, result.body);
   }
 
   #checkInFlight({ what }: TransactionFacts, replica: Replica): void {
@@ -104,33 +165,51 @@ export class Oracles {
       .all(this.#newestEvidence) as (readonly [number, string, number])[];
     for (const [seq, table, rowId] of found) {
       this.#newestEvidence = seq;
-      if (rowId > 0 && this.#parts.hasRow(rowId)) {
+      if (rowId > 0 && this.#isThere(rowId)) {
         this.#parts.fail('I5', `row ${rowId} of ${table} left the replica although the origin has it`);
       }
     }
   }
 
-  #checkDelete(request: SeenRequest, durable: ReturnType<OracleParts['batches']>): void {
+  /**
+   * Whether the origin has a row that the caller may know to be there: not one that was made after the caller's rights were narrowed
+   * to others, since nobody can tell that from one that is gone.
+   */
+  #isThere(id: number): boolean {
+    const { origin, names, admin } = this.#parts;
+    const isHidden = admin.isNarrowed && id % 2 === 0 && id >= admin.narrowedFrom;
+    return !isHidden && origin.ids(names.table).includes(id);
+  }
+
+  /** What the simulation calls a column; null for one that nobody edits. */
+  #columnOf(name: string): string | null {
+    return Object.keys(this.#parts.names.fromOrigin({ [name]: '' }))[0] ?? null;
+  }
+
+  #checkDelete(request: SeenRequest, durable: readonly KeptBatch[]): void {
     const ids = new URLSearchParams(request.query).getAll('id');
     for (const id of ids) {
       const isKept = durable.some(([, method, rows]) => method === 'delete' && rows.includes(`[${id},"delete"`));
       if (!isKept) this.#parts.fail('I11', `the delete of row ${id} leaves before its batch is on the disk`);
-      const tag = this.#parts.tagOf(Number(id));
+      const tag = this.#parts.names.tagOf(Number(id));
+      const unseen = this.#parts.isAdminAway ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
+      for (const what of unseen) this.#parts.fail('I2', what);
       if (tag !== null && !this.#parts.books.everDeleted.has(tag)) {
         this.#parts.fail('I5', `row ${id} (${tag}) is to be deleted at the origin, and nobody deleted it here`);
       }
     }
   }
 
-  #checkWrite(request: SeenRequest, durable: ReturnType<OracleParts['batches']>): void {
+  #checkWrite(request: SeenRequest, durable: readonly KeptBatch[]): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly Readonly<Record<string, LocalValue>>[];
+    if (this.#parts.isAdminAway) for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
     for (const row of rows) {
       const id = row['@row.id'] ?? null;
-      const tag = id === null ? null : this.#parts.tagOf(Number(id));
+      const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
-      const columns = new Map(cells.map(([name, value]) => [this.#parts.columnOf(name), value]));
+      const columns = new Map(cells.map(([name, value]) => [this.#columnOf(name), value]));
       for (const [name, value] of cells) {
-        const column = this.#parts.columnOf(name);
+        const column = this.#columnOf(name);
         if (id === null && column !== null)
           this.#created.add(writtenKey({ tag: String(columns.get('Tag')), column, value }));
         const isKept = durable.some(([, , text]) => text.includes(JSON.stringify(value)));

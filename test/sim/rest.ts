@@ -8,7 +8,7 @@ import type { User } from './user.ts';
 import type { OriginWrite, Rest } from './verdict.ts';
 
 /** Views in which rowsync keeps what lost and what waits. */
-const KEPT = ['sync_conflicts', 'sync_failures', 'sync_changes', 'sync_deleted'];
+const KEPT = ['sync_conflicts', 'sync_failures', 'sync_changes'];
 
 /** What there is to see. */
 export interface Sides {
@@ -36,6 +36,11 @@ export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: 
     waiting: new Set(waiting.map(([id]) => Number(id))),
     hidden: new Set(wasNarrowed ? origin.ids(names.table).filter((id) => id % 2 === 0) : []),
     overwritten: new Set(user.hadTrigger ? ['B'] : []),
-    kept: JSON.stringify(KEPT.map((view) => user.query(`SELECT * FROM ${view}`))),
+    kept: textOfViews(user, KEPT),
+    evidence: textOfViews(user, ['sync_deleted']),
   };
+}
+
+function textOfViews(user: User, views: readonly string[]): string {
+  return JSON.stringify(views.map((view) => user.query(`SELECT * FROM ${view}`)));
 }

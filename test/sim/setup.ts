@@ -22,6 +22,8 @@ export interface Setup {
   readonly rowCount: number;
   readonly systemColumns: boolean;
   readonly pageRows: number;
+  /** What the configuration says from the second engine on; null where nobody changes it. */
+  readonly laterPageRows: number | null;
   readonly batchRows: number;
   readonly concurrency: number;
   readonly match: string | null;
@@ -88,6 +90,7 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
     actors,
     weather: drawWeather(tape),
     files,
+    laterPageRows: null,
   };
 }
 
@@ -148,9 +151,10 @@ function drawWeather(tape: Tape): Weather {
   return isFair ? new Map() : new Map(drawn.filter(([, rate]) => rate > 0));
 }
 
-/** What the engine's configuration would say. */
-export function settingsOf(setup: Setup): EngineSettings {
-  const { pageRows, concurrency, maxDeletePercent, match, policy, batchRows, files } = setup;
+/** What the configuration of an engine would say; they are counted from 1. */
+export function settingsOf(setup: Setup, life: number): EngineSettings {
+  const pageRows = life === 1 ? setup.pageRows : (setup.laterPageRows ?? setup.pageRows);
+  const { concurrency, maxDeletePercent, match, policy, batchRows, files } = setup;
   const shared = { maxDeletePercent, concurrency };
   return {
     origin: {

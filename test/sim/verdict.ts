@@ -31,6 +31,8 @@ export interface Rest {
   readonly overwritten: ReadonlySet<string>;
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
+  /** Last values of rows that the origin deleted, as one text; no edit may end there alone. */
+  readonly evidence: string;
 }
 
 /** A complaint: the invariant and a sentence. */
@@ -76,7 +78,7 @@ function compare(
 }
 
 /** I2: what users wrote reached the origin, or is kept. */
-function judgeEdits({ books, writes, kept, local, waiting, overwritten }: Rest): readonly Complaint[] {
+function judgeEdits({ books, writes, kept, evidence, local, waiting, overwritten }: Rest): readonly Complaint[] {
   const reached = new Set(
     writes
       .filter(({ by }) => by === 'api')
@@ -96,18 +98,18 @@ function judgeEdits({ books, writes, kept, local, waiting, overwritten }: Rest):
   const everThere = new Set(writes.map(({ tag }) => tag));
   const waitingTags = new Set(local.filter(({ id }) => waiting.has(id)).map(({ tag }) => tag));
   const lostRows = [...inserted]
-    .filter((tag) => !everThere.has(tag) && !kept.includes(tag) && !waitingTags.has(tag))
+    .filter((tag) => !everThere.has(tag) && !(kept + evidence).includes(tag) && !waitingTags.has(tag))
     .map((tag) => ({ oracle: 'I2', what: `the row ${tag}, inserted here, is nowhere` }));
   return [...lost, ...lostRows];
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
-function judgeDeletes({ books, origin, kept, waiting, hidden, writes }: Rest): readonly Complaint[] {
+function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }: Rest): readonly Complaint[] {
   // Deleted at the origin too, and brought back there with a backup.
   const back = new Set(writes.flatMap(({ kind, tag }) => (kind === 'restore' ? [tag] : [])));
   const there = new Set(origin.filter(({ id }) => !waiting.has(id) && !hidden.has(id)).map(({ tag }) => tag));
   return [...books.expected().deleted]
-    .filter((tag) => there.has(tag) && !back.has(tag) && !kept.includes(tag))
+    .filter((tag) => there.has(tag) && !back.has(tag) && !(kept + evidence).includes(tag))
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
 }
 

@@ -13,7 +13,7 @@ import type { FileDeed } from './files-people.ts';
 import { filesOf, type FilesWorld } from './files-world.ts';
 import type { EtagMode } from './model/knobs.ts';
 import type { OriginModel } from './model/origin.ts';
-import { Admin, NARROWED } from './admin.ts';
+import { Admin } from './admin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
@@ -102,11 +102,12 @@ export class World {
     this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
     this.#oracles = new Oracles({
       books: this.#books,
-      hasRow: (id) => this.#origin.ids(this.#names.table).includes(id) && !this.#isHidden(id),
-      tagOf: (id) => this.#names.tagOf(id),
-      columnOf: (name) => Object.keys(this.#names.fromOrigin({ [name]: '' }))[0] ?? null,
-      batches: () =>
-        this.#user.query('SELECT id, method, rows FROM _rowsync_batches ORDER BY id') as [number, string, string][],
+      names: this.#names,
+      origin: this.#origin,
+      admin: this.#admin,
+      user: this.#user,
+      writes: this.#writes,
+      isAdminAway: this.#setup.isAdminAway,
       fail: (oracle, what) => this.#fail(oracle, what),
     });
     this.#network = new Network({
@@ -125,6 +126,7 @@ export class World {
         const end = result.kind === 'answer' ? String(result.status) : result.reason;
         this.#count(`request ${request.method}`);
         if (fault !== null) this.#count(`fault ${fault} on ${request.kind}`);
+        this.#oracles.onAnswer(request, fault, result);
         this.#note(`request ${request.number} ends: ${end}${fault === null ? '' : ` (fault ${fault})`}`);
       },
     });
@@ -177,6 +179,7 @@ export class World {
     else if (!this.#followScript()) this.#happen();
     await runDry();
     this.#writes.collect();
+    this.#oracles.onTurn();
     if (this.#life?.isAlive === false) this.#afterDeath();
     if (this.#failure !== null) throw new Ended();
   }
@@ -245,7 +248,7 @@ export class World {
       wallMs: () => START_MS + this.#scheduler.nowMs + this.#jumpMs,
       seed: this.#tapes.seed,
       number,
-      settings: settingsOf(this.#setup),
+      settings: settingsOf(this.#setup, number),
       log: this.#logger(),
       fate: (what, facts) => this.#fate(what, facts),
       fileDisk: this.#files?.disk ?? null,
@@ -273,6 +276,7 @@ export class World {
         const confirm = draw.chance(0.3) && this.#setup.isAdminAway;
         const files = draw.chance(0.3) ? 'now' : 'withPull';
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
+        this.#oracles.onCycle(pull);
         this.#noteCycle(await life.cycle({ pull, push, confirm, files }));
         await life.sleep(1_000);
       }
@@ -288,6 +292,7 @@ export class World {
       this.#note(`the cycle says: ${error.code}`);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
+    if (errors.length === 0) this.#oracles.onCycleWell();
     this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
   }
 
@@ -322,9 +327,8 @@ export class World {
 
   #committed(facts: TransactionFacts): void {
     this.#note(`commit: ${facts.what}`);
-    if (!facts.isDurable) return;
-    this.#oracles.onDurable();
-    this.#keepOnDisk();
+    this.#oracles.onCommitted(facts);
+    if (facts.isDurable) this.#keepOnDisk();
   }
 
   /** Everything that was committed up to now survives a power cut. */
@@ -405,7 +409,7 @@ export class World {
   #noteUser(done: Done): void {
     this.#count(`user ${done.name}${done.refusal === null ? '' : ' refused'}`);
     this.#note(`user: ${done.statements}${done.refusal === null ? '' : ` -- refused: ${done.refusal}`}`);
-    this.#oracles.onDurable();
+    this.#oracles.onUserActed();
     this.#keepOnDisk();
   }
 
@@ -447,6 +451,7 @@ export class World {
 
   async #oneCycle(life: Life, reports: CycleReport[]): Promise<void> {
     try {
+      this.#oracles.onCycle(true);
       const report = await life.cycle({ pull: true, push: true, confirm: true, files: 'now' });
       this.#noteCycle(report);
       reports.push(report);
@@ -476,12 +481,6 @@ export class World {
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
     return [...judgeRest(rest), ...(this.#files?.judge() ?? [])];
-  }
-
-  /** Whether a row does not exist for the caller whom the replica knows. */
-  #isHidden(id: number): boolean {
-    const [[role] = []] = this.#user.query('SELECT role FROM _rowsync_identity');
-    return this.#admin.isNarrowed && role === NARROWED && id % 2 === 0;
   }
 
   #count(what: string): void {

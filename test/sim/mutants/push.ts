@@ -46,7 +46,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       {
         file: 'push/settle.ts',
         find: 'if (first !== undefined) byValue.set(row.id, first);',
-        replace: '',
+        replace: 'if (first !== undefined) byValue.delete(row.id);',
       },
     ],
   },
@@ -211,7 +211,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     name: 'shape-not-checked',
     without: 'Values are sent although the columns at the origin are no longer those that were read.',
     edits: [
-      { file: 'push/table.ts', find: 'if (changed.length === 0) return;', replace: 'if (changed.length >= 0) return;' },
+      { file: 'push/shape.ts', find: 'if (changed.length === 0) return;', replace: 'if (changed.length >= 0) return;' },
     ],
   },
   {

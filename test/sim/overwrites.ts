@@ -1,0 +1,138 @@
+/**
+ * Whether a push writes over what colleagues wrote with open eyes only: a value that stood at the origin when the push was planned may be
+ * replaced where the base knew it, and where it came after the edit it must be kept as the loser of a conflict. What colleagues
+ * write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds in which columns stand still.
+ *
+ * Input: what users and colleagues wrote, and requests before they leave. Output: sentences.
+ */
+import { readBase } from './base.ts';
+import { writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
+import type { OriginModel } from './model/origin.ts';
+import type { Names } from './names.ts';
+import type { User } from './user.ts';
+import type { Writes } from './writes.ts';
+
+/** What there is to look at. */
+export interface OverwriteParts {
+  readonly books: Books;
+  readonly names: Names;
+  readonly origin: OriginModel;
+  readonly user: User;
+  readonly writes: Writes;
+}
+
+/** The columns that are judged: both are texts that nobody writes twice. */
+const JUDGED = ['A', 'B'] as const;
+
+/** Watches one world. */
+export class Overwrites {
+  readonly #parts: OverwriteParts;
+  /** What the base said when a user wrote a value. */
+  readonly #baseByWritten = new Map<string, LocalValue>();
+  /** What the base said of a row, by its tag, when a user deleted it. */
+  readonly #baseByDeleted = new Map<string, LocalRow>();
+  /** Writes at the origin when the present push was planned. */
+  #plannedAt = 0;
+
+  constructor(parts: OverwriteParts) {
+    this.#parts = parts;
+  }
+
+  /** A user wrote into the replica. */
+  onUserActed(): void {
+    const { books, user } = this.#parts;
+    const base = this.#base();
+    const rows = user.rows();
+    const tags = new Set(rows.map(({ tag }) => tag));
+    for (const row of base.values()) {
+      if (tags.has(row.tag)) this.#baseByDeleted.delete(row.tag);
+      else if (!this.#baseByDeleted.has(row.tag)) this.#baseByDeleted.set(row.tag, row);
+    }
+    for (const { id, tag, cells } of rows) {
+      for (const column of JUDGED) {
+        const key = writtenKey({ tag, column, value: cells[column] ?? null });
+        if (!books.everWritten.has(key) || this.#baseByWritten.has(key)) continue;
+        this.#baseByWritten.set(key, base.get(id)?.cells[column] ?? null);
+      }
+    }
+  }
+
+  /** A push was planned. */
+  onPlanned(): void {
+    this.#parts.writes.collect();
+    this.#plannedAt = this.#parts.writes.all.length;
+  }
+
+  /** What is wrong with a request that changes rows; they are those of its body. */
+  complaints(rows: readonly Readonly<Record<string, LocalValue>>[]): readonly string[] {
+    const { names, origin, writes } = this.#parts;
+    writes.collect();
+    const base = this.#base();
+    const there = origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values));
+    return rows.flatMap((row) => {
+      const cells = names.fromOrigin(row);
+      const id = row['@row.id'] ?? null;
+      const code = cells['Code'] ?? null;
+      const present = there.find((other) =>
+        id === null ? code !== null && other.cells['Code'] === code : other.id === id,
+      );
+      if (present === undefined) return [];
+      return JUDGED.flatMap((column) => {
+        const value = cells[column];
+        return value === undefined ? [] : this.#judge(present, { column, value, known: base.get(present.id) });
+      });
+    });
+  }
+
+  /** What is wrong with the delete of a row. */
+  complaintsOfDelete(id: number): readonly string[] {
+    const { names, origin, writes } = this.#parts;
+    writes.collect();
+    const there = origin.rows(names.table).find((row) => row.id === id);
+    if (there === undefined) return [];
+    const { tag, cells } = names.rowFromOrigin(id, there.values);
+    const then = this.#baseByDeleted.get(tag);
+    if (then === undefined) return [];
+    return JUDGED.flatMap((column) => {
+      const now = cells[column] ?? null;
+      if (now === null || now === then.cells[column] || !this.#isOfColleague(id, column, now)) return [];
+      if (this.#isKept(now)) return [];
+      return [
+        `${column} of ${tag} is ${String(now)} at the origin since before the push was planned, but was not when the row was deleted here`,
+      ];
+    });
+  }
+
+  /** Whether a value that stands at the origin is a colleague's, and stood there when the push was planned. */
+  #isOfColleague(id: number, column: string, value: LocalValue): boolean {
+    const { all } = this.#parts.writes;
+    const at = all.findLastIndex((write) => write.id === id && write.cells[column] === value);
+    return at < this.#plannedAt && (at < 0 || all[at]?.by === 'colleague');
+  }
+
+  #judge(
+    { id, tag, cells }: LocalRow,
+    {
+      column,
+      value,
+      known,
+    }: { readonly column: string; readonly value: LocalValue; readonly known: LocalRow | undefined },
+  ): readonly string[] {
+    const before = cells[column] ?? null;
+    if (before === null || before === value || !this.#isOfColleague(id, column, before)) return [];
+    const what = `${column} of ${tag} was ${String(before)} at the origin before the push was planned; ${String(value)} is written over it`;
+    if (known?.cells[column] !== before) return [`${what}, and the base does not know`];
+    if (value === null) return [];
+    const baseThen = this.#baseByWritten.get(writtenKey({ tag, column, value }));
+    if (baseThen === undefined || baseThen === before || this.#isKept(before)) return [];
+    return [`${what}, which came after the edit, and is kept nowhere`];
+  }
+
+  #isKept(value: LocalValue): boolean {
+    return JSON.stringify(this.#parts.user.query('SELECT * FROM sync_conflicts')).includes(String(value));
+  }
+
+  #base(): ReadonlyMap<number, LocalRow> {
+    return readBase((statement) => this.#parts.user.query(statement), this.#parts.names) ?? new Map<number, LocalRow>();
+  }
+}

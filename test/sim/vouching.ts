@@ -1,0 +1,96 @@
+/**
+ * Remembers what every ETag that the origin gave out vouches for, and looks at each commit whether the rows in the base are those
+ * (I6): a page whose ETag is kept is not read again while the origin answers 304, so every row that it names must stand
+ * here as it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are asked for by
+ * their ids, and rows in flight are read back, so both may differ meanwhile.
+ *
+ * For worlds in which the columns stand still. Input: answers, and the replica within a transaction. Output: sentences.
+ */
+import type { Replica } from '../../src/replica/database.ts';
+import { sql } from '../../src/replica/sql.ts';
+import { readBase } from './base.ts';
+import type { LocalRow } from './books.ts';
+import type { Names } from './names.ts';
+
+/** What the ETags of one world vouch for. */
+export class Vouching {
+  readonly #names: Names;
+  /** Rows as they were answered, by address and ETag of their page. */
+  readonly #rowsByTag = new Map<string, ReadonlyMap<number, string>>();
+
+  constructor(names: Names) {
+    this.#names = names;
+  }
+
+  /** Takes note of a page as the origin answered it; `path` with the query. */
+  note(path: string, etag: string, body: Uint8Array): void {
+    const rows = JSON.parse(Buffer.from(body).toString('utf8')) as readonly Readonly<Record<string, unknown>>[];
+    const texts = rows.map((row) => {
+      const id = Number(row['@row.id']);
+      return [id, textOf(this.#names.rowFromOrigin(id, row))] as const;
+    });
+    this.#rowsByTag.set(keyOf(path, etag), new Map(texts));
+  }
+
+  /** What stands in the base although the ETag that is kept says otherwise. */
+  complaints(replica: Replica): readonly string[] {
+    const pages = readPages(replica, this.#names.tableId);
+    if (pages.every(({ etag }) => etag === null)) return [];
+    const base = readBase((statement) => replica.prepare(statement).raw().all() as unknown[][], this.#names);
+    if (base === null) return [];
+    const excused = readExcused(replica, this.#names.tableId);
+    const lastById = new Map(pages.flatMap((page) => page.ids.map((id) => [id, page] as const)));
+    return [...lastById].flatMap(([id, { url, etag }]) => {
+      if (etag === null || excused.has(id)) return [];
+      const vouched = this.#rowsByTag.get(keyOf(pathOf(url), etag))?.get(id);
+      const row = base.get(id);
+      const here = row === undefined ? 'nothing' : textOf(row);
+      if (vouched === undefined || vouched === here) return [];
+      return [`row ${id} stands here as ${here}, and an ETag is kept that vouches for ${vouched}`];
+    });
+  }
+}
+
+interface KeptPage {
+  readonly url: string;
+  readonly etag: string | null;
+  readonly ids: readonly number[];
+}
+
+/** The pages of the table, the one that was applied last at the end. */
+function readPages(replica: Replica, tableId: number): readonly KeptPage[] {
+  const rows = replica
+    .prepare(
+      sql`SELECT url, etag, row_ids FROM _rowsync_pages JOIN _rowsync_page_rows USING (table_id, page)
+          WHERE table_id = ${tableId} ORDER BY applied`,
+    )
+    .raw()
+    .all() as (readonly [string, string | null, string])[];
+  return rows.map(([url, etag, ids]) => ({ url, etag, ids: JSON.parse(ids) as number[] }));
+}
+
+/** Rows that are asked for in another way. */
+function readExcused(replica: Replica, tableId: number): ReadonlySet<number> {
+  const ids = replica
+    .prepare(
+      sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ${tableId} UNION ALL
+          SELECT row_id FROM _rowsync_rows WHERE table_id = ${tableId} AND state IN ('sending', 'unknown')`,
+    )
+    .pluck()
+    .all();
+  return new Set(ids.map(Number));
+}
+
+function textOf({ tag, cells }: LocalRow): string {
+  return `${tag} ${JSON.stringify(cells)}`;
+}
+
+/** The address without the host. */
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+function keyOf(path: string, etag: string): string {
+  return `${etag} ${path}`;
+}
