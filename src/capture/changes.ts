@@ -23,7 +23,7 @@ import { baseName, requireShape } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
-import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
 
@@ -55,13 +55,16 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
     tx.countUncaptured(markDiffering(tx, table, at));
     storeCompareDue(tx, table.id, false);
   }
-  const renumbered = readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id));
+  const isMarked = hasMarks(tx, table.id);
+  const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
   if (doubtCreatesFrom !== null) {
     doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
     storeCreatesDoubted(tx, table.id);
   }
-  dropEqualMarks(tx, table, SETTLING);
-  for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
+  if (isMarked) {
+    dropEqualMarks(tx, table, SETTLING);
+    for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
+  }
   settleConflicts(tx, table.id);
 }
 
@@ -183,7 +186,7 @@ export function readChanges(
   let last = after;
   for (;;) {
     const ids = readMarkedIds(from, table.id, last, count);
-    const changes = diffRows(from, table, ids);
+    const changes = ids.length === 0 ? [] : diffRows(from, table, ids);
     if (ids.length === 0 || changes.length > 0) return changes; // ends: every block lies above the last one
     last = ids.at(-1) ?? last;
   }

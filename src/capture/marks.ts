@@ -8,6 +8,11 @@ import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { sql } from '../replica/sql.ts';
 
+/** Whether any row of a table is not clean. */
+export function hasMarks(from: Connection, tableId: number): boolean {
+  return from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+}
+
 /** States of those of the given rows that are not clean. */
 export function readRowStates(
   from: Connection,
@@ -37,6 +42,7 @@ export function moveRows(
   ids: readonly number[],
   { event, at }: { readonly event: RowEvent; readonly at: string },
 ): void {
+  if (ids.length === 0) return;
   const states = readRowStates(tx, tableId, ids);
   const put = tx.prepare(
     sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) VALUES (?, ?, ?, unixepoch(?))
