@@ -20,13 +20,17 @@ beforeAll(async () => {
 afterAll(() => runner[Symbol.dispose]());
 
 describe('each scenario', () => {
-  test.each(SCENARIOS.map(({ name }) => name))(`may be cut short anywhere: %s (${MODE})`, async (scenario) => {
-    const order = { root: '', scenario, mode: MODE, from: 0, step: 1, sample: null };
-    const { failures, runCount } = await playShare(runner, order);
+  test.each(SCENARIOS.map(({ name }) => name))(
+    `may be cut short anywhere: %s (${MODE})`,
+    async (scenario) => {
+      const order = { root: '', scenario, mode: MODE, from: 0, step: 1, sample: null };
+      const { failures, runCount } = await playShare(runner, order);
 
-    expect(failures).toEqual([]);
-    expect(runCount).toBeGreaterThan(10);
-  });
+      expect(failures).toEqual([]);
+      expect(runCount).toBeGreaterThan(10);
+    },
+    120_000,
+  );
 });
 
 describe('strikes', () => {

@@ -10,6 +10,7 @@ import { FAULTS, type RequestKind } from './faults.ts';
 import type { Runner } from './runner.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Hands, Script } from './script.ts';
+import { takesSpace } from './setup.ts';
 import type { Complaint } from './verdict.ts';
 
 /** What goes wrong at which step. */
@@ -48,6 +49,8 @@ const PAIRED: ReadonlySet<string> = new Set(['kill', 'killLosing', 'dieAfter', '
 /** Requests that change the origin when they arrive. */
 const CHANGE_UNDER_WAY = /^turn with .*\b(?:create|update|upsert|delete)\b/;
 const POWER = '+power';
+/** How the names of operations on files begin. */
+const FILE_STEP = 'file ';
 const FATES: readonly Fate[] = ['dieBefore', 'dieInside', 'dieAfter', 'full'];
 /** Turns after which a story is over in any case, so that faults stop. */
 const TURNS_MAX = 1_500;
@@ -110,13 +113,16 @@ function isDeath(what: string): boolean {
 }
 
 /**
- * Everything that can go wrong once. `states`: a death behind each commit, and one while each change is under way, which leaves behind
- * every state of both sides that any death does. `crashes`: every death, with and without a power cut, and the full disk.
+ * Everything that can go wrong once. `states`: a death behind each commit, before each operation on a file, and while each change is under
+ * way, which leaves behind every state of both sides that any death does. `crashes`: every death, with and without a power cut, and the full disk.
  * `singles`: every fault of every request as well.
  */
 export function singles(steps: readonly Step[], kinds: 'states' | 'crashes' | 'singles'): readonly Strike[] {
   const isAsked = (what: string, name: string): boolean => {
-    if (kinds === 'states') return what === 'dieAfter' || (what === 'kill' && CHANGE_UNDER_WAY.test(name));
+    if (kinds === 'states') {
+      const isOfFiles = what === 'dieBefore' && name.startsWith(FILE_STEP);
+      return what === 'dieAfter' || isOfFiles || (what === 'kill' && CHANGE_UNDER_WAY.test(name));
+    }
     return kinds === 'singles' || isCrash(what);
   };
   return steps.flatMap(({ options, name }, step) =>
@@ -129,11 +135,16 @@ export function singles(steps: readonly Step[], kinds: 'states' | 'crashes' | 's
 
 /** What of a story's steps is paired: a short list of faults, one kind of death at each. */
 export function paired(steps: readonly Step[], after: number): readonly Strike[] {
-  return steps.flatMap(({ options }, step) =>
-    options
-      .filter((what) => step > after && (PAIRED.has(what) || SHORT_LIST.has(what)))
-      .map((what) => ({ step, what })),
+  const isAsked = (what: string, name: string): boolean =>
+    PAIRED.has(what) || SHORT_LIST.has(what) || (what === 'dieBefore' && name.startsWith(FILE_STEP));
+  return steps.flatMap(({ options, name }, step) =>
+    options.filter((what) => step > after && isAsked(what, name)).map((what) => ({ step, what })),
   );
+}
+
+/** What may happen at a step of a push, and at an operation on a file. */
+function fatesBetween(what: string): readonly Fate[] {
+  return takesSpace(what) ? ['dieBefore', 'full'] : ['dieBefore'];
 }
 
 /** A scenario as a script; counts the steps, and strikes. */
@@ -189,7 +200,7 @@ class Playing implements Script {
   }
 
   fate(what: string, facts: TransactionFacts | null): Fate {
-    const strike = this.#next(what, facts === null ? ['dieBefore'] : FATES);
+    const strike = this.#next(what, facts === null ? fatesBetween(what) : FATES);
     return FATES.find((fate) => strike?.replace(POWER, '') === fate) ?? 'on';
   }
 

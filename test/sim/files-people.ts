@@ -59,6 +59,12 @@ export class FilePeople {
     return deed;
   }
 
+  /** A user has a file to attach, which a cell will ask for by its name alone. */
+  haveFile(name: string, content: string): void {
+    this.#askedByName.set(name, `file:${name}`);
+    this.#store(name, content);
+  }
+
   /** What the cell said that asked for a file of this name. */
   askedFor(name: string): string | null {
     return this.#askedByName.get(name) ?? null;
@@ -84,8 +90,12 @@ export class FilePeople {
     const content = Buffer.from(bytes).toString();
     // Another time it says something else, with the same length or not.
     const changed = contents.includes(content) ? `${content.slice(1)}${contents.length}` : content;
-    this.#contentsByName.set(name, [...contents, changed]);
-    this.#parts.disk.put(`${UPLOAD_FOLDER}/${name}`, Buffer.from(changed));
+    this.#store(name, changed);
+  }
+
+  #store(name: string, content: string): void {
+    this.#contentsByName.set(name, [...(this.#contentsByName.get(name) ?? []), content]);
+    this.#parts.disk.put(`${UPLOAD_FOLDER}/${name}`, Buffer.from(content));
   }
 
   #userDoes(name: string, statement: (table: string, column: string) => string): FileDeed {

@@ -53,6 +53,11 @@ export class FilesWorld {
     return this.#people.act(draw);
   }
 
+  /** A user has a file to attach. */
+  haveFile(name: string, content: string): void {
+    this.#people.haveFile(name, content);
+  }
+
   /** The power fails; the draw says how much of what was not synced is left. */
   losePower(draw: Draw): string {
     const survival = draw.pick(['synced', 'names', 'all'] as const);

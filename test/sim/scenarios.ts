@@ -78,6 +78,25 @@ function renamesColumn(after: RegExp | null, name: string, now: string): Scenari
   return { after, act: (hands) => hands.atOrigin(sentence, (origin) => origin.renameColumn('Thing', name, now)) };
 }
 
+/** With an attachment column; every other row of the origin has a file. */
+const WITH_FILES: Setup = {
+  ...CALM,
+  files: { mode: 'latest', showsHistory: true, maxFileBytes: null, everyRows: 2, weight: 0 },
+};
+
+function hasFile(name: string, content: string): ScenarioAct {
+  return { after: null, act: (hands) => hands.haveFile(name, content) };
+}
+
+function colleagueUploads(after: RegExp | null, id: number, name: string): ScenarioAct {
+  const file = { name, mediaType: 'text/plain', bytes: Buffer.from(`content of ${name}`) };
+  const sentence = `colleague: uploads ${name} to row ${id}`;
+  return {
+    after,
+    act: (hands) => hands.atOrigin(sentence, (origin) => void origin.update('Thing', id, { File: file })),
+  };
+}
+
 const CYCLE_ENDS = /^the cycle ends/;
 const SENT = (method: string): RegExp => new RegExp(`^request \\d+: ${method} `);
 
@@ -386,6 +405,51 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
     cycles: 2,
     proofs: [/older copy/, SENT('create')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'attachment-down',
+    setup: { ...WITH_FILES, isWarm: false },
+    acts: [colleagueUploads(SENT('attachment'), 1, 'w-2.txt')],
+    cycles: 2,
+    proofs: [SENT('attachment'), /^commit: Storing files/, /w-2/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'attachment-up',
+    setup: WITH_FILES,
+    acts: [
+      hasFile('u-1.txt', 'one'),
+      hasFile('u-2.txt', 'another'),
+      user(
+        null,
+        `UPDATE Thing SET File = 'file:u-1.txt' WHERE _id < 3;
+         INSERT INTO Thing (Tag, Code, File) VALUES ('t-1', 'c-1', 'file:u-2.txt')`,
+      ),
+    ],
+    cycles: 1,
+    proofs: [SENT('(upsert|update)'), /u-1/, /u-2/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'attachments-on-both-sides',
+    setup: WITH_FILES,
+    acts: [
+      hasFile('u-1.txt', 'one'),
+      user(null, `UPDATE Thing SET File = 'file:u-1.txt' WHERE _id IN (1, 2)`),
+      colleagueUploads(SENT('(upsert|update)'), 1, 'w-2.txt'),
+      hasFile('u-1.txt', 'two'),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|update)'), /w-2/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'attachment-to-a-new-row-without-key',
+    setup: { ...WITH_FILES, match: null, rowCount: 1 },
+    acts: [hasFile('u-1.txt', 'one'), user(null, `INSERT INTO Thing (Tag, File) VALUES ('t-1', 'file:u-1.txt')`)],
+    cycles: 1,
+    proofs: [SENT('create')],
     hasOneEnd: false,
   },
 ];

@@ -14,6 +14,8 @@ export interface Hands {
   readonly user: (statements: string) => void;
   /** Somebody changes something at the origin; the sentence is for the story. */
   readonly atOrigin: (sentence: string, change: (origin: OriginModel) => void) => void;
+  /** A user has a file to attach, and may have had another one of this name before. */
+  readonly haveFile: (name: string, content: string) => void;
   /** The process dies. */
   readonly kill: () => void;
   /** Somebody copies the replica, and somebody puts the copy in its place. */

@@ -97,6 +97,11 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
 /** Operations on files that a full disk does not allow. */
 const TAKES_SPACE: ReadonlySet<string> = new Set(['file create', 'file write', 'file makeFolder']);
 
+/** Whether an operation on a file fails on a full disk. */
+export function takesSpace(what: string): boolean {
+  return TAKES_SPACE.has(what);
+}
+
 /** Draws what happens to the engine at a boundary: a transaction, a step of a push, or an operation on a file. */
 export function drawFate(
   { deathRate, pauseRate, fullRate }: Setup,
@@ -111,7 +116,7 @@ export function drawFate(
     [deathRate, 'dieBefore'],
     [isTransaction ? deathRate : 0, 'dieInside'],
     [isTransaction ? deathRate : 0, 'dieAfter'],
-    [isTransaction || TAKES_SPACE.has(what) ? fullRate : 0, 'full'],
+    [isTransaction || takesSpace(what) ? fullRate : 0, 'full'],
   ]);
 }
 

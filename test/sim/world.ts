@@ -192,6 +192,7 @@ export class World {
         change(this.#origin);
         this.#note(sentence);
       },
+      haveFile: (name, content) => this.#files?.haveFile(name, content),
       kill: () => this.#kill('between two steps'),
       copy: () => this.#makeCopy(),
       restore: () => this.#restoreCopy(),
