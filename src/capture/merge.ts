@@ -4,6 +4,7 @@
  * row is found by comparing it with its base, whatever the marks say. Rows that wait for an answer are left alone: push looks
  * them up and merges them against the values that it sent (I12).
  */
+import { isSameRow } from '../reconcile/diff.ts';
 import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
@@ -48,9 +49,14 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
   const states = readRowStates(tx, table.id, [...edited]);
   const remoteById = new Map(rows.map((row) => [row.id, row]));
   let merged: RowChanges = changes;
+  let waitingCount = 0;
   for (const { rowId, base: before, local } of readVersions(tx, table, [...edited])) {
     const remote = remoteById.get(rowId) ?? null;
-    if (remote === null || isInFlight(states.get(rowId) ?? 'clean')) continue;
+    if (remote === null) continue; // cannot be: the ids are theirs
+    if (isInFlight(states.get(rowId) ?? 'clean')) {
+      if (before === null || !isSameRow(before, remote)) waitingCount += 1;
+      continue;
+    }
     const counts = upsertRows(tx, base, [remote]);
     merged = {
       insertedCount: merged.insertedCount + counts.insertedCount,
@@ -59,7 +65,7 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
     applyDecision(tx, table, { rowId, local, base: before, remote }, options);
   }
   settleConflicts(tx, table.id);
-  return merged;
+  return { ...merged, waitingCount };
 }
 
 function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowChanges {

@@ -19,7 +19,7 @@ import { moveRows } from '../capture/marks.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { storeRefusal } from '../capture/refusals.ts';
 import { settleRows } from '../capture/settle.ts';
-import { changedIndexes } from '../reconcile/diff.ts';
+import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
@@ -239,10 +239,6 @@ function mergePresent(
   });
   settleRows(tx, table, taken, { ...merge, isSent: false, reason: 'not returned by the origin before a push' });
   counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
-}
-
-function isSameRow(one: Row, other: Row): boolean {
-  return one.allow === other.allow && changedIndexes(one.values, other.values).length === 0;
 }
 
 /** An insert whose match value belongs to a row that was edited or deleted here too: which of them is meant, only a person knows. */

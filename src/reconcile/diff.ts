@@ -3,11 +3,16 @@
  * come from SQL in several spellings, and are compared by what they are worth, to the last digit. Pure.
  */
 import { numericToPlain, plainDecimal, type Numeric } from '../wire/decimal.ts';
-import type { ColumnType, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
 
 /** Indexes of the values that differ; both rows have the same columns in the same order. */
 export function changedIndexes(one: readonly Value[], other: readonly Value[]): readonly number[] {
   return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
+}
+
+/** Whether two rows of one table are the same, with what the caller may do with them. */
+export function isSameRow(one: Row, other: Row): boolean {
+  return one.allow === other.allow && changedIndexes(one.values, other.values).length === 0;
 }
 
 /** Whether two values of one column are the same: null only as null, numbers exactly (1, 1.0 and the text '1.0' are one). */

@@ -47,8 +47,8 @@ export interface AnsweredPage {
 }
 
 /**
- * Applies an answer 200: rows (by `storeRows`, where they must be merged first), page map, suspects and ETag. The ETag is not kept where a row could not be read, so that
- * the page is asked for again until it can.
+ * Applies an answer 200: rows (by `storeRows`, where they must be merged first), page map, suspects and ETag. The ETag is not kept where a row could not be read, or
+ * waits for an answer, so that the page is asked for again until all of it stands here.
  */
 export function applyPage(
   tx: Tx,
@@ -74,7 +74,7 @@ export function applyPage(
     target.id,
     page,
     answer.url,
-    content.unreadable.length === 0 ? answer.etag : null,
+    content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null,
     content.ids.length,
     content.ids[0] ?? null,
     content.ids.at(-1) ?? null,

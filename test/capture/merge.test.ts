@@ -3,9 +3,11 @@
  */
 import { expect, test } from 'vitest';
 import { storeRemoteRows } from '../../src/capture/merge.ts';
+import { moveRows } from '../../src/capture/marks.ts';
 import { settleRows } from '../../src/capture/settle.ts';
+import type { RowEvent } from '../../src/reconcile/row-state.ts';
 import type { Fixture } from '../support/replica.ts';
-import { AT, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { AT, capture, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 /** A fixture in which somebody put a row under the next id of the origin's, while no trigger stood. */
 async function startForeign(): Promise<Fixture> {
@@ -52,4 +54,24 @@ test('so does one under the id that the origin gave to a row that was pushed', a
     { _id: 7, Title: 'pushed' },
   ]);
   expect(await captured(fixture)).toEqual(['insert -2 Title']);
+});
+
+test('a row that waits for an answer is left alone, and its page is asked for again', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  await capture(fixture);
+  const { id } = twoWayTable(fixture);
+  const move = (event: RowEvent): Promise<void> =>
+    fixture.replica.write('Moving a row', (tx) => moveRows(tx, id, [1], { event, at: AT }));
+  await move('sendStarted');
+  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull();
+  const left = fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1');
+  await move('refused');
+
+  await fixture.pull();
+
+  expect(left).toEqual([{ Body: null }]);
+  expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'theirs' }]);
+  expect(fixture.rows('SELECT has_etag FROM sync_freshness')).toEqual([{ has_etag: 1 }]);
 });
