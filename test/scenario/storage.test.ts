@@ -86,13 +86,13 @@ test.skipIf(!canMount)(
   },
 );
 
-/** SQLite's connections that have written, so that a test can take the right away from them. */
+/** SQLite's connections that can begin to write, so that a test can take the right away from them. */
 function watchWriters(): { readonly writers: Set<Database.Database> } {
   const writers = new Set<Database.Database>();
-  const { exec } = Database.prototype as unknown as Record<'exec', (text: string) => Database.Database>;
-  vi.spyOn(Database.prototype, 'exec').mockImplementation(function watched(this: Database.Database, text: string) {
+  const { prepare } = Database.prototype as unknown as Record<'prepare', (text: string) => Database.Statement>;
+  vi.spyOn(Database.prototype, 'prepare').mockImplementation(function watched(this: Database.Database, text: string) {
     if (text === 'BEGIN IMMEDIATE') writers.add(this);
-    return Reflect.apply(exec, this, [text]);
+    return Reflect.apply(prepare, this, [text]);
   });
   return { writers };
 }
