@@ -143,8 +143,8 @@ function mergeAll(
   return rows.map(({ rowId, remote, known = [], sent, ...row }) => {
     const own = versions.get(rowId);
     const twin = remote === null || remote.id === rowId ? undefined : versions.get(remote.id);
-    const base = row.base({ base: own?.base ?? null, local: own?.local ?? null });
-    const { local, lost } = withTwin(table, { base, local: own?.local ?? null, sent }, twin);
+    const sentBase = row.base({ base: own?.base ?? null, local: own?.local ?? null });
+    const { base, local, lost } = withTwin(table, { base: sentBase, local: own?.local ?? null, sent }, twin);
     const decision = mergeRow({ base, local, remote }, table.columns, policy);
     // The origin forgot the row, and here it goes on: as a new one.
     const isLost = decision.local !== null && decision.base === null && rowId > 0;
@@ -175,17 +175,21 @@ function withTwin(
   { columns }: TwoWayTable,
   own: OwnRow,
   twin: { readonly base: Row | null; readonly local: Row | null } | undefined,
-): { readonly local: Row | null; readonly lost: readonly Conflict[] } {
-  const { local } = own;
-  if (twin === undefined || (twin.base === null && twin.local === null)) return { local, lost: [] };
+): { readonly base: Row | null; readonly local: Row | null; readonly lost: readonly Conflict[] } {
+  const { base, local } = own;
+  if (twin === undefined || (twin.base === null && twin.local === null)) return { base, local, lost: [] };
   const there = twin.local;
   // Deleted here under the id that the pull gave it; an edit under the first one may be newer than that, and is not lost for it.
   if (there === null) {
     const goesOn = columns.some(({ type }, column) => isEdited(own, column, type));
-    return { local: goesOn ? local : null, lost: [] };
+    return { base, local: goesOn ? local : null, lost: [] };
   }
   // Deleted under its first id; an edit under the other one is newer than that, since the pull came in between.
-  if (local === null) return { local: isChanged(twin.base, there, columns) ? there : null, lost: [] };
+  // It is an edit of what that pull saw, not of what the origin says by now.
+  if (local === null) {
+    const goesOn = isChanged(twin.base, there, columns);
+    return goesOn ? { base: twin.base, local: there, lost: [] } : { base, local: null, lost: [] };
+  }
   const lost: Conflict[] = [];
   const values = local.values.map((value, column): Value => {
     const type = columns[column]?.type ?? 'Text';
@@ -197,7 +201,7 @@ function withTwin(
     }
     return edited;
   });
-  return { local: { ...local, values }, lost };
+  return { base, local: { ...local, values }, lost };
 }
 
 /** Whether a cell was edited since its row was sent, or of a row that was not sent, at all. */

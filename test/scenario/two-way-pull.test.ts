@@ -260,6 +260,31 @@ describe('an accepted row', () => {
     expect(await captured(fixture)).toEqual([`delete ${newId}`]);
   });
 
+  test('that was deleted under the id that it was sent with, and edited under the one that a pull gave it, keeps what a colleague wrote', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
+    const table = twoWayTable(fixture);
+    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
+    const newId = fixture.sandbox.store.insert('Note', { Title: 'sent' });
+    await fixture.pull();
+    fixture.execute(`DELETE FROM "Note" WHERE _id = -2; UPDATE "Note" SET "Title" = 'edited' WHERE _id = ${newId}`);
+    const [pulled] = readVersions(fixture.replica, table, [newId]);
+    const body = table.columns.findIndex(({ name }) => name === 'Body');
+    const remote =
+      pulled?.base === null || pulled === undefined
+        ? null
+        : { ...pulled.base, values: pulled.base.values.with(body, 'theirs') };
+
+    await fixture.replica.write('Settling', (tx) =>
+      settleRows(tx, table, [{ rowId: -2, base: () => remote, remote }], SENT),
+    );
+
+    expect(fixture.rows(`SELECT "Title", "Body" FROM "Note" WHERE _id = ${newId}`)).toEqual([
+      { Title: 'edited', Body: 'theirs' },
+    ]);
+    expect(await captured(fixture)).toEqual([`update ${newId} Title`]);
+  });
+
   test('is left alone by a pull until its answer is known', async () => {
     await using fixture = await startTwoWay();
     fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1`);
