@@ -174,7 +174,8 @@ class Finding {
       return 'absent';
     } catch (thrown) {
       const error = asRowsyncError(thrown);
-      if (error.kind === 'originRefused') return 'unclear';
+      // A cell that shows no file is all there is to know of it then.
+      if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';
       throw error;
     }
   }

@@ -67,7 +67,8 @@ const LOOKUP_REVISIONS_MAX = 20;
  * shows that it did not. `showsHistory`: more than the latest one can be had.
  */
 export function revisionsToCompare(sent: SentFile, remote: Value, showsHistory: boolean): number {
-  if (typeof remote !== 'string' || remote === '') return 0;
+  // Whoever deletes a file leaves its revisions, where they are shown.
+  if (typeof remote !== 'string' || remote === '') return showsHistory ? LOOKUP_REVISIONS_MAX : 0;
   const file = fileFromCell(remote);
   if (file === null) return 1;
   if (remote === sent.before) return 0;

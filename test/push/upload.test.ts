@@ -352,6 +352,22 @@ describe('an answer that gets lost', () => {
     expect(await captured(fixture, 'Album')).toEqual([]);
   });
 
+  test('settles a row without a second request where the origin had the file, although a colleague deleted it', async () => {
+    await using fixture = await start();
+    fixture.put('a.txt', 'mine');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+
+    await fixture.upload({
+      before: at('readBack', () => void fixture.sandbox.store.update('Album', 1, { Photo: null })),
+    });
+
+    expect(changesSent(fixture)).toEqual(['update']);
+    expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 mine']);
+    expect(fixture.rows('SELECT "Photo" FROM "Album" WHERE _id = 1')).toEqual([{ Photo: null }]);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+  });
+
   test('of creates that are alike but for their files tells them apart by content', async () => {
     await using fixture = await start();
     for (const content of ['one', 'two']) fixture.put(`${content}.txt`, content);

@@ -35,10 +35,11 @@ export interface OriginFile {
   readonly isShown: boolean;
 }
 
-/** A file that came to the origin, by the API or by a colleague. */
+/** A file that came to the origin, by the API or by a colleague, or was deleted there. */
 export interface Upload {
   readonly by: string;
   readonly rowId: number;
+  /** Empty where there is none any more. */
   readonly name: string;
 }
 
@@ -129,12 +130,16 @@ function judgeShown({ shown, disk }: FilesRest): readonly Complaint[] {
   });
 }
 
-/** What was attached here arrived once, as it was. */
-function judgeUploads({ uploads, origin, mayHold, isOlderCopy }: FilesRest): readonly Complaint[] {
+/**
+ * What was attached here arrived once, as it was. Where the origin shows no history, nobody can tell whether a file arrived that a
+ * colleague replaced or deleted since.
+ */
+function judgeUploads({ uploads, origin, mayHold, isOlderCopy, setup }: FilesRest): readonly Complaint[] {
   const seen = new Set<string>();
   const complaints: Complaint[] = [];
   for (const { by, rowId, name } of uploads) {
-    if (by !== 'api') continue;
+    if (by !== 'api' && !setup.showsHistory) for (const key of seen) if (key.startsWith(`${rowId} `)) seen.delete(key);
+    if (by !== 'api' || name === '') continue;
     const key = `${rowId} ${name}`;
     if (seen.has(key) && !isOlderCopy)
       complaints.push({ oracle: 'I4', what: `${name} was sent to row ${rowId} twice` });

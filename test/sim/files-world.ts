@@ -103,7 +103,9 @@ export class FilesWorld {
       shown: this.#shown(),
       origin: this.#atOrigin(),
       uploads: origin.log.flatMap(({ by, kind, id, cells }) =>
-        kind === 'file' ? Object.values(cells).map((value) => ({ by, rowId: id, name: partsOf(value).name })) : [],
+        kind === 'delete' || cells[FILE_COLUMN] === undefined
+          ? []
+          : [{ by, rowId: id, name: partsOf(cells[FILE_COLUMN]).name }],
       ),
       mayHold: (name, content) => this.#people.mayHold(name, content),
       isOlderCopy: user.isOlderCopy,
