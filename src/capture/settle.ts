@@ -75,9 +75,11 @@ export function settleRows(
   );
   const created = merged.flatMap(({ remote, isNewThere }) => (remote !== null && isNewThere ? [remote.id] : []));
   if (created.length > 0) suspectNewRows(tx, table.id, created);
-  const known = merged.flatMap(({ rowId, remote, isNewThere }) =>
-    isNewThere ? [] : remote === null || remote.id === rowId ? [rowId] : [rowId, remote.id],
-  );
+  // Pages may still show the row under the id that it had, also where the origin made another one of it.
+  const known = merged.flatMap(({ rowId, remote, isNewThere, hadBase }) => [
+    ...(hadBase || !isNewThere ? [rowId] : []),
+    ...(remote === null || isNewThere ? [] : [remote.id]),
+  ]);
   suspectPushedRows(
     tx,
     table.id,

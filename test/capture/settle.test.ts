@@ -53,6 +53,19 @@ test.each([
   expect(await captured(fixture)).toEqual(changes);
 });
 
+test('a row that the origin made again under another id is asked for under the first one', async () => {
+  await using fixture = await startTwoWay();
+  const table = twoWayTable(fixture);
+
+  await fixture.replica.write('Settling the row', (tx) => {
+    const remote = rowOf(table, 7, { Title: 'again' });
+    const options = { policy: 'origin', at: AT, isSent: false, reason: '' } as const;
+    settleRows(tx, table, [{ rowId: 1, base: () => remote, remote }], options);
+  });
+
+  expect(fixture.rows('SELECT row_id FROM _rowsync_suspects ORDER BY row_id')).toEqual([{ row_id: 1 }, { row_id: 7 }]);
+});
+
 test.each([
   ['its first id', 'DELETE FROM "Note" WHERE _id = -2'],
   ['its new id', 'DELETE FROM "Note" WHERE _id = 7'],
