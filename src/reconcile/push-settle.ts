@@ -32,13 +32,13 @@ export function baseForReadBack(
   columns: readonly MergeColumn[],
 ): Row {
   const asSent = baseAsSent(before, remote.id, columns.length);
-  if (local === null) return remote; // deleted while in flight: a delete of what the origin made of it
   const sentColumns = new Set(before.sent.map(({ column }) => column));
   const values = columns.map(({ type }, index) => {
     const isOurs = before.base === null || sentColumns.has(index);
-    const here = local.values[index] ?? null;
     const was = asSent.values[index] ?? null;
-    return isOurs && !isSameValue(type, here, was) ? (remote.values[index] ?? null) : was;
+    // Deleted while in flight: a delete of what the origin made of what was sent, but not of what it was told by others.
+    const isEdited = local === null || !isSameValue(type, local.values[index] ?? null, was);
+    return isOurs && isEdited ? (remote.values[index] ?? null) : was;
   });
   return { id: remote.id, allow: asSent.allow, values };
 }

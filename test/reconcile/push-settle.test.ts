@@ -105,6 +105,14 @@ describe('a row that was accepted and read back', () => {
     expect(conflicts).toMatchObject([{ kind: 'cell', column: 1, local: 'mine', remote: 'theirs' }]);
   });
 
+  test('is a conflict when it was deleted in flight, and others changed a cell that was not sent', () => {
+    const { conflicts } = settle(SENT, null, row(7, 'B', 'theirs', 'g'));
+
+    expect(conflicts).toEqual([
+      { kind: 'deletedHere', base: row(7, 'B', 'x', 'f'), remote: row(7, 'B', 'theirs', 'g'), winner: 'origin' },
+    ]);
+  });
+
   test('is still to be deleted when it was deleted in flight', () => {
     const remote = row(7, 'B', 'x', 'g');
 
