@@ -11,6 +11,7 @@ import { readVersions } from '../capture/changes.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow } from '../capture/settle.ts';
+import { isSameValue } from '../reconcile/diff.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike } from '../reconcile/push-adopt.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
@@ -174,7 +175,8 @@ class Settling {
       },
       remote,
       sent: row.cells,
-      known: as === 'recreated' ? this.#recreated(row) : as === 'met' ? this.#met(row, id) : [],
+      known:
+        as === 'recreated' ? this.#recreated(row) : as === 'met' ? this.#met(row, id) : this.#writtenOver(row, remote),
     });
   }
 
@@ -215,7 +217,7 @@ class Settling {
         },
         remote,
         sent: row.cells,
-        known: isNew ? this.#recreated(row) : [],
+        known: isNew ? this.#recreated(row) : this.#writtenOver(row, remote),
       });
     } else if (row.kind === 'update') {
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
@@ -266,6 +268,23 @@ class Settling {
       if (before === value && column !== match) return [];
       if (twin?.base === null && column !== match) return [];
       return [{ kind: 'cell', column, base: null, local: value, remote: before, winner: 'local' }];
+    });
+  }
+
+  /**
+   * Cells of a new row that were not sent, have a value at the origin, and were edited here since: nobody can tell a default from what
+   * somebody wrote there meanwhile, so the edit wins, and what it will write over is kept.
+   */
+  #writtenOver({ id, kind, cells }: BatchRow, remote: Row): readonly Conflict[] {
+    if (kind !== 'insert') return [];
+    const { table } = this.#run;
+    const [version] = readVersions(this.#tx, table, [id]);
+    const sent = new Set(cells.map(({ column }) => column));
+    return table.columns.flatMap(({ type, writable }, column): readonly Conflict[] => {
+      const here = version?.local?.values[column] ?? null;
+      const there = remote.values[column] ?? null;
+      if (!writable || sent.has(column) || here === null || there === null || isSameValue(type, here, there)) return [];
+      return [{ kind: 'cell', column, base: null, local: here, remote: there, winner: 'local' }];
     });
   }
 

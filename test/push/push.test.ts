@@ -2,6 +2,7 @@
  * A push of one table, against a sandbox: what leaves, what is settled, what is kept.
  */
 import { describe, expect, test } from 'vitest';
+import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
 import { captured, startTwoWay } from '../support/two-way.ts';
@@ -55,6 +56,25 @@ describe.each([
     expect(report.tables).toMatchObject([{ insertedCount: 0, updatedCount: 0, deletedCount: 0 }]);
     expect(here(fixture, ['Title']).length).toBe(7);
   });
+});
+
+test('what somebody wrote into a new row before it was read back is kept, where an edit goes over it', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  let isFirst = true;
+  const before = (step: PushStep): void => {
+    if (step !== 'readBack' || !isFirst) return;
+    isFirst = false;
+    fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id < 0`);
+    fixture.sandbox.store.update('Note', 7, { Body: 'theirs' });
+  };
+
+  await pushNow(fixture, { before });
+
+  expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, 'new', 'mine']);
+  expect(fixture.rows('SELECT row_id, "column", local, remote, winner FROM sync_conflicts')).toEqual([
+    { row_id: 7, column: 'Body', local: 'mine', remote: 'theirs', winner: 'local' },
+  ]);
 });
 
 test('what a push deleted is no row that the next pull misses', async () => {
