@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { ExhaustiveOrder, ExhaustiveReport, Mode } from './exhaustive-share.ts';
 import { play, readStrikes } from './exhaustive.ts';
 import { NODE_OPTIONS, type Runner } from './runner.ts';
-import { SCENARIOS, type Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario.ts';
+import { SCENARIOS } from './scenarios.ts';
 import { storyOf } from './story.ts';
 
 /** What was asked for. */

@@ -4,7 +4,8 @@
  */
 import { endOf, isCrash, paired, play, playUndisturbed, singles, textOfStrikes, type Strike } from './exhaustive.ts';
 import type { Runner } from './runner.ts';
-import { SCENARIOS, type Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario.ts';
+import { SCENARIOS } from './scenarios.ts';
 import { sfc32 } from './tape.ts';
 
 const MODES = ['states', 'crashes', 'singles', 'crashPairs', 'pairs'] as const;

@@ -8,7 +8,7 @@ import type { LocalRow } from './books.ts';
 import type { Fate } from './engine.ts';
 import { FAULTS, type RequestKind } from './faults.ts';
 import type { Runner } from './runner.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario.ts';
 import type { Hands, Script } from './script.ts';
 import { takesSpace } from './setup.ts';
 import type { Complaint } from './verdict.ts';

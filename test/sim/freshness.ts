@@ -56,6 +56,11 @@ export class Freshness {
     this.#seenById = null;
   }
 
+  /** Whether the cycle that is watched saw the origin stand still. */
+  get isStill(): boolean {
+    return this.#seenById !== null && this.#turnCount === 1;
+  }
+
   /** The cycle ended well: what stands in the base although it was never so meanwhile. `excused` wait for an answer. */
   complaints(base: ReadonlyMap<number, LocalRow> | null, excused: ReadonlySet<number>): readonly string[] {
     const seenById = this.#seenById;

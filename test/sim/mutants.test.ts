@@ -4,7 +4,9 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MUTANT_PAIRS, MUTANTS } from './mutants/list.ts';
+import { FOUND_IN } from './mutants/found.ts';
 import { edited } from './mutants/mutant.ts';
+import { SCENARIOS } from './scenarios.ts';
 
 const SOURCE = join(import.meta.dirname, '../../src');
 
@@ -23,4 +25,13 @@ test('no two planted bugs have one name, and pairs are made of them', () => {
   const names = MUTANTS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names).toEqual(expect.arrayContaining(MUTANT_PAIRS.flatMap((pair) => pair.names)));
+});
+
+test('each of them was found in some world, or it is said why none can', () => {
+  const pairs = MUTANT_PAIRS.map(({ names }) => names.join('+'));
+  const wanted = MUTANTS.flatMap(({ name, equivalent }) => (equivalent === undefined ? [name] : []));
+  const stories = Object.values(FOUND_IN).flatMap((hint) => ('story' in hint ? [hint.story] : []));
+
+  expect(Object.keys(FOUND_IN).toSorted()).toEqual([...wanted, ...pairs].toSorted());
+  expect(SCENARIOS.map(({ name }) => name)).toEqual(expect.arrayContaining(stories));
 });

@@ -97,7 +97,8 @@ export class Names {
   }
 }
 
-function quoted(name: string): string {
+/** A name as SQL says it. */
+export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

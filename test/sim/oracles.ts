@@ -101,6 +101,12 @@ export class Oracles {
     this.#freshness.noteTurn();
   }
 
+  /** A cycle ended, and says what went wrong. */
+  onCycleError(code: string): void {
+    if (code === 'origin.moving' && this.#freshness.isStill)
+      this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
+  }
+
   /** A cycle ended; nothing went wrong, and nothing waits. */
   onCycleWell(): void {
     const { user, names, fail } = this.#parts;

@@ -1,9 +1,9 @@
 /**
  * Looks at both sides of a world at rest. Input: the user's connection, the origin, the books. Output: what verdict.ts judges.
  */
-import type { Books } from './books.ts';
+import type { Books, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
-import { rowFromReplica, selectedColumns, type Names } from './names.ts';
+import { COLUMNS, quoted, rowFromReplica, selectedColumns, type Names } from './names.ts';
 import type { User } from './user.ts';
 import type { OriginWrite, Rest } from './verdict.ts';
 
@@ -35,7 +35,14 @@ export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: 
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),
     hidden: new Set(wasNarrowed ? origin.ids(names.table).filter((id) => id % 2 === 0) : []),
+    isOlderCopy: user.isOlderCopy,
     overwritten: new Set(user.hadTrigger ? ['B'] : []),
+    conflicts: user
+      .query(`SELECT "column", remote FROM sync_conflicts WHERE kind = 'cell'`)
+      .flatMap(([name, remote]) => {
+        const column = COLUMNS.find((known) => local[known] === quoted(String(name)));
+        return column === undefined || column === 'File' ? [] : [{ column, remote: remote as LocalValue }];
+      }),
     kept: textOfViews(user, KEPT),
     evidence: textOfViews(user, ['sync_deleted']),
   };

@@ -1,104 +1,24 @@
 /**
  * Short stories that the exhaustive mode goes through with something going wrong at every step. Each is a setup and a list of acts
- * with their moments: an act happens once a line of the trace matches that came after the act before it. What the undisturbed story
- * must contain is said too, so that no story becomes another one unnoticed. Rows of a warm replica: 1 to `rowCount`; their texts
- * are those of `makeOrigin`.
+ * with their moments (scenario.ts). What the undisturbed story must contain is said too, so that no story becomes another one
+ * unnoticed. Data only.
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
-import type { Hands } from './script.ts';
-import type { Setup } from './setup.ts';
-
-/** One act of somebody. */
-export interface ScenarioAct {
-  /** A line of the trace after the act before; null for as soon as possible. */
-  readonly after: RegExp | null;
-  readonly act: (hands: Hands) => void;
-}
-
-/** A short story. */
-export interface Scenario {
-  readonly name: string;
-  readonly setup: Setup;
-  readonly acts: readonly ScenarioAct[];
-  /** Cycles that end after the last act, and after whatever goes wrong, before the faults stop: those are gone through step by step. */
-  readonly cycles: number;
-  /** Lines that the undisturbed story has. */
-  readonly proofs: readonly RegExp[];
-  /** Whether rows, but for their ids and made-up codes, are the same at the end wherever the engine dies. */
-  readonly hasOneEnd: boolean;
-}
-
-const CALM: Setup = {
-  isWarm: true,
-  rowCount: 3,
-  systemColumns: false,
-  pageRows: 2,
-  laterPageRows: null,
-  batchRows: 2,
-  concurrency: 1,
-  match: 'Code',
-  policy: 'origin',
-  maxDeletePercent: 100,
-  pointCount: 0,
-  actRate: 0,
-  reorderRate: 0,
-  deathRate: 0,
-  pauseRate: 0,
-  fullRate: 0,
-  losesPower: false,
-  etag: 'page',
-  rules: [],
-  isAdminAway: true,
-  actors: [],
-  weather: new Map(),
-  files: null,
-};
-
-function user(after: RegExp | null, statements: string): ScenarioAct {
-  return { after, act: (hands) => hands.user(statements) };
-}
-
-function colleague(after: RegExp | null, id: number, cells: Readonly<Record<string, string>>): ScenarioAct {
-  const sentence = `colleague: sets ${JSON.stringify(cells)} in row ${id}`;
-  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.update('Thing', id, cells)) };
-}
-
-function colleagueDeletes(after: RegExp | null, id: number): ScenarioAct {
-  const sentence = `colleague: deletes row ${id}`;
-  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.delete('Thing', id)) };
-}
-
-function colleagueInserts(after: RegExp | null, cells: Readonly<Record<string, string>>): ScenarioAct {
-  const sentence = `colleague: inserts ${JSON.stringify(cells)}`;
-  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => void origin.insert('Thing', cells)) };
-}
-
-function renamesColumn(after: RegExp | null, name: string, now: string): ScenarioAct {
-  const sentence = `administrator: renames the column ${name} to ${now}`;
-  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => origin.renameColumn('Thing', name, now)) };
-}
-
-/** With an attachment column; every other row of the origin has a file. */
-const WITH_FILES: Setup = {
-  ...CALM,
-  files: { mode: 'latest', showsHistory: true, maxFileBytes: null, everyRows: 2, weight: 0 },
-};
-
-function hasFile(name: string, content: string): ScenarioAct {
-  return { after: null, act: (hands) => hands.haveFile(name, content) };
-}
-
-function colleagueUploads(after: RegExp | null, id: number, name: string): ScenarioAct {
-  const file = { name, mediaType: 'text/plain', bytes: Buffer.from(`content of ${name}`) };
-  const sentence = `colleague: uploads ${name} to row ${id}`;
-  return {
-    after,
-    act: (hands) => hands.atOrigin(sentence, (origin) => void origin.update('Thing', id, { File: file })),
-  };
-}
-
-const CYCLE_ENDS = /^the cycle ends/;
-const SENT = (method: string): RegExp => new RegExp(`^request \\d+: ${method} `);
+import {
+  CALM,
+  user,
+  colleague,
+  colleagueDeletes,
+  colleagueInserts,
+  renamesColumn,
+  WITH_FILES,
+  hasFile,
+  colleagueUploads,
+  CYCLE_ENDS,
+  SENT,
+  type Scenario,
+} from './scenario.ts';
+import { DEFENCE_SCENARIOS } from './scenarios-defences.ts';
 
 function conflict(policy: ConflictPolicy): Scenario {
   return {
@@ -297,117 +217,6 @@ export const SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
-    name: 'older-copy-of-a-create',
-    setup: { ...CALM, rowCount: 1 },
-    acts: [
-      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
-      { after: null, act: (hands) => hands.copy() },
-      colleague(CYCLE_ENDS, 2, { A: 'w-1' }),
-      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
-    ],
-    cycles: 2,
-    proofs: [/older copy/, SENT('(upsert|create)')],
-    hasOneEnd: false,
-  },
-  {
-    name: 'first-pull-shrinking',
-    setup: { ...CALM, isWarm: false, rowCount: 7, pageRows: 3 },
-    acts: [colleagueDeletes(/^commit: Storing page 0/, 1), colleagueDeletes(null, 2)],
-    cycles: 1,
-    proofs: [SENT('select')],
-    hasOneEnd: false,
-  },
-  {
-    name: 'pushed-and-undone',
-    setup: CALM,
-    acts: [user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`), colleague(CYCLE_ENDS, 1, { A: 'a0003' })],
-    cycles: 1,
-    proofs: [SENT('(upsert|update)'), SENT('retrieve')],
-    hasOneEnd: true,
-  },
-  {
-    name: 'created-and-deleted-there',
-    setup: { ...CALM, rowCount: 2 },
-    acts: [
-      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
-      colleagueDeletes(CYCLE_ENDS, 3),
-    ],
-    cycles: 1,
-    proofs: [SENT('(upsert|create)'), /^colleague: deletes/],
-    hasOneEnd: false,
-  },
-  {
-    name: 'larger-pages',
-    setup: { ...CALM, rowCount: 5, etag: 'table', laterPageRows: 4 },
-    acts: [{ after: CYCLE_ENDS, act: (hands) => hands.kill() }],
-    cycles: 1,
-    proofs: [SENT('select')],
-    hasOneEnd: true,
-  },
-  {
-    name: 'smaller-pages',
-    setup: { ...CALM, rowCount: 5, pageRows: 4, etag: 'table', laterPageRows: 2 },
-    acts: [{ after: CYCLE_ENDS, act: (hands) => hands.kill() }],
-    cycles: 1,
-    proofs: [SENT('select')],
-    hasOneEnd: true,
-  },
-  {
-    name: 'columns-swapped-in-a-pull',
-    setup: { ...CALM, isAdminAway: false },
-    acts: [
-      colleague(null, 1, { A: 'w-1' }),
-      renamesColumn(SENT('select'), 'A', 'between'),
-      renamesColumn(null, 'B', 'A'),
-      renamesColumn(null, 'between', 'B'),
-    ],
-    cycles: 1,
-    proofs: [SENT('select'), /renames/],
-    hasOneEnd: true,
-  },
-  {
-    name: 'pages-vanish',
-    setup: { ...CALM, rowCount: 8 },
-    acts: [3, 4, 5, 6, 7, 8].map((id) => colleagueDeletes(null, id)),
-    cycles: 1,
-    proofs: [/^commit: Dropping pages/],
-    hasOneEnd: true,
-  },
-  {
-    name: 'edit-around-triggers',
-    setup: CALM,
-    acts: [
-      user(CYCLE_ENDS, `DROP TRIGGER _rowsync_capture_update_115442; UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      user(
-        CYCLE_ENDS,
-        `CREATE UNIQUE INDEX own_index ON Thing (Code); UPDATE OR REPLACE Thing SET Code = 'c0006' WHERE _id = 3`,
-      ),
-    ],
-    cycles: 1,
-    proofs: [SENT('(upsert|update)'), SENT('delete')],
-    hasOneEnd: true,
-  },
-  {
-    name: 'colleague-edits-deleted',
-    setup: CALM,
-    acts: [user(null, `DELETE FROM Thing WHERE _id = 1`), colleague(null, 1, { A: 'w-1' })],
-    cycles: 1,
-    proofs: [/^colleague: sets/],
-    hasOneEnd: true,
-  },
-  {
-    name: 'older-copy-of-an-unkeyed-create',
-    setup: { ...CALM, rowCount: 1, match: null },
-    acts: [
-      user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`),
-      { after: null, act: (hands) => hands.copy() },
-      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
-    ],
-    cycles: 2,
-    proofs: [/older copy/, SENT('create')],
-    hasOneEnd: false,
-  },
-  {
     name: 'attachment-down',
     setup: { ...WITH_FILES, isWarm: false },
     acts: [colleagueUploads(SENT('attachment'), 1, 'w-2.txt')],
@@ -452,4 +261,5 @@ export const SCENARIOS: readonly Scenario[] = [
     proofs: [SENT('create')],
     hasOneEnd: false,
   },
+  ...DEFENCE_SCENARIOS,
 ];

@@ -27,8 +27,12 @@ export interface Rest {
   readonly waiting: ReadonlySet<number>;
   /** Rows that did not exist for the caller for a while. */
   readonly hidden: ReadonlySet<number>;
+  /** Whether the replica was replaced by an older copy. */
+  readonly isOlderCopy: boolean;
   /** Columns that a trigger of the user's may have written over. */
   readonly overwritten: ReadonlySet<string>;
+  /** What the origin is said to have had in a cell when it was in conflict. */
+  readonly conflicts: readonly { readonly column: string; readonly remote: LocalValue }[];
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
   /** Last values of rows that the origin deleted, as one text; no edit may end there alone. */
@@ -49,6 +53,7 @@ export function judgeRest(rest: Rest): readonly Complaint[] {
     ...judgeDeletes(rest),
     ...judgeCreates(rest),
     ...judgeInventions(rest),
+    ...judgeConflicts(rest),
   ];
 }
 
@@ -114,7 +119,7 @@ function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }
 }
 
 /** I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5: who deleted. */
-function judgeCreates({ writes, books, local, waiting }: Rest): readonly Complaint[] {
+function judgeCreates({ writes, books, local, origin, waiting, isOlderCopy }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
@@ -137,6 +142,11 @@ function judgeCreates({ writes, books, local, waiting }: Rest): readonly Complai
       }
       if (alive.get(tag) === id) alive.delete(tag);
     }
+  }
+  // An update of a row that was deleted meanwhile may make a new one, which then gets the tag of that row; an older copy forgot.
+  for (const { id, tag } of origin) {
+    if (tag !== 'null' || isOlderCopy || waiting.has(id)) continue;
+    complaints.push({ oracle: 'I4', what: `row ${id} was made at the origin by a push, and belongs to nobody` });
   }
   const seen = new Set<string>();
   // A create in doubt stands beside the row that it may have made, until a person has looked; rows without a tag are not one row.
@@ -176,4 +186,18 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
         what: `${column} of ${tag} is ${String(value)}, which nobody wrote there`,
       })),
   );
+}
+
+/** No conflict is about a value that the origin never had in that column. */
+function judgeConflicts({ conflicts, writes }: Rest): readonly Complaint[] {
+  const textAt = (column: string, value: LocalValue): string => `${column}=${String(value)}`;
+  const there = new Set(
+    writes.flatMap(({ cells }) => Object.entries(cells).map(([column, value]) => textAt(column, value))),
+  );
+  return conflicts
+    .filter(({ column, remote }) => remote !== null && !there.has(textAt(column, remote)))
+    .map(({ column, remote }) => ({
+      oracle: 'invented',
+      what: `a conflict says that ${column} was ${String(remote)} at the origin, which it never was`,
+    }));
 }

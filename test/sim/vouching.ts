@@ -2,7 +2,7 @@
  * Remembers what every ETag that the origin gave out vouches for, and looks at each commit whether the rows in the base are those
  * (I6): a page whose ETag is kept is not read again while the origin answers 304, so every row that it names must stand
  * here as it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are asked for by
- * their ids, and rows in flight are read back, so both may differ meanwhile.
+ * their ids, so they may differ meanwhile.
  *
  * For worlds in which the columns stand still. Input: answers, and the replica within a transaction. Output: sentences.
  */
@@ -38,10 +38,10 @@ export class Vouching {
     if (pages.every(({ etag }) => etag === null)) return [];
     const base = readBase((statement) => replica.prepare(statement).raw().all() as unknown[][], this.#names);
     if (base === null) return [];
-    const excused = readExcused(replica, this.#names.tableId);
+    const suspects = readSuspects(replica, this.#names.tableId);
     const lastById = new Map(pages.flatMap((page) => page.ids.map((id) => [id, page] as const)));
     return [...lastById].flatMap(([id, { url, etag }]) => {
-      if (etag === null || excused.has(id)) return [];
+      if (etag === null || suspects.has(id)) return [];
       const vouched = this.#rowsByTag.get(keyOf(pathOf(url), etag))?.get(id);
       const row = base.get(id);
       const here = row === undefined ? 'nothing' : textOf(row);
@@ -69,13 +69,10 @@ function readPages(replica: Replica, tableId: number): readonly KeptPage[] {
   return rows.map(([url, etag, ids]) => ({ url, etag, ids: JSON.parse(ids) as number[] }));
 }
 
-/** Rows that are asked for in another way. */
-function readExcused(replica: Replica, tableId: number): ReadonlySet<number> {
+/** Rows that are asked for by their ids. */
+function readSuspects(replica: Replica, tableId: number): ReadonlySet<number> {
   const ids = replica
-    .prepare(
-      sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ${tableId} UNION ALL
-          SELECT row_id FROM _rowsync_rows WHERE table_id = ${tableId} AND state IN ('sending', 'unknown')`,
-    )
+    .prepare(sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ${tableId}`)
     .pluck()
     .all();
   return new Set(ids.map(Number));

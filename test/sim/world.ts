@@ -291,6 +291,7 @@ export class World {
     for (const error of errors) {
       this.#count(`error ${error.code}`);
       this.#note(`the cycle says: ${error.code}`);
+      this.#oracles.onCycleError(error.code);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
     if (errors.length === 0) this.#oracles.onCycleWell();

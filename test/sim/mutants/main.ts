@@ -1,12 +1,12 @@
 /**
- * Shows that the simulation finds bugs: plants each one in a copy of the source and runs seeds there until one fails.
+ * Shows that the simulation finds bugs: plants each one in a copy of the source and looks for a world there that fails.
  *
  *   npm run mutants                                   all of them, then the pairs
  *   npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
  *
- * A line for each: the seed that found it, how many were run, and what was wrong; or why no seed can. Ends with 1 where a
- * bug survived, which is a hole in an oracle, or where one that is said to be equivalent was found after all. A seed counts only
- * if it is well without the planted bug.
+ * Where it was found before (found.ts) is tried first, then every short story, then seeds. A line for each: the world that
+ * found it, and what was wrong; or why none can. Ends with 1 where a bug survived, which is a hole in an oracle, or where
+ * one that is said to be equivalent was found after all. A world counts only if it is well without the planted bug.
  */
 import { fork } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -14,14 +14,18 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { loadEngine } from '../engine.ts';
-import { NODE_OPTIONS, Runner, type Found } from '../runner.ts';
-import { Tapes } from '../tape.ts';
+import type { Found } from '../runner.ts';
+import { SCENARIOS } from '../scenarios.ts';
+import type { Complaint } from '../verdict.ts';
 import type { WorkerOrder, WorkerReport } from '../worker.ts';
+import { FOUND_IN, type Hint } from './found.ts';
 import { MUTANT_PAIRS, MUTANTS } from './list.ts';
 import { plant, type Mutant } from './mutant.ts';
+import { Prober } from './prober.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../../..');
+/** The source without a planted bug. */
+const UNPLANTED = pathToFileURL(`${join(PROJECT, 'src')}/`).href;
 /** A worker that reports nothing for so long hangs in a loop that the planted bug made. */
 const SILENCE_MS_MAX = 240_000;
 
@@ -34,9 +38,9 @@ interface Hunt {
 
 /** How a hunt ended. */
 interface Catch {
-  readonly found: Found | null;
+  /** The world, as it is told, and what was wrong in it; null where none was found. */
+  readonly found: (Complaint & { readonly world: string }) | null;
   readonly seedCount: number;
-  readonly hangs: boolean;
 }
 
 const { values } = parseArgs({
@@ -69,49 +73,81 @@ function huntsOf(only: string | undefined): readonly Hunt[] {
   return hunts.filter(({ name }) => chosen.has(name));
 }
 
-/** A copy of source and simulation, with everything planted; the packages are shared. */
+/** A copy of the source with everything planted; the packages are shared. */
 function makeCopy(mutants: readonly Mutant[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-mutant-'));
-  for (const part of ['src', 'test', 'package.json'])
-    cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
+  for (const part of ['src', 'package.json']) cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   for (const mutant of mutants) plant(mutant, join(folder, 'src'));
   return folder;
 }
 
-/** Runs seeds in the copy until one fails. */
+/** Looks where it was found before, then in every story, then in seeds. */
 async function huntDown(
-  folder: string,
+  { name, equivalent }: Hunt,
+  root: string,
   seeds: { from: number; count: number; workers: number },
-  unplanted: Runner,
 ): Promise<Catch> {
-  const found: Found[] = [];
+  using prober = new Prober();
+  const hint = FOUND_IN[name];
+  const stories = SCENARIOS.map((scenario): Hint => ({ story: scenario.name, at: '' }));
+  for (const world of hint === undefined ? stories : [hint, ...stories]) {
+    const failure = await failureOfPlanted(prober, root, world);
+    if (failure !== null) return { found: { world: textOf(world), ...failure }, seedCount: 0 };
+  }
+  // What no world can tell is hunted in earnest by its name only.
+  return equivalent !== undefined && values.only === undefined
+    ? { found: null, seedCount: 0 }
+    : await huntSeeds(prober, root, seeds);
+}
+
+function textOf(world: Hint): string {
+  if ('seed' in world) return `seed ${world.seed}`;
+  if ('kept' in world) return `corpus/${world.kept}`;
+  return world.at === '' ? `story ${world.story}` : `story ${world.story} at ${world.at}`;
+}
+
+/** What fails because of the planted bug: a world that fails without it as well says nothing about it. */
+async function failureOfPlanted(prober: Prober, root: string, world: Hint): Promise<Complaint | null> {
+  const failure = await prober.run({ root, world });
+  if (failure === null) return null;
+  return (await prober.run({ root: UNPLANTED, world })) === null ? failure : null;
+}
+
+/** Runs seeds until one fails. */
+async function huntSeeds(
+  prober: Prober,
+  root: string,
+  seeds: { from: number; count: number; workers: number },
+): Promise<Catch> {
+  let caught: Catch['found'] = null;
   let seedCount = 0;
-  let hangs = false;
   let checking: Promise<void> = Promise.resolve();
-  const root = pathToFileURL(`${join(folder, 'src')}/`).href;
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
-    const worker = fork(join(folder, 'test/sim/worker.ts'), {
-      execArgv: NODE_OPTIONS,
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    const order: WorkerOrder = {
-      root,
-      from: seeds.from + index,
-      step: seeds.workers,
-      end: seeds.from + seeds.count,
-    };
+    const worker = fork(join(PROJECT, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end: seeds.from + seeds.count };
     worker.send(order);
     return worker;
   });
   const endAll = (): void => {
     for (const worker of workers) worker.kill('SIGKILL');
   };
+  const check = async (found: readonly Found[]): Promise<void> => {
+    for (const { seed, oracle, what } of caught === null ? found : []) {
+      if ((await prober.run({ root: UNPLANTED, world: { seed } })) !== null) continue;
+      caught ??= { world: `seed ${seed}`, oracle, what };
+      endAll();
+    }
+  };
   const ends = workers.map(
     (worker) =>
       new Promise<void>((settle) => {
         const onSilence = (): void => {
-          hangs = true;
+          caught ??= {
+            world: `a seed behind ${seedCount}`,
+            oracle: 'hang',
+            what: 'the engine does not come to an end',
+          };
           endAll();
         };
         let silence = setTimeout(onSilence, SILENCE_MS_MAX);
@@ -119,14 +155,8 @@ async function huntDown(
           clearTimeout(silence);
           silence = setTimeout(onSilence, SILENCE_MS_MAX);
           seedCount += report.seedCount;
-          // One after another: they share a disk.
           const earlier = checking;
-          checking = (async () => {
-            await earlier;
-            if (found.length > 0) return;
-            found.push(...(await onlyOurs(report.found, unplanted)));
-            if (found.length > 0) endAll();
-          })();
+          checking = earlier.then(() => check(report.found));
         });
         worker.on('exit', () => {
           clearTimeout(silence);
@@ -136,46 +166,36 @@ async function huntDown(
   );
   await Promise.all(ends);
   await checking;
-  return { found: found[0] ?? null, seedCount, hangs: hangs && found.length === 0 };
+  return { found: caught, seedCount };
 }
 
-/** What fails because of the planted bug: a world that fails without it as well says nothing about it. */
-async function onlyOurs(found: readonly Found[], unplanted: Runner): Promise<readonly Found[]> {
-  const ours: Found[] = [];
-  for (const one of found) {
-    const { failure } = await unplanted.run(Tapes.fromSeed(one.seed));
-    if (failure === null) ours.push(one);
-  }
-  return ours;
-}
-
-function tell({ name, equivalent }: Hunt, { found, seedCount, hangs }: Catch): boolean {
-  const isFound = found !== null || hangs;
-  if (found !== null) say(`found     ${name}: seed ${found.seed} of ${seedCount}: ${found.oracle}: ${found.what}`);
-  else if (hangs) say(`found     ${name}: the engine hangs after ${seedCount} seeds`);
-  else if (equivalent === undefined) say(`SURVIVED  ${name}: ${seedCount} seeds`);
-  else say(`explained ${name}: ${seedCount} seeds; ${equivalent}`);
-  if (isFound && equivalent !== undefined) say(`          … although it was said that no seed can: ${equivalent}`);
-  return isFound === (equivalent === undefined);
+function tell({ name, equivalent }: Hunt, { found, seedCount }: Catch): boolean {
+  if (found !== null) {
+    const { world, oracle, what } = found;
+    say(`found     ${name}: ${world}${seedCount === 0 ? '' : ` (${seedCount} seeds)`}: ${oracle}: ${what}`);
+  } else if (equivalent === undefined) say(`SURVIVED  ${name}: all stories, ${seedCount} seeds`);
+  else say(`explained ${name}: all stories, ${seedCount} seeds; ${equivalent}`);
+  if (found !== null && equivalent !== undefined)
+    say(`          … although it was said that no world can: ${equivalent}`);
+  return (found !== null) === (equivalent === undefined);
 }
 
 async function main(): Promise<boolean> {
   const seeds = { from: Number(values.from), count: Number(values.seeds), workers: Number(values.workers) };
   let isWell = true;
   const counts = { found: 0, all: 0 };
-  using unplanted = new Runner(await loadEngine(pathToFileURL(`${join(PROJECT, 'src')}/`)));
   for (const wanted of huntsOf(values.only)) {
     const folder = makeCopy(wanted.mutants);
     try {
-      const caught = await huntDown(folder, seeds, unplanted);
+      const caught = await huntDown(wanted, pathToFileURL(`${join(folder, 'src')}/`).href, seeds);
       isWell = tell(wanted, caught) && isWell;
       counts.all += 1;
-      if (caught.found !== null || caught.hangs) counts.found += 1;
+      if (caught.found !== null) counts.found += 1;
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  say(`${counts.found} of ${counts.all} planted bugs were found by a seed.`);
+  say(`${counts.found} of ${counts.all} planted bugs were found.`);
   return isWell;
 }
 

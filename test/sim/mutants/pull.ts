@@ -24,8 +24,19 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/pages.ts',
-        find: 'content.unreadable.length === 0 ? answer.etag : null',
-        replace: 'answer.etag',
+        find: 'content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null',
+        replace: '(changes.waitingCount ?? 0) === 0 ? answer.etag : null',
+      },
+    ],
+  },
+  {
+    name: 'etag-of-waiting-rows',
+    without: 'The ETag of a page is kept although a row of it waits for an answer, and was left alone.',
+    edits: [
+      {
+        file: 'replica/pages.ts',
+        find: 'content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null',
+        replace: 'content.unreadable.length === 0 ? answer.etag : null',
       },
     ],
   },
@@ -170,6 +181,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       { file: 'pull/prepare.ts', find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);', replace: '' },
     ],
+    equivalent:
+      'whoever drops a trigger changes the schema, which leads to the same comparison (schema-change-ignored); worlds have no mirrors, where it does not',
   },
   {
     name: 'conflict-loser-dropped',
@@ -212,6 +225,17 @@ export const PULL_MUTANTS: readonly Mutant[] = [
         file: 'reconcile/merge.ts',
         find: 'if (writable && isSameValue(type, there, before)) return here;',
         replace: 'if (writable && isSameValue(type, there, before)) return there;',
+      },
+    ],
+  },
+  {
+    name: 'schema-change-ignored',
+    without: 'Rows are not compared with their base on the ground that another client changed the schema.',
+    edits: [
+      {
+        file: 'replica/database.ts',
+        find: 'if (readSchemaVersion(this) !== this.#schemaVersion)',
+        replace: 'if (this.#schemaVersion === null)',
       },
     ],
   },

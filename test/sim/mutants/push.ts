@@ -82,6 +82,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         replace: 'if (candidates.length === 0 || (!isOwn && isOwn)) continue;',
       },
     ],
+    equivalent:
+      'rows of a simulated world are told apart by a text that each one has for itself, so no two fit one create; test/reconcile/push-adopt.test.ts has rows that are alike',
   },
   {
     name: 'acceptance-settles-newer-edits',
@@ -120,6 +122,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         find: 'for (const [index, status] of statuses.entries()) {',
         replace: 'for (const [index, status] of statuses.slice(0, rows.length).entries()) {',
       },
+      { file: 'wire/writes.ts', find: 'if (json.length !== rowCount)', replace: 'if (json.length < 0)' },
     ],
   },
   {
@@ -191,8 +194,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/merge.ts',
-        find: "if (remote === null || isInFlight(states.get(rowId) ?? 'clean')) continue;",
-        replace: 'if (remote === null) continue;',
+        find: "if (isInFlight(states.get(rowId) ?? 'clean')) {",
+        replace: 'if (remote === undefined) {',
       },
     ],
   },

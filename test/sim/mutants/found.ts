@@ -1,0 +1,58 @@
+/**
+ * Where each planted bug was found, tried before anything is hunted for: a hint and no promise, since a seed is another world
+ * once the engine asks in another order. `npm run mutants -- --only NAME` finds another one where a hint is out of date.
+ */
+
+/** A world: of a seed, one that is kept in the corpus, or a short story (scenarios.ts) with what goes wrong in it. */
+export type Hint =
+  | { readonly seed: number }
+  | { readonly kept: string }
+  | { readonly story: string; readonly at: string };
+
+/** By the name of the mutant, or the names of a pair with a plus. */
+export const FOUND_IN: Readonly<Record<string, Hint>> = {
+  'etag-before-rows': { story: 'conflict-origin', at: '' },
+  'etag-of-unreadable-page': { story: 'first-pull', at: '15:cellOfOtherType' },
+  'etag-of-waiting-rows': { kept: 'left-alone-under-an-etag.json' },
+  'etag-of-another-question': { story: 'larger-pages', at: '' },
+  'pages-without-overlap': { story: 'first-pull-shrinking', at: '' },
+  'torn-pages-accepted': { story: 'first-pull-shrinking', at: '' },
+  'absence-is-a-delete': { story: 'pushed-and-undone', at: '' },
+  'forbidden-is-gone': { story: 'pushed-and-undone', at: '88:status403' },
+  'left-rows-unsuspected': { story: 'older-copy', at: '' },
+  'dropped-pages-unsuspected': { story: 'pages-vanish', at: '' },
+  'older-page-clears': { story: 'pushed-and-undone', at: '' },
+  'identity-change-ignored': { story: 'role-narrowed', at: '' },
+  'resumed-sweep-is-enough': { story: 'pull-cut-short', at: '' },
+  'new-shape-old-etags': { story: 'columns-swapped-in-a-pull', at: '' },
+  'null-by-equals': { story: 'keyed-create', at: '' },
+  'writer-flag-left-on': { story: 'first-pull', at: '' },
+  'marks-are-trusted': { story: 'edit-around-triggers', at: '' },
+  'schema-change-ignored': { story: 'trigger-gone-again', at: '' },
+  'conflict-loser-dropped': { story: 'conflict-origin', at: '' },
+  'delete-there-beats-edit-here': { story: 'colleague-deletes-edited', at: '' },
+  'delete-here-beats-edit-there': { story: 'colleague-edits-deleted', at: '' },
+  'remote-over-local': { story: 'edit-again-in-flight', at: '' },
+  'intent-not-durable': { story: 'edit', at: '' },
+  'restart-sends-again': { story: 'unkeyed-create', at: '41:kill' },
+  'blind-create': { story: 'unkeyed-create-rewritten', at: '37:lostAfter' },
+  'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '' },
+  'no-question-before-insert': { story: 'older-copy-of-a-create', at: '' },
+  'adoption-without-merge': { story: 'create-then-edit-in-flight', at: '40:lostAfter' },
+  'acceptance-settles-newer-edits': { story: 'edit-again-in-flight', at: '' },
+  'base-from-what-was-sent': { story: 'colleague-edits-before-push', at: '' },
+  'statuses-by-position': { story: 'unkeyed-create', at: '40:statusMissing' },
+  'server-error-is-a-refusal': { story: 'unkeyed-create', at: '40:status500After' },
+  'lost-answer-sends-again': { story: 'unkeyed-create', at: '40:lostAfter' },
+  'no-question-before-update': { story: 'older-copy-of-a-create', at: '' },
+  'upsert-without-id': { story: 'colleague-changes-code-in-flight', at: '' },
+  'every-cell-is-sent': { story: 'edit', at: '' },
+  'pull-settles-rows-in-flight': { story: 'rename-while-editing', at: '' },
+  'created-rows-unsuspected': { story: 'created-and-deleted-there', at: '' },
+  'shape-not-checked': { story: 'columns-swapped-before-push', at: '' },
+  'copy-not-noticed': { story: 'older-copy-of-an-unkeyed-create', at: '' },
+  'creates-not-counted': { story: 'older-copy-of-an-unkeyed-create', at: '' },
+  'pages-without-overlap+absence-is-a-delete': { story: 'first-pull-moving', at: '' },
+  'tampering-ignored+schema-change-ignored': { story: 'edit-around-triggers', at: '' },
+  'no-lookup-by-value+no-question-before-insert': { story: 'create-cut-short-and-edited-there', at: '' },
+};

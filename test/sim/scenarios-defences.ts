@@ -1,0 +1,221 @@
+/**
+ * Short stories in each of which one defence is needed that random worlds need rarely; most were written for a planted bug (mutants/)
+ * that survived. Gone through like all others (scenarios.ts). Data only.
+ */
+import { CALM, user, colleague, colleagueDeletes, renamesColumn, CYCLE_ENDS, SENT, type Scenario } from './scenario.ts';
+
+/** All of them. */
+export const DEFENCE_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'older-copy-of-a-create',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      { after: null, act: (hands) => hands.copy() },
+      colleague(CYCLE_ENDS, 2, { A: 'w-1' }),
+      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
+    ],
+    cycles: 2,
+    proofs: [/older copy/, SENT('(upsert|create)')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'first-pull-shrinking',
+    setup: { ...CALM, isWarm: false, rowCount: 7, pageRows: 3 },
+    acts: [colleagueDeletes(/^commit: Storing page 0/, 1), colleagueDeletes(null, 2)],
+    cycles: 1,
+    proofs: [SENT('select')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'pushed-and-undone',
+    setup: CALM,
+    acts: [user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`), colleague(CYCLE_ENDS, 1, { A: 'a0003' })],
+    cycles: 1,
+    proofs: [SENT('(upsert|update)'), SENT('retrieve')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'created-and-deleted-there',
+    setup: { ...CALM, rowCount: 2 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      colleagueDeletes(CYCLE_ENDS, 3),
+    ],
+    cycles: 1,
+    proofs: [SENT('(upsert|create)'), /^colleague: deletes/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'larger-pages',
+    setup: { ...CALM, rowCount: 5, etag: 'table', laterPageRows: 4 },
+    acts: [{ after: CYCLE_ENDS, act: (hands) => hands.kill() }],
+    cycles: 1,
+    proofs: [SENT('select')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'smaller-pages',
+    setup: { ...CALM, rowCount: 5, pageRows: 4, etag: 'table', laterPageRows: 2 },
+    acts: [{ after: CYCLE_ENDS, act: (hands) => hands.kill() }],
+    cycles: 1,
+    proofs: [SENT('select')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'columns-swapped-in-a-pull',
+    setup: { ...CALM, isAdminAway: false },
+    acts: [
+      colleague(null, 1, { A: 'w-1' }),
+      renamesColumn(SENT('select'), 'A', 'between'),
+      renamesColumn(null, 'B', 'A'),
+      renamesColumn(null, 'between', 'B'),
+    ],
+    cycles: 1,
+    proofs: [SENT('select'), /renames/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'pages-vanish',
+    setup: { ...CALM, rowCount: 8 },
+    acts: [3, 4, 5, 6, 7, 8].map((id) => colleagueDeletes(null, id)),
+    cycles: 1,
+    proofs: [/^commit: Dropping pages/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'edit-around-triggers',
+    setup: CALM,
+    acts: [user(CYCLE_ENDS, `DROP TRIGGER _rowsync_capture_update_115442; UPDATE Thing SET A = 'u-1' WHERE _id = 1`)],
+    cycles: 1,
+    proofs: [SENT('(upsert|update)')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'replace-around-triggers',
+    setup: CALM,
+    acts: [
+      user(
+        CYCLE_ENDS,
+        `CREATE UNIQUE INDEX own_index ON Thing (Code); UPDATE OR REPLACE Thing SET Code = 'c0006' WHERE _id = 3`,
+      ),
+    ],
+    cycles: 1,
+    proofs: [SENT('delete')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'colleague-edits-deleted',
+    setup: CALM,
+    acts: [user(null, `DELETE FROM Thing WHERE _id = 1`), colleague(null, 1, { A: 'w-1' })],
+    cycles: 1,
+    proofs: [/^colleague: sets/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'older-copy-of-an-unkeyed-create',
+    setup: { ...CALM, rowCount: 1, match: null },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`),
+      { after: null, act: (hands) => hands.copy() },
+      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
+    ],
+    cycles: 2,
+    proofs: [/older copy/, SENT('create')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'unkeyed-create-rewritten',
+    setup: { ...CALM, rowCount: 1, match: null, rules: [{ column: 'A', does: 'upper' }] },
+    acts: [user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`)],
+    cycles: 1,
+    proofs: [SENT('create')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'create-cut-short-and-edited-there',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      { after: SENT('(upsert|create)'), act: (hands) => hands.kill() },
+      colleague(null, 2, { A: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), /^the engine dies/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'colleague-changes-code-in-flight',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleague(SENT('(upsert|update)'), 1, { Code: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|update)'), /^colleague: sets/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'columns-swapped-before-push',
+    setup: { ...CALM, isAdminAway: false },
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      renamesColumn(/^commit: Finishing the sweep/, 'A', 'between'),
+      renamesColumn(null, 'B', 'A'),
+      renamesColumn(null, 'between', 'B'),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|update)'), /renames/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'trigger-gone-again',
+    setup: CALM,
+    acts: [
+      user(
+        null,
+        `CREATE TRIGGER own_trigger AFTER UPDATE OF A ON Thing WHEN NEW.A IS NOT OLD.A BEGIN
+           UPDATE Thing SET B = NEW.A || '~' WHERE _id = NEW._id; END`,
+      ),
+      colleague(CYCLE_ENDS, 1, { A: 'w-1' }),
+      user(/^commit: Storing page/, 'DROP TRIGGER own_trigger'),
+    ],
+    cycles: 1,
+    proofs: [SENT('(upsert|update)'), /w-1~/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'pull-cut-short',
+    setup: { ...CALM, isWarm: false, rowCount: 5 },
+    acts: [
+      {
+        after: /^commit: Storing page 0/,
+        act: (hands) => {
+          hands.kill();
+          hands.atOrigin('colleague: edits row 1', (origin) => void origin.update('Thing', 1, { A: 'w-1' }));
+        },
+      },
+    ],
+    cycles: 1,
+    proofs: [/^the engine dies/, SENT('select')],
+    hasOneEnd: true,
+  },
+  {
+    name: 'role-narrowed',
+    setup: { ...CALM, isAdminAway: false },
+    acts: [
+      {
+        after: CYCLE_ENDS,
+        act: (hands) =>
+          hands.atOrigin('administrator: gives the calling user a role that sees every other row', (origin) => {
+            origin.setRole({ name: 'Narrowed', canWrite: true, hiddenTables: [], hiddenColumns: [] });
+            origin.knobs.hidesRow = ({ id }) => id % 2 === 0;
+            origin.changeUser({ role: 'Narrowed' });
+          }),
+      },
+    ],
+    cycles: 2,
+    proofs: [/guard\.held/],
+    hasOneEnd: true,
+  },
+];
