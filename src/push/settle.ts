@@ -272,19 +272,22 @@ class Settling {
   }
 
   /**
-   * Cells of a new row that were not sent, have a value at the origin, and were edited here since: nobody can tell a default from what
-   * somebody wrote there meanwhile, so the edit wins, and what it will write over is kept.
+   * Cells that were edited here since they were sent, and hold something else at the origin: nobody can tell what the origin made of the
+   * value, or a default of a new row, from what somebody wrote there meanwhile, so the edit wins, and what it goes over is kept. A
+   * lookup merges the cells that were sent by itself.
    */
-  #writtenOver({ id, kind, cells }: BatchRow, remote: Row): readonly Conflict[] {
-    if (kind !== 'insert') return [];
+  #writtenOver({ id, kind, cells, answer }: BatchRow, remote: Row): readonly Conflict[] {
     const { table } = this.#run;
     const [version] = readVersions(this.#tx, table, [id]);
-    const sent = new Set(cells.map(({ column }) => column));
+    const local = version?.local ?? null;
+    if (local === null) return [];
     return table.columns.flatMap(({ type, writable }, column): readonly Conflict[] => {
-      const here = version?.local?.values[column] ?? null;
-      const there = remote.values[column] ?? null;
-      if (!writable || sent.has(column) || here === null || there === null || isSameValue(type, here, there)) return [];
-      return [{ kind: 'cell', column, base: null, local: here, remote: there, winner: 'local' }];
+      const cell = cells.find((sent) => sent.column === column);
+      const isOurs = cell === undefined ? kind === 'insert' : answer !== null && cell.file === undefined;
+      const [was, here, there] = [cell?.value ?? null, local.values[column] ?? null, remote.values[column] ?? null];
+      const isOver = there !== null && !isSameValue(type, there, was) && !isSameValue(type, there, here);
+      if (!isOurs || !writable || !isOver || isSameValue(type, here, was)) return [];
+      return [{ kind: 'cell', column, base: was, local: here, remote: there, winner: 'local' }];
     });
   }
 

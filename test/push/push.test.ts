@@ -58,22 +58,27 @@ describe.each([
   });
 });
 
-test('what somebody wrote into a new row before it was read back is kept, where an edit goes over it', async () => {
+test.each([
+  ['a new row, in a cell that was not sent', `INSERT INTO "Note" ("Title") VALUES ('new')`, 7, null],
+  ['a new row, in a cell that was sent', `INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'sent')`, 7, 'sent'],
+  ['a changed row', `UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`, 1, 'sent'],
+])('what somebody writes into %s before it is read back is kept, where an edit goes over it', async (...testCase) => {
+  const [, statement, id, base] = testCase;
   await using fixture = await startTwoWay();
-  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  fixture.execute(statement);
   let isFirst = true;
   const before = (step: PushStep): void => {
     if (step !== 'readBack' || !isFirst) return;
     isFirst = false;
-    fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id < 0`);
-    fixture.sandbox.store.update('Note', 7, { Body: 'theirs' });
+    fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id IN (${id}, -2)`);
+    fixture.sandbox.store.update('Note', id, { Body: 'theirs' });
   };
 
   await pushNow(fixture, { before });
 
-  expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, 'new', 'mine']);
-  expect(fixture.rows('SELECT row_id, "column", local, remote, winner FROM sync_conflicts')).toEqual([
-    { row_id: 7, column: 'Body', local: 'mine', remote: 'theirs', winner: 'local' },
+  expect(atOrigin(fixture, ['Body'])).toContainEqual([id, 'mine']);
+  expect(fixture.rows('SELECT row_id, "column", base, local, remote, winner FROM sync_conflicts')).toEqual([
+    { row_id: id, column: 'Body', base, local: 'mine', remote: 'theirs', winner: 'local' },
   ]);
 });
 
