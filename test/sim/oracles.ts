@@ -57,6 +57,8 @@ export class Oracles {
   #durableBatch = 0;
   #newestBatch = 0;
   #newestEvidence = 0;
+  /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
+  readonly #missing = new Map<number, number>();
   /** What left with the create of a row, also of one that was deleted at the origin and is wanted here. */
   readonly #created = new Set<string>();
 
@@ -135,11 +137,24 @@ export class Oracles {
   }
 
   /** After an answer; `fault` is what happened to it on its way, or null. */
-  onAnswer({ method, path, kind }: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
+  onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
+    const { method, path, kind } = request;
     if (fault !== null && kind !== 'change') this.#freshness.excuse();
+    if (fault === null && method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
     const { etag } = result.headers;
     if (typeof etag === 'string' && this.#parts.isAdminAway) this.#vouching.note(path, etag, result.body);
+  }
+
+  /** Which rows the origin just said it does not have. */
+  #noteMissing({ query }: SeenRequest, result: WireAnswer | WireFault): void {
+    if (result.kind !== 'answer' || result.status !== 200) return;
+    const rows = JSON.parse(Buffer.from(result.body).toString('utf8')) as readonly Readonly<Record<string, unknown>>[];
+    const present = new Set(rows.map((row) => Number(row['@row.id'])));
+    for (const id of new URLSearchParams(query).getAll('id').map(Number)) {
+      if (present.has(id)) this.#missing.delete(id);
+      else this.#missing.set(id, this.#parts.writes.restoreCount);
+    }
   }
 
   #checkInFlight({ what }: TransactionFacts, replica: Replica): void {
@@ -179,12 +194,13 @@ export class Oracles {
 
   /**
    * Whether the origin has a row that the caller may know to be there: not one that was made after the caller's rights were narrowed
-   * to others, since nobody can tell that from one that is gone.
+   * to others, since nobody can tell that from one that is gone; and not one that a backup brought back behind the answer that it is.
    */
   #isThere(id: number): boolean {
-    const { origin, names, admin } = this.#parts;
+    const { origin, names, admin, writes } = this.#parts;
     const isHidden = admin.isNarrowed && id % 2 === 0 && id >= admin.narrowedFrom;
-    return !isHidden && origin.ids(names.table).includes(id);
+    const isBack = (this.#missing.get(id) ?? Infinity) < writes.restoreCount;
+    return !isHidden && !isBack && origin.ids(names.table).includes(id);
   }
 
   /** What the simulation calls a column; null for one that nobody edits. */

@@ -14,6 +14,9 @@ export interface OriginWrite {
   /** Empty where the row has none yet, because an upsert made it of one that was deleted meanwhile. */
   tag: string;
   readonly cells: Readonly<Record<string, LocalValue>>;
+  /** Whether the caller did not see all rows then, and whether this one was among those. */
+  readonly isNarrowed?: boolean;
+  readonly isHidden?: boolean;
 }
 
 /** The world at rest. */
@@ -124,7 +127,11 @@ function judgeCreates({ writes, books, local, origin, waiting, isOlderCopy }: Re
   const alive = new Map<string, number>();
   // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
   let isRestoring = false;
-  for (const { kind, tag, id, by } of writes.filter((write) => write.tag !== '')) {
+  // Hidden from the caller as they were made, and made again while they were: nobody can tell that from rows that are gone.
+  const [unseen, excused] = [new Set<number>(), new Set<string>()];
+  for (const { kind, tag, id, by, isNarrowed = false, isHidden = false } of writes.filter(
+    (write) => write.tag !== '',
+  )) {
     if (kind === 'restore') {
       if (!isRestoring) alive.clear();
       alive.set(tag, id);
@@ -132,7 +139,9 @@ function judgeCreates({ writes, books, local, origin, waiting, isOlderCopy }: Re
     isRestoring = kind === 'restore';
     if (kind === 'create') {
       const twin = alive.get(tag);
-      if (twin !== undefined)
+      if (isHidden) unseen.add(id);
+      if (twin !== undefined && isNarrowed && unseen.has(twin)) excused.add(tag);
+      else if (twin !== undefined)
         complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
       alive.set(tag, id);
     }
@@ -151,7 +160,8 @@ function judgeCreates({ writes, books, local, origin, waiting, isOlderCopy }: Re
   const seen = new Set<string>();
   // A create in doubt stands beside the row that it may have made, until a person has looked; rows without a tag are not one row.
   for (const { tag, id } of local.filter((row) => isTagged(row) && (row.id > 0 || !waiting.has(row.id)))) {
-    if (seen.has(tag)) complaints.push({ oracle: 'I4', what: `${tag} stands here twice, once as row ${id}` });
+    if (seen.has(tag) && !excused.has(tag))
+      complaints.push({ oracle: 'I4', what: `${tag} stands here twice, once as row ${id}` });
     seen.add(tag);
   }
   return complaints;

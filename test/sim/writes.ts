@@ -13,6 +13,8 @@ export class Writes {
   readonly all: OriginWrite[] = [];
   readonly #origin: OriginModel;
   readonly #names: Names;
+  /** How often a backup was brought back. */
+  restoreCount = 0;
   readonly #tagById = new Map<number, string>();
   #readCount = 0;
 
@@ -36,7 +38,9 @@ export class Writes {
       const kind = operation.kind === 'file' ? 'update' : operation.kind;
       const cells = this.#names.fromOrigin(operation.cells);
       if (typeof cells['Tag'] === 'string') this.#setTag(id, cells['Tag']);
-      this.all.push({ by, kind, id, tag: this.#tagById.get(id) ?? '', cells });
+      const { hidesRow } = this.#origin.knobs;
+      const isHidden = hidesRow?.({ table: this.#names.table, id, values: operation.cells }) ?? false;
+      this.all.push({ by, kind, id, tag: this.#tagById.get(id) ?? '', cells, isNarrowed: hidesRow !== null, isHidden });
       // What arrived is what a user asked for by another value.
       const asked = operation.kind === 'file' && by === 'api' ? this.#askedFor(partsOf(cells['File']).name) : null;
       if (asked !== null) this.all.push({ by, kind, id, tag: this.#tagById.get(id) ?? '', cells: { File: asked } });
@@ -45,6 +49,7 @@ export class Writes {
 
   /** A backup was brought back: these rows are there now. */
   noteRestore(): void {
+    this.restoreCount += 1;
     // Also where no row is there any more.
     this.all.push({ by: 'admin', kind: 'restore', id: 0, tag: 'none', cells: {} });
     for (const { id, values } of this.#origin.rows(this.#names.table)) {
