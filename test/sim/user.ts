@@ -40,9 +40,12 @@ function rowOf({ rows, draw }: Scene): LocalRow | null {
   return rows.length === 0 ? null : draw.pick(rows);
 }
 
-/** What an older copy has as new may stand at the origin, found there by its code alone: whoever changes that, or deletes it, is on their own. */
-function isPerhapsThere({ isOlderCopy }: Scene, row: LocalRow): boolean {
-  return isOlderCopy && row.id < 0;
+/**
+ * What an older copy has as new may stand at the origin, found there by its code alone: whoever changes that, or deletes it, is on their
+ * own. So is who does that to the row as it came back from there, beside the one that is new here.
+ */
+function isPerhapsThere({ isOlderCopy, rows }: Scene, row: LocalRow): boolean {
+  return isOlderCopy && rows.some(({ id, tag }) => id < 0 && tag === row.tag);
 }
 
 const insert: Action = ({ draw, tokens }) => {
