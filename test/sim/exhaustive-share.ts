@@ -8,9 +8,9 @@ import type { Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { sfc32 } from './tape.ts';
 
-const MODES = ['states', 'crashes', 'singles', 'crashPairs', 'pairs'] as const;
+const MODES = ['states', 'crashes', 'singles', 'statePairs', 'crashPairs', 'pairs'] as const;
 
-/** What is played: each state that a death leaves behind; all deaths, the full disk and power cuts; those and every fault; pairs of deaths; pairs of the short list. */
+/** What is played: each state that a death leaves behind; all deaths, the full disk and power cuts; those and every fault; pairs of states and lost answers; pairs of deaths; pairs of the short list. */
 export type Mode = (typeof MODES)[number];
 
 /** A share of a scenario's runs. */
@@ -69,15 +69,16 @@ async function* strikesOf(
 ): AsyncGenerator<readonly Strike[]> {
   const { steps } = await play(runner, scenario, []);
   const isMine = (_: unknown, index: number): boolean => index % step === from;
-  if (mode !== 'crashPairs' && mode !== 'pairs') {
+  if (mode !== 'statePairs' && mode !== 'crashPairs' && mode !== 'pairs') {
     for (const strike of singles(steps, mode).filter(isMine)) yield [strike];
     return;
   }
-  const isAsked = ({ what }: Strike): boolean => mode === 'pairs' || isCrash(what);
-  const firsts = paired(steps, -1).filter(isAsked);
+  const list = mode === 'statePairs' ? 'states' : 'short';
+  const isAsked = ({ what }: Strike): boolean => mode !== 'crashPairs' || isCrash(what);
+  const firsts = paired(steps, -1, list).filter(isAsked);
   if (sample === null) {
     for (const first of firsts.filter(isMine)) {
-      for (const second of paired((await play(runner, scenario, [first])).steps, first.step).filter(isAsked)) {
+      for (const second of paired((await play(runner, scenario, [first])).steps, first.step, list).filter(isAsked)) {
         yield [first, second];
       }
     }
@@ -87,7 +88,7 @@ async function* strikesOf(
   const pick = <T>(list: readonly T[]): T | undefined => list[random() % Math.max(1, list.length)];
   for (let index = 0; index < sample.count; index += 1) {
     const first = pick(firsts);
-    const seconds = first === undefined ? [] : paired((await play(runner, scenario, [first])).steps, first.step);
+    const seconds = first === undefined ? [] : paired((await play(runner, scenario, [first])).steps, first.step, list);
     const second = pick(seconds.filter(isAsked));
     if (first !== undefined && second !== undefined && isMine(second, index)) yield [first, second];
   }

@@ -119,10 +119,7 @@ function isDeath(what: string): boolean {
  */
 export function singles(steps: readonly Step[], kinds: 'states' | 'crashes' | 'singles'): readonly Strike[] {
   const isAsked = (what: string, name: string): boolean => {
-    if (kinds === 'states') {
-      const isOfFiles = what === 'dieBefore' && name.startsWith(FILE_STEP);
-      return what === 'dieAfter' || isOfFiles || (what === 'kill' && CHANGE_UNDER_WAY.test(name));
-    }
+    if (kinds === 'states') return leavesState(what, name);
     return kinds === 'singles' || isCrash(what);
   };
   return steps.flatMap(({ options, name }, step) =>
@@ -133,10 +130,21 @@ export function singles(steps: readonly Step[], kinds: 'states' | 'crashes' | 's
   );
 }
 
-/** What of a story's steps is paired: a short list of faults, one kind of death at each. */
-export function paired(steps: readonly Step[], after: number): readonly Strike[] {
-  const isAsked = (what: string, name: string): boolean =>
+/** One of the deaths that leave behind a state of both sides that no other leaves. */
+function leavesState(what: string, name: string): boolean {
+  const isOfFiles = what === 'dieBefore' && name.startsWith(FILE_STEP);
+  return what === 'dieAfter' || isOfFiles || (what === 'kill' && CHANGE_UNDER_WAY.test(name));
+}
+
+/**
+ * What of a story's steps is paired. `short`: a short list of faults, one kind of death at each. `states`: the deaths of which each
+ * leaves another state behind, and answers that get lost, which is little enough to go through all pairs.
+ */
+export function paired(steps: readonly Step[], after: number, list: 'short' | 'states'): readonly Strike[] {
+  const isShort = (what: string, name: string): boolean =>
     PAIRED.has(what) || SHORT_LIST.has(what) || (what === 'dieBefore' && name.startsWith(FILE_STEP));
+  const isAsked = (what: string, name: string): boolean =>
+    list === 'short' ? isShort(what, name) : what === 'lostAfter' || leavesState(what, name);
   return steps.flatMap(({ options, name }, step) =>
     options.filter((what) => step > after && isAsked(what, name)).map((what) => ({ step, what })),
   );
