@@ -2,11 +2,12 @@
  * All planted bugs, and those that are planted in pairs. What each of them takes out is said beside it.
  */
 import type { Mutant, MutantPair } from './mutant.ts';
+import { FILE_MUTANTS } from './files.ts';
 import { PULL_MUTANTS } from './pull.ts';
 import { PUSH_MUTANTS } from './push.ts';
 
 /** Every planted bug. */
-export const MUTANTS: readonly Mutant[] = [...PULL_MUTANTS, ...PUSH_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [...PULL_MUTANTS, ...PUSH_MUTANTS, ...FILE_MUTANTS];
 
 /** Pairs in which one defence stands in for the other. */
 export const MUTANT_PAIRS: readonly MutantPair[] = [

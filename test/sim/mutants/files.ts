@@ -1,0 +1,90 @@
+/**
+ * Defences of attached files, each taken out by itself: what is synced before it is named, what is compared before it is believed.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** Planted bugs of the work on files. */
+export const FILE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'content-not-synced',
+    without: 'A file gets its final name without its content having been synced.',
+    edits: [{ file: 'files/store.ts', find: 'await this.#file.sync();', replace: '' }],
+  },
+  {
+    name: 'names-not-synced',
+    without: 'The folder of a file that got its final name is not synced before its row names it.',
+    edits: [
+      {
+        file: 'files/store.ts',
+        find: 'await Promise.all([...changed].map((folder) => this.#files.sync(folder)));',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'new-store-not-synced',
+    without: 'The folders above a new store are not synced.',
+    edits: [{ file: 'files/store.ts', find: 'if (isNew) await syncAbove(files, folder);', replace: '' }],
+  },
+  {
+    name: 'row-before-file',
+    without: 'The row says that a file is here before the file has its final name.',
+    edits: [
+      {
+        file: 'files/keeper.ts',
+        find: '    await this.#store.keep(batch.map(({ file }) => file));\n',
+        replace: '',
+      },
+      {
+        file: 'files/keeper.ts',
+        find: '        storeFileHere(tx, id, file);\n      }\n    });\n',
+        replace:
+          '        storeFileHere(tx, id, file);\n      }\n    });\n    await this.#store.keep(batch.map(({ file }) => file));\n',
+      },
+    ],
+  },
+  {
+    name: 'length-not-compared',
+    without: 'A download that is shorter than announced is taken for the file.',
+    edits: [
+      {
+        file: 'reconcile/files.ts',
+        find: 'if (came.length !== null && came.length !== came.bytes) {',
+        replace: 'if (came.length === -1) {',
+      },
+    ],
+  },
+  {
+    name: 'lost-upload-not-compared',
+    without: 'Nobody looks whether a file arrived whose answer got lost.',
+    edits: [
+      {
+        file: 'push/settle-files.ts',
+        find: "const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column);",
+        replace: "const verdict: string = 'absent';",
+      },
+    ],
+  },
+  {
+    name: 'any-revision-is-ours',
+    without: 'The revision that a cell shows after an upload is taken for ours, whatever its number.',
+    edits: [
+      {
+        file: 'reconcile/uploads.ts',
+        find: 'return before !== null && file.revision === before + 1 ? file : null;',
+        replace: 'return before !== null ? file : null;',
+      },
+    ],
+  },
+  {
+    name: 'failed-files-forgotten',
+    without: 'A file whose download failed is not tried again.',
+    edits: [
+      {
+        file: 'replica/files.ts',
+        find: "AND f.state <> 'here' AND f.vanished_at IS NULL",
+        replace: "AND f.state NOT IN ('here', 'failed') AND f.vanished_at IS NULL",
+      },
+    ],
+  },
+];
