@@ -55,4 +55,12 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'pages-without-overlap+absence-is-a-delete': { story: 'first-pull-moving', at: '' },
   'tampering-ignored+schema-change-ignored': { story: 'edit-around-triggers', at: '' },
   'no-lookup-by-value+no-question-before-insert': { story: 'create-cut-short-and-edited-there', at: '' },
+  'content-not-synced': { story: 'attachment-down', at: '' },
+  'names-not-synced': { story: 'attachment-down', at: '' },
+  'new-store-not-synced': { story: 'attachment-down', at: '' },
+  'row-before-file': { story: 'attachment-down', at: '' },
+  'length-not-compared': { story: 'attachment-down', at: '57:truncated' },
+  'lost-upload-not-compared': { seed: 188 },
+  'any-revision-is-ours': { seed: 432 },
+  'failed-files-forgotten': { story: 'attachment-down', at: '57:status404' },
 };
