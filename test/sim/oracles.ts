@@ -59,6 +59,8 @@ export class Oracles {
   #newestEvidence = 0;
   /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
   readonly #missing = new Map<number, number>();
+  /** Rows that this cycle sent: ids, and tags of new rows. */
+  readonly #sent = new Set<unknown>();
   /** What left with the create of a row, also of one that was deleted at the origin and is wanted here. */
   readonly #created = new Set<string>();
 
@@ -95,6 +97,7 @@ export class Oracles {
 
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
+    this.#sent.clear();
     this.#freshness.begin(isPull && this.#parts.isAdminAway);
   }
 
@@ -116,7 +119,10 @@ export class Oracles {
       `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
     );
     const base = readBase((statement) => user.query(statement), names);
-    for (const what of this.#freshness.complaints(base, new Set(waiting.map(([id]) => Number(id)))))
+    // The push of the cycle sent a row that was not returned to it: it stands as it was sent, and the next pull asks for it.
+    const suspects = user.query('SELECT row_id FROM _rowsync_suspects');
+    const asSent = suspects.filter(([id]) => this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag));
+    for (const what of this.#freshness.complaints(base, new Set([...waiting, ...asSent].map(([id]) => Number(id)))))
       fail('fresh', what);
   }
 
@@ -227,6 +233,7 @@ export class Oracles {
     if (this.#parts.isAdminAway) for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
     for (const row of rows) {
       const id = row['@row.id'] ?? null;
+      this.#sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
       const columns = new Map(cells.map(([name, value]) => [this.#columnOf(name), value]));
