@@ -85,7 +85,7 @@ async function* strikesOf(
     return;
   }
   const random = sfc32(sample.seed, `pairs of ${scenario.name}`);
-  const pick = <T>(list: readonly T[]): T | undefined => list[random() % Math.max(1, list.length)];
+  const pick = <T>(items: readonly T[]): T | undefined => items[random() % Math.max(1, items.length)];
   for (let index = 0; index < sample.count; index += 1) {
     const first = pick(firsts);
     const seconds = first === undefined ? [] : paired((await play(runner, scenario, [first])).steps, first.step, list);
