@@ -73,12 +73,12 @@ async function* strikesOf(
     for (const strike of singles(steps, mode).filter(isMine)) yield [strike];
     return;
   }
-  const list = mode === 'statePairs' ? 'states' : 'short';
+  const kinds = mode === 'statePairs' ? 'states' : 'short';
   const isAsked = ({ what }: Strike): boolean => mode !== 'crashPairs' || isCrash(what);
-  const firsts = paired(steps, -1, list).filter(isAsked);
+  const firsts = paired(steps, -1, kinds).filter(isAsked);
   if (sample === null) {
     for (const first of firsts.filter(isMine)) {
-      for (const second of paired((await play(runner, scenario, [first])).steps, first.step, list).filter(isAsked)) {
+      for (const second of paired((await play(runner, scenario, [first])).steps, first.step, kinds).filter(isAsked)) {
         yield [first, second];
       }
     }
@@ -88,7 +88,7 @@ async function* strikesOf(
   const pick = <T>(items: readonly T[]): T | undefined => items[random() % Math.max(1, items.length)];
   for (let index = 0; index < sample.count; index += 1) {
     const first = pick(firsts);
-    const seconds = first === undefined ? [] : paired((await play(runner, scenario, [first])).steps, first.step, list);
+    const seconds = first === undefined ? [] : paired((await play(runner, scenario, [first])).steps, first.step, kinds);
     const second = pick(seconds.filter(isAsked));
     if (first !== undefined && second !== undefined && isMine(second, index)) yield [first, second];
   }
