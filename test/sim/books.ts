@@ -39,6 +39,8 @@ export class Books {
   /** Tags of rows that a user's statement ever added or removed. */
   readonly everInserted = new Set<string>();
   readonly everDeleted = new Set<string>();
+  /** Whether a user ever did away with the whole table. */
+  hasLostTable = false;
   #standing = new Map<string, Written>();
   #inserted = new Set<string>();
   #deleted = new Set<string>();
@@ -60,6 +62,7 @@ export class Books {
     for (const [key, written] of this.#standing)
       if (column === null || written.column === column) this.#standing.delete(key);
     if (column !== null) return;
+    this.hasLostTable = true;
     this.#inserted.clear();
     this.#deleted.clear();
   }
