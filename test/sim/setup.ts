@@ -90,7 +90,7 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
     actors,
     weather: drawWeather(tape),
     files,
-    laterPageRows: null,
+    laterPageRows: pick([null, null, null, null, null, 2, 3, 4]),
   };
 }
 
