@@ -68,6 +68,8 @@ export interface LifeParts {
   readonly onCommit: (facts: TransactionFacts, replica: Replica) => void;
   /** Right after it. */
   readonly onCommitted: (facts: TransactionFacts, replica: Replica) => void;
+  /** When a pull has ended without a complaint. */
+  readonly onPulled: () => void;
   readonly onDeath: (how: string) => void;
 }
 
@@ -211,6 +213,7 @@ export class Life {
         counts.deletedCount += table.deletedCount;
         counts.pagesReadCount += table.pagesReadCount;
       }
+      if (errors.length === 0) this.#parts.onPulled();
       if (filing !== null && order.files === 'withPull') files = await modules.pullFilesAfter(filing, report);
     }
     if (filing !== null && order.files === 'now') {

@@ -1,7 +1,7 @@
 /**
  * Whether a pull that ended without a complaint brought what it promises: every row as it was at the origin at some moment of that pull, and
  * none that was never there meanwhile. Somebody who reads the replica after a green run relies on that, even though the next run
- * would heal it. Only for worlds in which rights and columns stay as they are, and for cycles in which no answer was a lie.
+ * would heal it. Not for worlds in which administrators are at work unseen, and only for cycles in which no answer was a lie.
  * Input: the origin after every turn, the base at the end. Output: sentences.
  */
 import type { LocalRow } from './books.ts';

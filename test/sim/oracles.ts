@@ -19,6 +19,7 @@ import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
 import { Overwrites } from './overwrites.ts';
+import type { Setup } from './setup.ts';
 import { TRIGGER_MARK, type User } from './user.ts';
 import { Vouching } from './vouching.ts';
 import type { Writes } from './writes.ts';
@@ -31,8 +32,7 @@ export interface OracleParts {
   readonly admin: Admin;
   readonly user: User;
   readonly writes: Writes;
-  /** Whether columns and rights stay as they are. */
-  readonly isAdminAway: boolean;
+  readonly setup: Setup;
   readonly fail: (oracle: string, what: string) => void;
 }
 
@@ -79,7 +79,7 @@ export class Oracles {
     if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
     this.#newestBatch = batch;
-    if (this.#parts.isAdminAway && !LEAVES_ROWS_ALONE.test(facts.what))
+    if (this.#parts.setup.isAdminAway && !LEAVES_ROWS_ALONE.test(facts.what))
       for (const what of this.#vouching.complaints(replica)) fail('I6', `"${facts.what}": ${what}`);
   }
 
@@ -92,13 +92,16 @@ export class Oracles {
   /** A user did something to the replica, and brought it to the disk. */
   onUserActed(): void {
     this.#durableBatch = this.#newestBatch;
-    if (this.#parts.isAdminAway) this.#overwrites.onUserActed();
+    if (this.#parts.setup.isAdminAway) this.#overwrites.onUserActed();
   }
 
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
     this.#sent.clear();
-    this.#freshness.begin(isPull && this.#parts.isAdminAway);
+    const { isAdminAway, actors } = this.#parts.setup;
+    // In a story, administrators do nothing that no pull could see.
+    const isScripted = actors.length === 0;
+    this.#freshness.begin(isPull && (isAdminAway || isScripted));
   }
 
   /** Something happened, perhaps at the origin. */
@@ -112,8 +115,8 @@ export class Oracles {
       this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
   }
 
-  /** A cycle ended; nothing went wrong, and nothing waits. */
-  onCycleWell(): void {
+  /** A pull ended; nothing went wrong, and nothing waits. */
+  onPulled(): void {
     const { user, names, fail } = this.#parts;
     const waiting = user.query(
       `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
@@ -149,7 +152,7 @@ export class Oracles {
     if (fault === null && method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
     const { etag } = result.headers;
-    if (typeof etag === 'string' && this.#parts.isAdminAway) this.#vouching.note(path, etag, result.body);
+    if (typeof etag === 'string' && this.#parts.setup.isAdminAway) this.#vouching.note(path, etag, result.body);
   }
 
   /** Which rows the origin just said it does not have. */
@@ -220,7 +223,7 @@ export class Oracles {
       const isKept = durable.some(([, method, rows]) => method === 'delete' && rows.includes(`[${id},"delete"`));
       if (!isKept) this.#parts.fail('I11', `the delete of row ${id} leaves before its batch is on the disk`);
       const tag = this.#parts.names.tagOf(Number(id));
-      const unseen = this.#parts.isAdminAway ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
+      const unseen = this.#parts.setup.isAdminAway ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
       for (const what of unseen) this.#parts.fail('I2', what);
       if (tag !== null && !this.#parts.books.everDeleted.has(tag)) {
         this.#parts.fail('I5', `row ${id} (${tag}) is to be deleted at the origin, and nobody deleted it here`);
@@ -230,7 +233,8 @@ export class Oracles {
 
   #checkWrite(request: SeenRequest, durable: readonly KeptBatch[]): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly Readonly<Record<string, LocalValue>>[];
-    if (this.#parts.isAdminAway) for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
+    if (this.#parts.setup.isAdminAway)
+      for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
     for (const row of rows) {
       const id = row['@row.id'] ?? null;
       this.#sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));

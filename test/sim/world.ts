@@ -107,7 +107,7 @@ export class World {
       admin: this.#admin,
       user: this.#user,
       writes: this.#writes,
-      isAdminAway: this.#setup.isAdminAway,
+      setup: this.#setup,
       fail: (oracle, what) => this.#fail(oracle, what),
     });
     this.#network = new Network({
@@ -255,6 +255,7 @@ export class World {
       fileDisk: this.#files?.disk ?? null,
       onCommit: (facts, replica) => this.#beforeCommit(facts, replica),
       onCommitted: (facts) => this.#committed(facts),
+      onPulled: () => this.#oracles.onPulled(),
       onDeath: (how) => this.#died(how),
     });
     this.#life = life;
@@ -294,7 +295,6 @@ export class World {
       this.#oracles.onCycleError(error.code);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
-    if (errors.length === 0) this.#oracles.onCycleWell();
     this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
   }
 

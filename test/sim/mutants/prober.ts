@@ -19,12 +19,12 @@ export class Prober {
     this.#worker = null;
   }
 
-  /** What is wrong in a world; null where it is well. */
+  /** What is wrong in a world; null where it is well. @throws Error where the process ends by itself. */
   run(probe: Probe): Promise<Complaint | null> {
     const worker = (this.#worker ??= fork(join(import.meta.dirname, 'probe-worker.ts'), {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     }));
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const settle = (failure: Complaint | null): void => {
         clearTimeout(timer);
         worker.off('exit', onExit);
@@ -33,10 +33,12 @@ export class Prober {
       };
       const onExit = (): void => {
         this.#worker = null;
-        settle({ oracle: 'process', what: 'the process ends' });
+        clearTimeout(timer);
+        reject(new Error('The process that runs worlds has ended by itself'));
       };
       const onMessage = ({ failure }: Probed): void => settle(failure);
       const timer = setTimeout(() => {
+        worker.off('exit', onExit);
         this[Symbol.dispose]();
         settle({ oracle: 'hang', what: 'the engine does not come to an end' });
       }, PROBE_MS_MAX);

@@ -239,4 +239,37 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'pushed-rows-unsuspected',
+    without: 'Rows that a push read or changed do not come under suspicion, though the pages that show them are older.',
+    edits: [
+      {
+        file: 'replica/pages.ts',
+        find: 'json_each(@ids) WHERE t.id = @tableId',
+        replace: 'json_each(@ids) WHERE t.id = @tableId AND false',
+      },
+    ],
+  },
+  {
+    name: 'caller-asked-once-in-a-pull',
+    without: 'Rows that are not returned are deleted without asking again whether the caller still has all rights.',
+    edits: [
+      {
+        file: 'pull/suspects.ts',
+        find: 'if (missing.length > 0) await requireSameCaller(context);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'shape-asked-once-in-a-pull',
+    without: 'Nobody looks behind the rows whether columns changed their names while they were read.',
+    edits: [
+      {
+        file: 'pull/pull.ts',
+        find: 'if (isSameShape(before, described)) {',
+        replace: 'if (isSameShape(before, before)) {',
+      },
+    ],
+  },
 ];

@@ -233,4 +233,21 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'caller-asked-once-in-a-push',
+    without:
+      'Rows that are not returned are taken to be gone without asking again whether the caller still has all rights.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: 'if (planned.rows.some(isMissing)) await requireSameCaller(run);',
+        replace: '',
+      },
+      {
+        file: 'push/settle.ts',
+        find: 'if (batch.rows.some(isMissing)) await requireSameCaller(run);',
+        replace: '',
+      },
+    ],
+  },
 ];
