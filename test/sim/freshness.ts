@@ -61,10 +61,9 @@ export class Freshness {
     return this.#seenById !== null && this.#turnCount === 1;
   }
 
-  /** The cycle ended well: what stands in the base although it was never so meanwhile. `excused` wait for an answer. */
+  /** The pull ended well, or the cycle: what stands in the base although it was never so meanwhile. `excused` wait for an answer. */
   complaints(base: ReadonlyMap<number, LocalRow> | null, excused: ReadonlySet<number>): readonly string[] {
     const seenById = this.#seenById;
-    this.#seenById = null;
     if (base === null || seenById === null) return [];
     const ids = new Set([...base.keys(), ...seenById.keys()]);
     return [...ids].flatMap((id) => {

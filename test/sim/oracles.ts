@@ -110,21 +110,26 @@ export class Oracles {
   }
 
   /** A cycle ended, and says what went wrong. */
-  onCycleError(code: string): void {
-    if (code === 'origin.moving' && this.#freshness.isStill)
+  onCycleEnd(errors: readonly { readonly code: string }[]): void {
+    if (errors.some(({ code }) => code === 'origin.moving') && this.#freshness.isStill)
       this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
+    // What was pushed was read back.
+    if (errors.length === 0) this.onPulled();
   }
 
   /** A pull ended; nothing went wrong, and nothing waits. */
   onPulled(): void {
-    const { user, names, fail } = this.#parts;
+    const { user, names, origin, fail } = this.#parts;
     const waiting = user.query(
       `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
     );
     const base = readBase((statement) => user.query(statement), names);
     // The push of the cycle sent a row that was not returned to it: it stands as it was sent, and the next pull asks for it.
     const suspects = user.query('SELECT row_id FROM _rowsync_suspects');
-    const asSent = suspects.filter(([id]) => this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag));
+    const there = new Set(origin.ids(names.table));
+    const asSent = suspects.filter(
+      ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
+    );
     for (const what of this.#freshness.complaints(base, new Set([...waiting, ...asSent].map(([id]) => Number(id)))))
       fail('fresh', what);
   }

@@ -292,9 +292,9 @@ export class World {
     for (const error of errors) {
       this.#count(`error ${error.code}`);
       this.#note(`the cycle says: ${error.code}`);
-      this.#oracles.onCycleError(error.code);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
+    this.#oracles.onCycleEnd(errors);
     this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
   }
 
