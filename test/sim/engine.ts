@@ -21,6 +21,7 @@ import type { KeepUpload, PushContext, PushSettings } from '../../src/push/conte
 import type { finishPushes, push } from '../../src/push/push.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
+import type { EtagMode } from './model/knobs.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import { sfc32 } from './tape.ts';
 
@@ -116,14 +117,17 @@ function replicaFailure(thrown: unknown): CycleReport {
   };
 }
 
-/** Whether a cycle found nothing to do and nothing wrong; `provesPages`: an unchanged page is not sent again. */
-export function isUneventful(report: CycleReport, provesPages: boolean): boolean {
+/** ETags by which an unchanged page is proven, and not sent again. */
+const PROVING: ReadonlySet<EtagMode> = new Set<EtagMode>(['page', 'weak', 'table']);
+
+/** Whether a cycle found nothing to do and nothing wrong at an origin with such ETags. */
+export function isUneventful(report: CycleReport, etag: EtagMode): boolean {
   const { errors, insertedCount, updatedCount, deletedCount, pagesReadCount, files } = report;
   return (
     errors.length === 0 &&
     insertedCount + updatedCount + deletedCount === 0 &&
     Object.values(files ?? {}).every((count) => count === 0) &&
-    (pagesReadCount === 0 || !provesPages)
+    (pagesReadCount === 0 || !PROVING.has(etag))
   );
 }
 
@@ -175,6 +179,12 @@ export class Life {
     this.#origin = modules.openOrigin(settings.origin, { clock: this.#clock, log, transport: transport(this) });
     const files = this.#filesContext();
     if (files !== null) this.#keepUpload = modules.uploadKeeper(files);
+  }
+
+  /** Opens both sides once more, as a process that was started twice. @throws RowsyncError of the replica. */
+  reopen(): void {
+    this.#replica?.close();
+    this.open();
   }
 
   /** Ends this life; what it left open is closed by `bury`, once nothing of it is running. */

@@ -11,13 +11,13 @@ import { causeOf, isUneventful, Life, type CycleReport, type Fate } from './engi
 import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from './files-people.ts';
 import { filesOf, type FilesWorld } from './files-world.ts';
-import type { EtagMode } from './model/knobs.ts';
 import type { OriginModel } from './model/origin.ts';
 import { Admin } from './admin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
+import { judgeReopening } from './reopening.ts';
 import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from './script.ts';
@@ -30,8 +30,6 @@ import { Writes } from './writes.ts';
 
 /** Turns until an engine that nobody disturbs must have finished what it does. */
 const TURNS_MAX = 20_000;
-/** ETags by which an unchanged page is proven. */
-const PROVING: ReadonlySet<EtagMode> = new Set<EtagMode>(['page', 'weak', 'table']);
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
 const CYCLES_MAX = 4;
 
@@ -260,6 +258,7 @@ export class World {
     });
     this.#life = life;
     life.open();
+    for (const what of judgeReopening(life, (statement) => this.#user.query(statement))) this.#fail('I13', what);
     this.#isIdle = false;
     this.#note(`engine ${number} opens the replica`);
     void this.#live(life);
@@ -445,7 +444,7 @@ export class World {
     await runDry();
     await this.#until(() => reports.length > 0);
     const isQuiet =
-      reports.every((report) => isUneventful(report, PROVING.has(this.#setup.etag))) &&
+      reports.every((report) => isUneventful(report, this.#setup.etag)) &&
       this.#origin.log.length === writesBefore &&
       this.#user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0;
     return isQuiet ? 'quiet' : 'busy';
