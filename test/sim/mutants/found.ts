@@ -54,6 +54,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'created-rows-unsuspected': { story: 'created-and-deleted-there', at: '' },
   'shape-not-checked': { story: 'columns-swapped-before-push', at: '' },
   'copy-not-noticed': { story: 'older-copy-of-an-unkeyed-create', at: '' },
+  'every-start-is-of-a-copy': { seed: 1 },
   'creates-not-counted': { story: 'older-copy-of-an-unkeyed-create', at: '' },
   'pages-without-overlap+absence-is-a-delete': { story: 'first-pull-moving', at: '' },
   'caller-asked-once-in-a-push': { kept: 'rights-lost-in-a-push.json' },

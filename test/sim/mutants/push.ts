@@ -223,6 +223,17 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [{ file: 'replica/copies.ts', find: 'if (!isFirst) distrust(db);', replace: '' }],
   },
   {
+    name: 'every-start-is-of-a-copy',
+    without: 'A replica is taken for an older copy at every start, also where the count beside it is its own.',
+    edits: [
+      {
+        file: 'replica/copies.ts',
+        find: 'if (isSame && beside.batchCount === inside.batchCount) return shareBeside(file.path);',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'creates-not-counted',
     without: 'Batches that create rows are not counted beside the file.',
     edits: [
