@@ -4,15 +4,16 @@
  * of rows that are as the origin last sent them, and none is dropped while it is the only witness of an edit (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
-import { markDiffering } from '../replica/compare.ts';
+import { baseTarget, markDiffering } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
 import { readTable, readTables, storeCompareDue, storePush, type LedgerTable } from '../replica/ledger.ts';
-import { removeRows, writeRows } from '../replica/rows.ts';
+import { forgetEtags, readPages } from '../replica/pages.ts';
+import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import { createBase, createEmptyBase, dropBase, hasBase, hasUserTable, pruneSchema } from '../replica/tables.ts';
-import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
+import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded } from './conflicts.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
@@ -64,8 +65,9 @@ export function switchMode(
   if (hasLostBase) keepWithoutBase(tx, found, options.at);
   const ledger = hasLostBase ? readTable(tx, tableId) : found;
   if (options.push) {
-    if (ledger.push === 'off') storePush(tx, tableId, 'waiting');
-    if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.doubted) switchOn(tx, ledger);
+    if (ledger.push === 'off') startWaiting(tx, tableId);
+    if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.doubted && areAllPagesProven(tx, tableId))
+      switchOn(tx, ledger);
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
@@ -95,6 +97,20 @@ function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
   doubtRows(tx, ledger);
 }
 
+/**
+ * The base of a table that is still being read, null where there is none. One is begun as soon as somebody else's trigger may change
+ * what is written to the table: then what stands in the table is not what the origin sent. The caller writes every answer to both.
+ */
+export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
+  const ledger = readTable(tx, target.id);
+  if (ledger.push !== 'waiting') return null;
+  if (!hasBase(tx, target.id)) {
+    if (!hasForeignTriggers(tx)) return null;
+    createBase(tx, ledger);
+  }
+  return baseTarget(target);
+}
+
 /** Makes a table two-way that only waited for a sweep to prove its rows; called in the transaction that ends the sweep. */
 export function finishSwitch(tx: Tx, tableId: number): boolean {
   const ledger = readTable(tx, tableId);
@@ -104,13 +120,26 @@ export function finishSwitch(tx: Tx, tableId: number): boolean {
   return true;
 }
 
+/** Nothing of the table is proven but what the next sweep reads, and a base that an earlier time left behind says nothing any more. */
+function startWaiting(tx: Tx, tableId: number): void {
+  dropBase(tx, tableId);
+  // Without its ETag, a page may have been changed by a trigger after it was read, also in a sweep that goes on.
+  if (!areAllPagesProven(tx, tableId)) forgetEtags(tx, tableId);
+  storePush(tx, tableId, 'waiting');
+}
+
+function areAllPagesProven(from: Connection, tableId: number): boolean {
+  return readPages(from, tableId).every(({ etag }) => etag !== null);
+}
+
+/** What differs from a base that was begun early is an edit. */
 function switchOn(tx: Tx, table: LedgerTable): void {
-  dropBase(tx, table.id); // one that an earlier time left behind says nothing any more
-  createBase(tx, table);
+  const isEarly = hasBase(tx, table.id);
+  if (!isEarly) createBase(tx, table);
   tx.prepare(
     sql`INSERT INTO _rowsync_local_ids (table_id, last_id) VALUES (?, ?) ON CONFLICT (table_id) DO NOTHING`,
   ).run(table.id, -1);
-  storeCompareDue(tx, table.id, false);
+  storeCompareDue(tx, table.id, isEarly);
   storePush(tx, table.id, 'on');
 }
 

@@ -1,18 +1,20 @@
 /**
- * Where a pull writes rows: straight into a mirror, through the merge into a two-way table (capture/merge.ts). Always in the
- * transaction of the caller, with the page and its ETag (I6).
+ * Where a pull writes rows: straight into a mirror, and into its base where one is begun early (capture/mode.ts); through the merge
+ * into a two-way table (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
  */
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
+import { earlyBase } from '../capture/mode.ts';
 import type { Tx } from '../replica/database.ts';
-import { deleteRows, upsertRows, type RowChanges } from '../replica/rows.ts';
+import { deleteRows, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 
 /** Stores rows as the origin returned them. */
 export function storeRows(tx: Tx, { target, twoWay }: PreparedTable, rows: readonly Row[], at: string): RowChanges {
-  return twoWay === null
-    ? upsertRows(tx, target, rows)
-    : storeRemoteRows(tx, twoWay.table, rows, { policy: twoWay.policy, at });
+  if (twoWay !== null) return storeRemoteRows(tx, twoWay.table, rows, { policy: twoWay.policy, at });
+  const base = earlyBase(tx, target);
+  if (base !== null) writeRows(tx, base, rows);
+  return upsertRows(tx, target, rows);
 }
 
 /** Deletes rows that the origin does not have, keeping their last values; returns how many stood here. */
@@ -22,6 +24,8 @@ export function storeMissing(
   ids: readonly number[],
   why: { readonly reason: string; readonly at: string },
 ): number {
-  if (twoWay === null) return deleteRows(tx, target, ids, why);
-  return storeMissingRows(tx, twoWay.table, ids, { ...why, policy: twoWay.policy });
+  if (twoWay !== null) return storeMissingRows(tx, twoWay.table, ids, { ...why, policy: twoWay.policy });
+  const base = earlyBase(tx, target);
+  if (base !== null) removeRows(tx, base, ids);
+  return deleteRows(tx, target, ids, why);
 }

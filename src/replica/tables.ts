@@ -140,6 +140,7 @@ export function createTable(tx: Tx, table: { id: number; name: string; alias: st
           state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0`,
   ).run(table.id, table.name, table.alias, table.localName);
   forgetParts(tx, table.id);
+  dropBase(tx, table.id); // of a table that another client dropped while it was still being read
   tx.prepare(createSql(table.localName, [])).run();
 }
 
