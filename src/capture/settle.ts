@@ -158,9 +158,14 @@ function mergeAll(
       isNewThere: (twin ?? own)?.base === null,
       last: own?.local ?? null,
       decision,
-      conflicts: [...known, ...lost, ...decision.conflicts],
+      conflicts: [...known.filter((conflict) => isLeft(conflict, decision)), ...lost, ...decision.conflicts],
     };
   });
+}
+
+/** Whether a conflict that the caller knows of is one: a delete is none where the merge judged it, or brought the row back. */
+function isLeft({ kind }: Conflict, { local, conflicts }: MergeDecision): boolean {
+  return kind !== 'deletedHere' || (local === null && conflicts.length === 0);
 }
 
 interface OwnRow {

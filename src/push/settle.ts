@@ -273,22 +273,25 @@ class Settling {
 
   /**
    * Cells that were edited here since they were sent, and hold something else at the origin: nobody can tell what the origin made of the
-   * value, or a default of a new row, from what somebody wrote there meanwhile, so the edit wins, and what it goes over is kept. A
-   * lookup merges the cells that were sent by itself.
+   * value, or a default of a new row, from what somebody wrote there meanwhile, so the edit wins, and what it goes over is kept. So does
+   * a delete of the row. A lookup merges the cells that were sent by itself.
    */
   #writtenOver({ id, kind, cells, answer }: BatchRow, remote: Row): readonly Conflict[] {
     const { table } = this.#run;
     const [version] = readVersions(this.#tx, table, [id]);
     const local = version?.local ?? null;
-    if (local === null) return [];
-    return table.columns.flatMap(({ type, writable }, column): readonly Conflict[] => {
+    const over = table.columns.flatMap(({ type, writable }, column): readonly (Conflict & { kind: 'cell' })[] => {
       const cell = cells.find((sent) => sent.column === column);
       const isOurs = cell === undefined ? kind === 'insert' : answer !== null && cell.file === undefined;
-      const [was, here, there] = [cell?.value ?? null, local.values[column] ?? null, remote.values[column] ?? null];
+      const [was, there] = [cell?.value ?? null, remote.values[column] ?? null];
+      const here = local?.values[column] ?? null;
       const isOver = there !== null && !isSameValue(type, there, was) && !isSameValue(type, there, here);
-      if (!isOurs || !writable || !isOver || isSameValue(type, here, was)) return [];
+      if (!isOurs || !writable || !isOver || (local !== null && isSameValue(type, here, was))) return [];
       return [{ kind: 'cell', column, base: was, local: here, remote: there, winner: 'local' }];
     });
+    if (local !== null || over.length === 0) return over;
+    const base = baseAsSent({ base: version?.base ?? null, sent: cells }, remote.id, table.columns.length);
+    return [{ kind: 'deletedHere', base, remote, winner: 'local' }];
   }
 
   #refuse(row: BatchRow): void {

@@ -82,6 +82,29 @@ test.each([
   ]);
 });
 
+test.each([
+  ['a new row', `INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'sent')`, 7],
+  ['a changed row', `UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`, 1],
+])('what somebody writes into %s before it is read back is kept, where a delete goes over it', async (...testCase) => {
+  const [, statement, id] = testCase;
+  await using fixture = await startTwoWay();
+  fixture.execute(statement);
+  let isFirst = true;
+  const before = (step: PushStep): void => {
+    if (step !== 'readBack' || !isFirst) return;
+    isFirst = false;
+    fixture.execute(`DELETE FROM "Note" WHERE _id IN (${id}, -2)`);
+    fixture.sandbox.store.update('Note', id, { Body: 'theirs' });
+  };
+
+  await pushNow(fixture, { before });
+
+  expect(atOrigin(fixture, ['Body']).map(([row]) => row)).not.toContain(id);
+  expect(fixture.rows(`SELECT row_id, kind, remote ->> 'Body' AS body, winner FROM sync_conflicts`)).toEqual([
+    { row_id: id, kind: 'deletedHere', body: 'theirs', winner: 'local' },
+  ]);
+});
+
 test('what a push deleted is no row that the next pull misses', async () => {
   await using fixture = await startTwoWay({ pageRows: 3 });
   fixture.execute(`DELETE FROM "Note" WHERE _id > 2`);
