@@ -99,7 +99,7 @@ test.each([
 
   await pushNow(fixture, { before });
 
-  expect(atOrigin(fixture, ['Body']).map(([row]) => row)).not.toContain(id);
+  expect(atOrigin(fixture, ['Body'])).not.toContainEqual([id, 'theirs']);
   expect(fixture.rows(`SELECT row_id, kind, remote ->> 'Body' AS body, winner FROM sync_conflicts`)).toEqual([
     { row_id: id, kind: 'deletedHere', body: 'theirs', winner: 'local' },
   ]);
