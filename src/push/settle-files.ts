@@ -98,7 +98,9 @@ class Finding {
   /** A row whose answer got lost, as the origin has it. */
   async addLost(row: BatchRow, remote: Row): Promise<void> {
     const arrived = new Set<number>();
-    for (const { column, file } of row.cells) {
+    for (const { column, file: sent } of row.cells) {
+      // A row that was made again under another id counts its revisions from 1.
+      const file = sent === undefined || remote.id === row.id ? sent : { ...sent, before: null };
       const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column);
       if (verdict === 'unclear') this.unclear.add(row.id);
       if (verdict === 'shown' || verdict === 'earlier') arrived.add(column);

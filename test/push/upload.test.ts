@@ -368,6 +368,24 @@ describe('an answer that gets lost', () => {
     expect(await captured(fixture, 'Album')).toEqual([]);
   });
 
+  test('finds the file where the row was made again under another id, whatever the former one had', async () => {
+    await using fixture = await start({ match: 'Code' });
+    fixture.sandbox.store.update('Album', 1, {
+      Photo: { name: 'old.txt', mediaType: 'text/plain', bytes: Buffer.from('old') },
+    });
+    await fixture.pull();
+    fixture.put('a.txt', 'sent');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt', "Title" = 'x' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+
+    await fixture.upload({ before: at('send', () => void fixture.sandbox.store.delete('Album', 1)) });
+    await fixture.upload();
+
+    expect(revisionsAt(fixture, 4)).toEqual(['a.txt 1 sent']);
+    expect(fixture.rows(`SELECT * FROM sync_conflicts WHERE "column" = 'Photo'`)).toEqual([]);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+  });
+
   test('of creates that are alike but for their files tells them apart by content', async () => {
     await using fixture = await start();
     for (const content of ['one', 'two']) fixture.put(`${content}.txt`, content);
