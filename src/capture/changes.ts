@@ -16,7 +16,7 @@ import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcil
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
-import { queryNumbers, queryRows } from '../replica/query.ts';
+import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
@@ -26,9 +26,6 @@ import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
-
-/** Rows looked at in one go. */
-const BLOCK_ROWS = 500;
 
 /** What became of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange {
@@ -275,8 +272,4 @@ function readProblems(
       sentences.filter((sentence) => typeof sentence === 'string'),
     ]),
   );
-}
-
-function* blocks(ids: readonly number[]): IterableIterator<readonly number[]> {
-  for (let start = 0; start < ids.length; start += BLOCK_ROWS) yield ids.slice(start, start + BLOCK_ROWS);
 }

@@ -4,12 +4,9 @@
  * another column once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
  */
 import type { Tx } from './database.ts';
-import { queryNumbers, queryRows } from './query.ts';
+import { blocks, queryNumbers, queryRows } from './query.ts';
 import { objectText, type Stored } from './rows.ts';
 import { sql } from './sql.ts';
-
-/** Lines brought up to date in one go. */
-const BLOCK_LINES = 500;
 
 /** Brings what is kept of a table up to the names that its columns have from now on, all at once. */
 export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<string, string>): void {
@@ -39,8 +36,4 @@ export function readKeptRow(tx: Tx, text: string): ReadonlyMap<string, Stored> {
 
 function renamedText(tx: Tx, text: string, newNames: ReadonlyMap<string, string>): string {
   return objectText([...readKeptRow(tx, text)].map(([name, value]) => [newNames.get(name) ?? name, value]));
-}
-
-function* blocks(ids: readonly number[]): IterableIterator<readonly number[]> {
-  for (let start = 0; start < ids.length; start += BLOCK_LINES) yield ids.slice(start, start + BLOCK_LINES);
 }

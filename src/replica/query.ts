@@ -19,3 +19,11 @@ export function queryRows(from: Connection, text: Sql, values: readonly Stored[]
 export function queryNumbers(from: Connection, text: Sql, values: readonly Stored[]): readonly number[] {
   return queryRows(from, text, values).map(([value]) => Number(value));
 }
+
+/** How many rows are in memory at once. */
+export const BLOCK_ROWS = 500;
+
+/** Ids in blocks of as many. */
+export function* blocks(ids: readonly number[]): IterableIterator<readonly number[]> {
+  for (let start = 0; start < ids.length; start += BLOCK_ROWS) yield ids.slice(start, start + BLOCK_ROWS);
+}
