@@ -35,6 +35,8 @@ export interface OriginLimits {
   readonly wireBytesMax: number;
   /** Bytes of a body once it is decompressed. */
   readonly decodedBytesMax: number;
+  /** For an answer to a change that has left, once its caller gives up. */
+  readonly stopGraceMs: number;
   readonly retry: RetryPolicy;
 }
 
@@ -57,6 +59,8 @@ export const ORIGIN_LIMITS: OriginLimits = {
   wireBytesMax: 8 * 1_024 * 1_024,
   // Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth.
   decodedBytesMax: 64 * 1_024 * 1_024,
+  // A daemon has 20 seconds to end. A change without its answer may leave a new row in doubt, which a person has to look at.
+  stopGraceMs: 8_000,
   retry: {
     // Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is reported soon.
     attemptsMax: 6,

@@ -43,7 +43,7 @@ import { verdictOnChange } from './verdict.ts';
 export interface ReadOptions {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
   readonly etag?: string | null | undefined;
-  /** Ends the call at once with `origin.stopped`. */
+  /** Ends the call with `origin.stopped`: at once, or `stopGraceMs` later where a change has left, for the sake of its answer. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -193,6 +193,7 @@ export class Requests {
       headers,
       body: body?.bytes,
       signal: options.signal,
+      stopGraceMs: this.#parts.limits.stopGraceMs,
     } as const;
     return this.#repeat(call, request, (result) => this.#judgeChange(call, result, reading));
   }

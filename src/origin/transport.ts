@@ -65,6 +65,8 @@ export interface WireRequest {
   readonly body?: OutgoingBytes | undefined;
   readonly receiver?: Receiver | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** For how much longer it is waited for when the signal comes after it has left; 0 unless given. */
+  readonly stopGraceMs?: number;
 }
 
 /** Connections to one host. The client takes another one where a test brings its own, such as the simulation's network. */
@@ -126,7 +128,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal | undefined;
   readonly #receiver: Receiver | undefined;
   readonly #resolve: (result: WireAnswer | WireFault) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopGraceMs: number;
+  #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #bytesMax: number;
   #receivedBytes = 0;
@@ -139,12 +142,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSettled = false;
 
   constructor(
-    { signal, receiver }: WireRequest,
+    { signal, receiver, stopGraceMs = 0 }: WireRequest,
     limits: OriginLimits,
     resolve: (result: WireAnswer | WireFault) => void,
   ) {
     this.#signal = signal;
     this.#receiver = receiver;
+    this.#stopGraceMs = stopGraceMs;
     this.#bytesMax = limits.wireBytesMax;
     this.#resolve = resolve;
     this.#timer = setTimeout(() => this.#giveUp('deadline'), limits.deadlineMs);
@@ -152,7 +156,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     else signal?.addEventListener('abort', this.#onAbort);
   }
 
-  readonly #onAbort = (): void => this.#giveUp('stopped');
+  readonly #onAbort = (): void => {
+    if (this.#controller === null || this.#stopGraceMs === 0) return this.#giveUp('stopped');
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#giveUp('stopped'), this.#stopGraceMs);
+  };
 
   get isSettled(): boolean {
     return this.#isSettled;

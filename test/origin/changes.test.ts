@@ -55,8 +55,11 @@ function streamOf(bytes: Buffer, length: number): StreamedBytes {
 
 /** The two shapes of a change on the wire. */
 const CHANGES = {
-  upsert: { ask: (origin: Origin) => origin.upsert(WRITE), done: json(WRITTEN) },
-  delete: { ask: (origin: Origin) => origin.delete({ table: CUSTOMER, ids: [7, 8] }), done: json(DELETED) },
+  upsert: { ask: (origin: Origin, signal?: AbortSignal) => origin.upsert(WRITE, { signal }), done: json(WRITTEN) },
+  delete: {
+    ask: (origin: Origin, signal?: AbortSignal) => origin.delete({ table: CUSTOMER, ids: [7, 8] }, { signal }),
+    done: json(DELETED),
+  },
 } as const;
 const EACH = ['upsert', 'delete'] as const;
 
@@ -398,17 +401,30 @@ describe('never sent twice on a guess', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test.each(EACH)('%s that the caller gives up once it is sent', async (change) => {
+  test.each(EACH)('%s that the caller gives up once it is sent, and that is not answered in time', async (change) => {
     const stopping = new AbortController();
     await using server = await startFaultServer(() => () => stopping.abort());
-    await using origin = open(server.url);
+    await using origin = open(server.url, { limits: { stopGraceMs: 100 } });
 
-    const { signal } = stopping;
-    const call =
-      change === 'upsert' ? origin.upsert(WRITE, { signal }) : origin.delete({ table: CUSTOMER, ids: [7] }, { signal });
+    const call = CHANGES[change].ask(origin, stopping.signal);
 
     await expect(call).rejects.toMatchObject({ code: 'origin.unknownOutcome', cause: { code: 'origin.stopped' } });
   });
+
+  test.each(EACH)(
+    '%s that the caller gives up once it is sent, and that is still answered, has happened',
+    async (change) => {
+      const stopping = new AbortController();
+      await using server = await startFaultServer(() => (socket) => {
+        stopping.abort();
+        setImmediate(() => socket.write(CHANGES[change].done));
+      });
+      await using origin = open(server.url);
+
+      expect(await CHANGES[change].ask(origin, stopping.signal)).toHaveLength(2);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
 
   test('one that the caller gives up before it is sent has not happened', async () => {
     await using server = await startFaultServer(() => json(WRITTEN));
