@@ -19,18 +19,24 @@ import { settleConflicts, storeConflicts } from './conflicts.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 
+/** A row as the origin last confirmed it and as it stands here, at the time when it is settled. */
+export interface VersionsNow {
+  readonly base: Row | null;
+  readonly local: Row | null;
+}
+
 /** A row and what the origin says of it. */
 export interface RowToSettle {
   /** The id that it has here. */
   readonly rowId: number;
-  /** What to merge with, for the row as it stands in both tables now; null for a row that had no base. */
-  readonly base: (now: { readonly base: Row | null; readonly local: Row | null }) => Row | null;
+  /** What to merge with; null for a row that had no base. */
+  readonly base: (now: VersionsNow) => Row | null;
   /** As the origin has it; null where it has no such row. */
   readonly remote: Row | null;
   /** The cells as they were sent; absent for a row that was not. Whatever differs from them was edited since. */
   readonly sent?: readonly SentCell[] | undefined;
-  /** Conflicts that the caller knows of besides those of the merge. */
-  readonly known?: readonly Conflict[] | undefined;
+  /** Conflicts that the caller knows of besides those of the merge; `there` is what stands here under the origin's id. */
+  readonly known?: ((now: VersionsNow, there: VersionsNow) => readonly Conflict[]) | undefined;
 }
 
 /** What became of a settled row. */
@@ -132,6 +138,8 @@ interface MergedRow {
   readonly conflicts: readonly Conflict[];
 }
 
+const NOWHERE: VersionsNow = { base: null, local: null };
+
 function mergeAll(
   tx: Tx,
   table: TwoWayTable,
@@ -142,11 +150,11 @@ function mergeAll(
   makeRoom(tx, table, given, at);
   const ids = new Set(rows.flatMap(({ rowId, remote }) => (remote === null ? [rowId] : [rowId, remote.id])));
   const versions = new Map(readVersions(tx, table, [...ids]).map((version) => [version.rowId, version]));
-  return rows.map(({ rowId, remote, known = [], sent, ...row }) => {
-    const own = versions.get(rowId);
+  return rows.map(({ rowId, remote, sent, ...row }) => {
+    const own = versions.get(rowId) ?? NOWHERE;
     const twin = remote === null || remote.id === rowId ? undefined : versions.get(remote.id);
-    const sentBase = row.base({ base: own?.base ?? null, local: own?.local ?? null });
-    const { base, local, lost } = withTwin(table, { base: sentBase, local: own?.local ?? null, sent }, twin);
+    const known = row.known?.(own, twin ?? own) ?? [];
+    const { base, local, lost } = withTwin(table, { base: row.base(own), local: own.local, sent }, twin);
     const decision = mergeRow({ base, local, remote }, table.columns, policy);
     // The origin forgot the row, and here it goes on: as a new one.
     const isLost = decision.local !== null && decision.base === null && rowId > 0;
@@ -154,9 +162,9 @@ function mergeAll(
       rowId,
       newId: isLost ? takeLocalId(tx, table.id) : (remote?.id ?? rowId),
       remote,
-      hadBase: (own?.base ?? null) !== null,
-      isNewThere: (twin ?? own)?.base === null,
-      last: own?.local ?? null,
+      hadBase: own.base !== null,
+      isNewThere: (twin ?? own).base === null,
+      last: own.local,
       decision,
       conflicts: [...known.filter((conflict) => isLeft(conflict, decision)), ...lost, ...decision.conflicts],
     };
@@ -181,7 +189,7 @@ interface OwnRow {
 function withTwin(
   { columns }: TwoWayTable,
   own: OwnRow,
-  twin: { readonly base: Row | null; readonly local: Row | null } | undefined,
+  twin: VersionsNow | undefined,
 ): { readonly base: Row | null; readonly local: Row | null; readonly lost: readonly Conflict[] } {
   const { base, local } = own;
   if (twin === undefined || (twin.base === null && twin.local === null)) return { base, local, lost: [] };

@@ -10,7 +10,7 @@ import { storePushes, updateBatch, type AnsweredAs, type Batch, type BatchRow } 
 import { readVersions } from '../capture/changes.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
-import { settleRows, type RowToSettle, type SettledRow } from '../capture/settle.ts';
+import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike } from '../reconcile/push-adopt.ts';
@@ -175,8 +175,10 @@ class Settling {
       },
       remote,
       sent: row.cells,
-      known:
-        as === 'recreated' ? this.#recreated(row) : as === 'met' ? this.#met(row, id) : this.#writtenOver(row, remote),
+      known: (now, there) => {
+        if (as === 'recreated') return madeAgain(now);
+        return as === 'met' ? this.#met(row, there) : this.#writtenOver(row, now, remote);
+      },
     });
   }
 
@@ -217,7 +219,7 @@ class Settling {
         },
         remote,
         sent: row.cells,
-        known: isNew ? this.#recreated(row) : this.#writtenOver(row, remote),
+        known: (now) => (isNew ? madeAgain(now) : this.#writtenOver(row, now, remote)),
       });
     } else if (row.kind === 'update') {
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
@@ -252,21 +254,13 @@ class Settling {
     );
   }
 
-  /** The update made a new row, because the old one was deleted: both sides changed it. */
-  #recreated(row: BatchRow): readonly Conflict[] {
-    const [version] = readVersions(this.#tx, this.#run.table, [row.id]);
-    const { base = null, local = null } = version ?? {};
-    return base === null || local === null ? [] : [{ kind: 'deletedThere', base, local, winner: 'local' }];
-  }
-
   /** The insert changed a row that somebody had added meanwhile; what it overwrote is known only if a pull had seen it. */
-  #met({ cells }: BatchRow, id: number): readonly Conflict[] {
-    const [twin] = readVersions(this.#tx, this.#run.table, [id]);
+  #met({ cells }: BatchRow, { base }: VersionsNow): readonly Conflict[] {
     const { match } = this.#run.planned;
     return cells.flatMap(({ column, value }): readonly Conflict[] => {
-      const before = twin?.base?.values[column] ?? null;
+      const before = base?.values[column] ?? null;
       if (before === value && column !== match) return [];
-      if (twin?.base === null && column !== match) return [];
+      if (base === null && column !== match) return [];
       return [{ kind: 'cell', column, base: null, local: value, remote: before, winner: 'local' }];
     });
   }
@@ -276,10 +270,9 @@ class Settling {
    * value, or a default of a new row, from what somebody wrote there meanwhile, so the edit wins, and what it goes over is kept. So does
    * a delete of the row. A lookup merges the cells that were sent by itself.
    */
-  #writtenOver({ id, kind, cells, answer }: BatchRow, remote: Row): readonly Conflict[] {
+  #writtenOver({ kind, cells, answer }: BatchRow, now: VersionsNow, remote: Row): readonly Conflict[] {
     const { table } = this.#run;
-    const [version] = readVersions(this.#tx, table, [id]);
-    const local = version?.local ?? null;
+    const { local } = now;
     const over = table.columns.flatMap(({ type, writable }, column): readonly (Conflict & { kind: 'cell' })[] => {
       const cell = cells.find((sent) => sent.column === column);
       const isOurs = cell === undefined ? kind === 'insert' : answer !== null && cell.file === undefined;
@@ -290,7 +283,7 @@ class Settling {
       return [{ kind: 'cell', column, base: was, local: here, remote: there, winner: 'local' }];
     });
     if (local !== null || over.length === 0) return over;
-    const base = baseAsSent({ base: version?.base ?? null, sent: cells }, remote.id, table.columns.length);
+    const base = baseAsSent({ base: now.base, sent: cells }, remote.id, table.columns.length);
     return [{ kind: 'deletedHere', base, remote, winner: 'local' }];
   }
 
@@ -362,4 +355,9 @@ class Settling {
       this.#nowMs,
     );
   }
+}
+
+/** The update made a new row, because the old one was deleted: both sides changed it. */
+function madeAgain({ base, local }: VersionsNow): readonly Conflict[] {
+  return base === null || local === null ? [] : [{ kind: 'deletedThere', base, local, winner: 'local' }];
 }
