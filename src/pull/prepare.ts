@@ -7,11 +7,13 @@ import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
 import { restoreSent } from '../capture/batches.ts';
-import { ensureCapture, isTampered, switchMode } from '../capture/mode.ts';
+import { moveRows } from '../capture/marks.ts';
+import { ensureCapture, isTampered, putBackToBase, switchMode } from '../capture/mode.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -70,8 +72,8 @@ export async function prepareTable(
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
-    if (before !== null && (options.editing ?? null) !== null && options.discard !== true) {
-      keepLockedEdits(tx, { before, live: shaped.live }, at);
+    if (before !== null && (options.editing ?? null) !== null) {
+      keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
     }
     // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
     if (match.problem !== null && before === null) throw match.problem;
@@ -118,14 +120,16 @@ const LOSSES = {
 } as const;
 
 /**
- * Stops before edits are put back for want of a right that they were made with: a role may be changed by a slip.
+ * Stops before edits are given up for want of a right that they were made with: a role may be changed by a slip. With `discard` they are
+ * given up: cells by the comparison that follows, and here the rows that are new. What was sent waits for its answer in any case.
  * @throws RowsyncError `guard.pending`.
  */
 function keepLockedEdits(
   tx: Tx,
-  { before, live }: { readonly before: TwoWayTable; readonly live: readonly LedgerColumn[] },
+  locking: { readonly before: TwoWayTable; readonly live: readonly LedgerColumn[]; readonly discard: boolean },
   at: string,
 ): void {
+  const { before, live, discard } = locking;
   const wasWritable = new Set(before.columns.flatMap(({ seq, writable }) => (writable ? [seq] : [])));
   const isLocked = ({ seq, writable }: Pick<TwoWayColumn, 'seq' | 'writable'>): boolean =>
     !writable && wasWritable.has(seq);
@@ -135,12 +139,20 @@ function keepLockedEdits(
   const unlocked = { ...now, columns };
   captureChanges(tx, unlocked, at);
   const locked = new Set(now.columns.flatMap((column, index) => (isLocked(column) ? [index] : [])));
-  const count = [...readAllChanges(tx, unlocked)].filter(
-    ({ kind, columns: changed }) => kind === 'update' && changed.some((index) => locked.has(index)),
-  ).length;
-  if (count === 0) return;
+  const edits = [...readAllChanges(tx, unlocked)].filter(
+    ({ kind, state, columns: changed }) =>
+      changed.some((index) => locked.has(index)) && (kind === 'update' || (kind === 'insert' && !isInFlight(state))),
+  );
+  if (edits.length === 0) return;
+  if (discard) {
+    for (const insert of edits.filter(({ kind }) => kind === 'insert')) {
+      putBackToBase(tx, unlocked, insert, at);
+      moveRows(tx, now.id, [insert.rowId], { event: 'discarded', at });
+    }
+    return;
+  }
   throw new RowsyncError('needsPerson', 'guard.pending', {
-    message: `${now.localName}: ${count} edited rows wait to be pushed, but the calling user may not write their columns any more`,
+    message: `${now.localName}: ${edits.length} edited rows wait to be pushed, but the calling user may not write their columns any more`,
     hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull "${now.localName}" --discard keeps them in sync_conflicts.`,
   });
 }

@@ -217,6 +217,10 @@ function planWrite(
   if (base !== null && changed.length === 0) return null;
   const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind, column, reason });
   if (base === null && !table.allowAdd) return refuse('the calling user may not add rows to this table', null);
+  // A row without any value is meant as it stands; one whose values cannot be sent would become such a row.
+  if (base === null && changed.length === 0 && local.values.some((value) => value !== null)) {
+    return refuse('the calling user may write none of the columns in which it has a value', null);
+  }
   for (const column of changed) {
     const problem = sendProblem(columnAt(columns, column).type, local.values[column] ?? null);
     if (problem !== null) return refuse(problem, column);

@@ -117,6 +117,7 @@ describe('a plan', () => {
       ['update 1[0=b,1=y]', 'create -1[0=n]'],
     ],
     ['creates a row without any value', UNMATCHED, [inserted(-1)], ['create -1[]']],
+    ['makes up a match value for a row without any value', MATCHED, [inserted(-1)], ['upsert -1[0=made-1]']],
     ['deletes by id', MATCHED, [deleted(3, 'a'), deleted(2, 'b')], ['delete 2[] 3[]']],
     [
       'deletes last, after what may have referred to the row was changed',
@@ -189,6 +190,13 @@ describe('a plan', () => {
     ],
     ['an insert where the user may add no rows', { ...MATCHED, allowAdd: false }, [inserted(-1, 'a')], [-1]],
     ['a text in a column of numbers', MATCHED, [updated(1, ['a', 'x', 1], ['a', 'x', 'many'])], [1]],
+    ['an insert of which no value may be sent', UNMATCHED, [inserted(-1, null, null, null, 7)], [-1]],
+    [
+      'an insert of which only a value made up here could be sent',
+      MATCHED,
+      [inserted(-1, null, null, null, 7), inserted(-2, 'a', null, null, 7)],
+      [-1],
+    ],
   ])('refuses %s, and nothing else', (_what, table, rows, expected) => {
     const { batches, unsendable } = plan(rows, table);
 

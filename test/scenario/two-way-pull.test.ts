@@ -8,6 +8,7 @@ import { readVersions } from '../../src/capture/changes.ts';
 import { resync } from '../../src/pull/resync.ts';
 import { verify } from '../../src/pull/verify.ts';
 import { brokenPages, readOrigin, readReplica } from '../support/compare.ts';
+import { atOrigin, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, changesOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -330,6 +331,50 @@ test('edits without the right to make them are put aside when asked to', async (
   expect(report.tables).toMatchObject([{ held: null, error: null }]);
   expect(changesOf(fixture)).toEqual([]);
   expect(fixture.rows('SELECT local, winner FROM sync_conflicts')).toEqual([{ local: 'mine', winner: 'origin' }]);
+});
+
+test('a new row waits with its values while the right to write them is missing', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Code", "Title") VALUES ('new', 'mine')`);
+  const role = { name: 'Administrator', hiddenTables: [], hiddenColumns: [] };
+  fixture.sandbox.store.setRole({ ...role, canWrite: false });
+
+  const held = await fixture.pull();
+  fixture.sandbox.store.setRole({ ...role, canWrite: true });
+  await pushNow(fixture);
+
+  expect(held.tables).toMatchObject([{ held: { code: 'guard.pending' } }]);
+  expect(atOrigin(fixture, ['Code', 'Title']).at(-1)).toEqual([7, 'new', 'mine']);
+});
+
+test('a new row without the right to make it is put aside when asked to', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Code", "Title") VALUES ('new', 'mine')`);
+  fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Reader' });
+
+  const report = await fixture.pull({ discard: true });
+
+  expect(report.tables).toMatchObject([{ held: null, error: null }]);
+  expect(changesOf(fixture)).toEqual([]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(fixture.rows(`SELECT kind, local ->> 'Title' AS title, winner FROM sync_conflicts`)).toEqual([
+    { kind: 'inserted', title: 'mine', winner: 'origin' },
+  ]);
+});
+
+test('a new row that was sent already does not wait for the right to make it', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Code", "Title") VALUES ('new', 'mine')`);
+  const table = twoWayTable(fixture);
+  await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
+  fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Reader' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ held: null, error: null }]);
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id < 0')).toEqual([{ Title: 'mine' }]);
 });
 
 test('a caller who may only read pulls on, with a match column too', async () => {
