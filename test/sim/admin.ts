@@ -2,7 +2,9 @@
  * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give them back, let
  * tokens expire, and bring backups back. Input: draws. Output: changes at the origin, and a sentence for each.
  *
- * Columns whose values are judged are never dropped or retyped: their values would be gone by somebody's will.
+ * Columns whose values are judged are never dropped or retyped: their values would be gone by somebody's will. And a name that went to
+ * another column comes back only after the engine was told so: answers name columns, so what was read meanwhile looks like what the
+ * descriptions before and behind it say, and no client can tell.
  */
 import type { ModelSnapshot, OriginModel } from './model/origin.ts';
 import type { Column, Names } from './names.ts';
@@ -17,6 +19,9 @@ export interface AdminParts {
   readonly onRestore: () => void;
 }
 
+/** The ids of columns by their names. */
+type Owners = ReadonlyMap<string, number>;
+
 /** The role that does not see the rows with even ids. */
 const NARROWED = 'Narrowed';
 
@@ -30,10 +35,20 @@ export class Admin {
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
-  #backup: { readonly snapshot: ModelSnapshot; readonly table: string } | null = null;
+  #backup: { readonly snapshot: ModelSnapshot; readonly table: string; readonly owners: Owners } | null = null;
+  /** Who had which name, from the last description on, each time that one changed. */
+  #owners: readonly Owners[];
 
   constructor(parts: AdminParts) {
     this.#parts = parts;
+    this.#owners = [this.#ownersNow()];
+  }
+
+  /** The engine was told how a table looks, by its name or its alias. */
+  noteDescribed(address: string): void {
+    const { origin, names } = this.#parts;
+    const { name, alias } = origin.table(names.table);
+    if (address === name || address === alias) this.#owners = [this.#ownersNow()];
   }
 
   /** Does what the draw says; returns what that was. */
@@ -68,18 +83,27 @@ export class Admin {
     const column = draw.pick<Column>(['A', 'B']);
     const before = names.atOrigin(column);
     const now = draw.pick([`${column} of old`, `${column} "quoted"`, `${column}\u00e9`, column]);
-    const isTaken = origin.table(names.table).columns.some(({ name }) => name === now);
-    if (isTaken) return 'leaves all names as they are';
+    const owners = new Map(this.#ownersNow());
+    const id = owners.get(before) ?? 0;
+    if (owners.has(now) || this.#comesBack([[now, id]])) return 'leaves all names as they are';
     origin.renameColumn(names.table, before, now);
+    this.#noteNames();
     return `renames ${before} to ${now}`;
   }
 
   #swapColumns(): string {
     const { origin, names } = this.#parts;
     const [one, other] = [names.atOrigin('A'), names.atOrigin('B')];
+    const owners = this.#ownersNow();
+    const swapped = [
+      [one, owners.get(other) ?? 0],
+      [other, owners.get(one) ?? 0],
+    ] as const;
+    if (this.#comesBack(swapped)) return 'leaves all names as they are';
     origin.renameColumn(names.table, one, 'between');
     origin.renameColumn(names.table, other, one);
     origin.renameColumn(names.table, 'between', other);
+    this.#noteNames();
     return `swaps the names ${one} and ${other}`;
   }
 
@@ -158,17 +182,36 @@ export class Admin {
   #backUpOrRestore(): string {
     const { origin, names, onRestore } = this.#parts;
     if (this.#backup === null) {
-      this.#backup = { snapshot: origin.snapshot(), table: names.table };
+      this.#backup = { snapshot: origin.snapshot(), table: names.table, owners: this.#ownersNow() };
       return 'makes a backup of the origin';
     }
+    const { snapshot, table, owners } = this.#backup;
+    if (this.#comesBack(owners)) return 'leaves the origin as it is';
     const { nextRow } = origin.table(names.table);
-    const { snapshot, table } = this.#backup;
     origin.restore(snapshot);
     names.table = table;
+    this.#noteNames();
     // Ids that were given since are not given again: a row that takes another one's id cannot be told from it.
     origin.table(table).nextRow = nextRow;
     origin.changeUser({ role: this.isNarrowed ? NARROWED : 'Administrator' });
     onRestore();
     return 'brings the backup of the origin back';
+  }
+
+  #ownersNow(): Owners {
+    const { origin, names } = this.#parts;
+    return new Map(origin.table(names.table).columns.map(({ name, id }) => [name, id]));
+  }
+
+  #noteNames(): void {
+    this.#owners = [...this.#owners, this.#ownersNow()];
+  }
+
+  /** Whether a name would go back to a column that lost it to another one, and the engine could not know. */
+  #comesBack(names: Iterable<readonly [name: string, id: number]>): boolean {
+    return [...names].some(([name, id]) => {
+      const first = this.#owners.findIndex((owners) => owners.get(name) === id);
+      return first >= 0 && this.#owners.slice(first).some((owners) => (owners.get(name) ?? id) !== id);
+    });
   }
 }

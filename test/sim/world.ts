@@ -124,6 +124,7 @@ export class World {
         const end = result.kind === 'answer' ? String(result.status) : result.reason;
         this.#count(`request ${request.method}`);
         if (fault !== null) this.#count(`fault ${fault} on ${request.kind}`);
+        else if (request.method === 'describe') this.#admin.noteDescribed(request.table);
         this.#oracles.onAnswer(request, fault, result);
         this.#note(`request ${request.number} ends: ${end}${fault === null ? '' : ` (fault ${fault})`}`);
       },
