@@ -5,6 +5,7 @@
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
+import { secretsOf } from '../origin/credentials.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
 import type { FileRule } from '../reconcile/files.ts';
@@ -37,9 +38,10 @@ export function pullSettings({ limits, safety, tables }: Config): PullSettings {
 }
 
 /** The settings of every push under a configuration. */
-export function pushSettings({ files, limits, safety, tables }: Config): PushSettings {
+export function pushSettings({ files, limits, origin, safety, tables }: Config): PushSettings {
   return {
     uploadDir: files.uploadDir,
+    secrets: origin.credentials === null ? [] : secretsOf(origin.credentials),
     maxPushRows: safety.maxPushRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,

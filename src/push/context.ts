@@ -35,6 +35,8 @@ export interface PushSettings {
   readonly tableOptions: (name: string) => PushTableOptions | null;
   /** Absolute path of the folder for relative names of files to attach; null for none. */
   readonly uploadDir: string | null;
+  /** Texts that no file may carry to the origin: what rowsync signs in with. */
+  readonly secrets: readonly string[];
   /** Smaller batches, for tests. */
   readonly batchLimits?: BatchLimits | undefined;
 }

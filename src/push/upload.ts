@@ -4,7 +4,7 @@
  *
  * Reasons never have the name, since it is a value of a row (I16). Content is never in memory whole: a file is read once for its hash,
  * which is in the batch before it leaves (I11), and again while it is sent. What is not the same by then is not sent to its end,
- * so that the origin cannot take it.
+ * so that the origin cannot take it. A file in which a secret of ours stands is not sent at all.
  */
 import { createHash } from 'node:crypto';
 import { basename, extname, isAbsolute, join, normalize, sep } from 'node:path';
@@ -109,7 +109,8 @@ export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promi
     const known = files.get(value);
     if (known === undefined && !problems.has(value) && left > 0) {
       const place = findFile(fileSystem, value, settings.uploadDir);
-      const content = 'problem' in place ? place : await hashFile(fileSystem, place.path, requestBytesMax);
+      const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
+      const content = 'problem' in place ? place : await hashFile(fileSystem, place.path, bounds);
       if ('problem' in content) problems.set(value, content.problem);
       else if ('path' in place && content.bytes <= left) {
         const { path } = place;
@@ -139,7 +140,7 @@ type Content = Pick<ReadFile, 'bytes' | 'sha256'>;
 async function hashFile(
   files: FileSystem,
   path: string,
-  bytesMax: number,
+  { bytesMax, secrets }: { readonly bytesMax: number; readonly secrets: readonly string[] },
 ): Promise<Content | { readonly problem: string }> {
   try {
     const file = await files.open(path);
@@ -147,8 +148,10 @@ async function hashFile(
       if (!file.isFile) return { problem: NO_FILE };
       if (file.bytes > bytesMax) return { problem: tooLarge(bytesMax) };
       const hash = createHash('sha256');
+      const hasSecret = secretFinder(secrets, file.bytes);
       let bytes = 0;
       for await (const chunk of readOpen(file)) {
+        if (hasSecret(chunk)) return { problem: SECRET };
         hash.update(chunk);
         bytes += chunk.length;
       }
@@ -159,6 +162,27 @@ async function hashFile(
   } catch (thrown) {
     return { problem: problemOf(thrown) };
   }
+}
+
+/** Whoever may edit the replica names files, and must not get at what only the process may read. */
+const SECRET = 'the file holds a token or password of rowsync itself, which is not sent';
+
+/** Shorter secrets stand in many a file by chance, and are looked for only in one that is hardly longer. */
+const SECRET_BYTES_MIN = 8;
+const SHORT_FILE_BYTES_MAX = 64;
+
+/** Says of the pieces of a file, in their order, whether one of the secrets stands in what came so far. */
+function secretFinder(secrets: readonly string[], fileBytes: number): (chunk: Uint8Array) => boolean {
+  const sought = secrets
+    .map((secret) => Buffer.from(secret))
+    .filter(({ length }) => length >= SECRET_BYTES_MIN || (length > 0 && fileBytes <= SHORT_FILE_BYTES_MAX));
+  const overlap = Math.max(0, ...sought.map(({ length }) => length - 1));
+  let end: Uint8Array = Buffer.alloc(0);
+  return (chunk) => {
+    const text = Buffer.concat([end, chunk]);
+    end = text.subarray(Math.max(0, text.length - overlap));
+    return sought.some((secret) => text.includes(secret));
+  };
 }
 
 /** The bytes of a file that was hashed before. The last ones come only once they all are known to be the same. */

@@ -88,6 +88,7 @@ export async function pushFilesOnce(address: Address, path: string, bytesMax: nu
     maxDeletePercent: 50,
     concurrency: CONCURRENCY,
     uploadDir: null,
+    secrets: [],
     batchLimits: { ...BATCH_LIMITS, requestBytesMax },
     tableOptions: () => EDITING,
   };

@@ -94,6 +94,7 @@ async function pushAll({ url, database, token }: BenchOrigin, path: string, rowC
   try {
     const settings = {
       uploadDir: null,
+      secrets: [],
       maxPushRows: rowCount,
       maxDeletePercent: 50,
       concurrency: CONCURRENCY,

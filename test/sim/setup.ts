@@ -179,6 +179,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       ...shared,
       maxPushRows: 1_000,
       uploadDir: files === null ? null : UPLOAD_FOLDER,
+      secrets: [],
       batchLimits: { rowsMax: batchRows, bytesMax: 100_000 },
       tableOptions: () => ({ conflict: policy, workflow: 'run' }),
     },

@@ -22,6 +22,7 @@ export function pushSettings(
   return {
     maxPushRows: 1000,
     uploadDir: null,
+    secrets: [],
     maxDeletePercent: 50,
     concurrency: 4,
     tableOptions: () => ({ conflict: 'origin', workflow: 'run', ...options }),
