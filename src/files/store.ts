@@ -1,6 +1,6 @@
 /**
  * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Input: bytes as they arrive. Output:
- * files that are whole. Names of the origin never become paths here.
+ * files that are whole. Neither names of the origin nor what SQL clients write into the replica become paths here.
  *
  * Invariant (I15): a file stands under its final name only after all of its bytes were written and synced; its folder is
  * synced before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next opened, so
@@ -32,6 +32,7 @@ const SHARED = { file: 0o440, folder: 0o750 };
 
 const INCOMING = 'incoming';
 const HASH = /^[0-9a-f]{64}$/;
+const NOWHERE = 'no-such-content';
 
 /** A file that is being written. */
 export class IncomingFile {
@@ -103,9 +104,9 @@ export class FileStore {
     this.#files = files;
   }
 
-  /** Where content stands, or would stand. */
+  /** Where content stands, or would stand. Whatever else a row of the replica says than a hash leads to where nothing stands. */
   pathOf(sha256: string): string {
-    return join(this.folder, sha256.slice(0, 2), sha256);
+    return HASH.test(sha256) ? join(this.folder, sha256.slice(0, 2), sha256) : join(this.folder, NOWHERE);
   }
 
   /** Begins a file. @throws RowsyncError `replica.full` or `files.store`. */

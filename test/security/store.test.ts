@@ -1,0 +1,75 @@
+/**
+ * The file store takes its paths from the replica, which other SQL clients write. Whatever they put in the place of a hash, nothing
+ * outside of the store is read into an export or a backup, replaced or removed.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { carryToBackup } from '../../src/files/carry.ts';
+import { exportFiles } from '../../src/files/export.ts';
+import { pruneFiles } from '../../src/files/prune.ts';
+import { verifyFiles } from '../../src/files/verify.ts';
+import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
+
+const SECRET = 'what only the daemon may read';
+
+/** What stands in the place of a hash, from which a path below `store/..` could be made. */
+const HASHES: readonly (readonly [string, (folder: string) => string])[] = [
+  ['a path upwards', (folder) => `../${basename(folder)}/secret`],
+  [
+    'a path upwards that is as long as a hash',
+    (folder) => `../${basename(folder)}/secret`.replace('/', '/'.repeat(40)),
+  ],
+  ['an absolute path', (folder) => `${folder}/secret`],
+  ['nothing', () => ''],
+  ['dots', () => '..'],
+  ['a NUL', () => 'a\0b'],
+  ['a line break behind a hash', () => `${'a'.repeat(64)}\n`],
+  ['a hash in capitals', () => 'A'.repeat(64)],
+];
+
+async function spoiled(hashFor: (folder: string) => string): Promise<FilesFixture> {
+  const columns = [{ name: 'Cover', type: 'Attachment' }];
+  const fixture = await startFilesFixture({
+    tables: [{ name: 'Album', columns, rows: [{ Cover: fileOf('cover.png', 'x'.repeat(SECRET.length)) }] }],
+  });
+  await fixture.pull();
+  await fixture.pullFiles();
+  writeFileSync(join(fixture.folder, 'secret'), SECRET);
+  const hash = Buffer.from(hashFor(fixture.folder)).toString('hex');
+  fixture.execute(`UPDATE _rowsync_files SET sha256 = CAST(x'${hash}' AS TEXT)`);
+  return fixture;
+}
+
+/** Content of all files below a folder. */
+function contentsBelow(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+}
+
+test.each(HASHES)('%s in the place of a hash leads nowhere, and verifying mends it', async (_what, hashFor) => {
+  await using fixture = await spoiled(hashFor);
+  const [out, backup] = [join(fixture.folder, 'out'), join(fixture.folder, 'copy.db')];
+  const sha256 = String(fixture.files()[0]?.sha256);
+
+  const exported = await exportFiles(fixture.replica, {
+    store: fixture.store,
+    folder: out,
+    latestOnly: false,
+    tables: [],
+  });
+  const sources = [fixture.store];
+  const carried = await carryToBackup([{ sha256, bytes: SECRET.length }], { backup, sources });
+  const verified = await verifyFiles(fixture.filesContext(), { tables: [] });
+  await pruneFiles(fixture.replica, { folder: fixture.store, dryRun: false });
+
+  expect(exported).toMatchObject({ lostCount: 1, linkedCount: 0, copiedCount: 0 });
+  expect(contentsBelow(out)).toEqual([]);
+  expect(carried).toMatchObject({ linkedCount: 0, copiedCount: 0, lost: [sha256] });
+  expect(contentsBelow(`${backup}.files`)).toEqual([]);
+  expect(verified).toMatchObject({ damagedCount: 1, lostCount: 0, error: null });
+  expect(readFileSync(join(fixture.folder, 'secret'), 'utf8')).toBe(SECRET);
+  expect(fixture.problems()).toEqual([]);
+});
