@@ -10,7 +10,7 @@ export type LogForm = 'json' | 'journal' | 'terminal';
 const PRIORITY_BY_LEVEL: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
 /** Characters that a terminal acts on. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** The line in another form. */
 export function formLine(line: string, form: LogForm): string {

@@ -4,11 +4,13 @@
  * Input: a fixed event name and facts (primitive values under names of `LOG_FIELDS`). Output: lines with level, time, event and
  * those facts. Whatever has another name or is an object is left out, so that no request, answer, error or row can
  * reach a log by accident (I16). Behind the serializer every line is searched for every form of every secret, because a
- * redaction by path misses secrets inside messages, URLs and encodings. The only user of pino.
+ * redaction by path misses secrets inside messages, URLs and encodings. What a terminal acts on is escaped too: logs are looked at
+ * with `cat`. The only user of pino.
  */
 import { pino } from 'pino';
 import type { LogEvent } from './log-events.ts';
 import { formLine, type LogForm } from './log-form.ts';
+import { printableJson } from './text.ts';
 
 /** Names that a fact may have; a new one is added here first. Under any other name a value is not written, only the name is. */
 export const LOG_FIELDS = [
@@ -97,7 +99,7 @@ export function createLogger(options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => void options.destination.write(formLine(scrub(line), form)) },
+    { write: (line: string) => void options.destination.write(formLine(printableJson(scrub(line)), form)) },
   );
   const writer =
     (level: Exclude<LogLevel, 'silent'>): Logger['info'] =>

@@ -22,6 +22,13 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => SHORT_ESCAPES.get(character) ?? unicodeEscapes(character));
 }
 
+/** A name as one word of a command that somebody copies into a shell: nothing in it is run there, or taken for an option. */
+export function shellWord(name: string): string {
+  const shown = printable(name);
+  const word = /["$`\\!]/.test(shown) ? `'${shown.replaceAll("'", String.raw`'\''`)}'` : `"${shown}"`;
+  return shown.startsWith('-') ? `-- ${word}` : word;
+}
+
 /** As `printable`, but keeps line breaks: for our own messages of several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');

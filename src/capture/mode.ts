@@ -4,6 +4,7 @@
  * of rows that are as the origin last sent them, and none is dropped while it is the only witness of an edit (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
@@ -155,7 +156,7 @@ function endCapture(
   if (changes.length > 0 && !discard) {
     throw new RowsyncError('needsPerson', 'guard.pending', {
       message: `${table.localName}: ${changes.length} rows have edits that the origin does not have; push stays switched on`,
-      hint: `Set push: true again and push them; or give them up: rowsync pull "${table.localName}" --discard keeps them in sync_conflicts`,
+      hint: `Set push: true again and push them; or give them up: rowsync pull ${shellWord(table.localName)} --discard keeps them in sync_conflicts`,
     });
   }
   for (const change of changes) putBackToBase(tx, table, change, at);

@@ -21,7 +21,7 @@ import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns } from '../replica/tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
-import { plural } from '../base/text.ts';
+import { plural, shellWord } from '../base/text.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;
@@ -146,7 +146,7 @@ async function checkStoredPages(
     fail(
       'honesty',
       `the origin says "not modified" of pages whose rows differ from the replica: ${someOf(names)}`,
-      `Run rowsync resync ${names.map((name) => `"${name}"`).join(' ')} and rowsync pull, then rowsync verify; look for a cache between.`,
+      `Run rowsync resync ${names.map(shellWord).join(' ')} and rowsync pull, then rowsync verify; look for a cache between.`,
     ),
   ];
 }

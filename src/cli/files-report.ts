@@ -8,7 +8,7 @@ import type { PruneReport } from '../files/prune.ts';
 import type { FilesVerifyReport } from '../files/verify.ts';
 import { errorJson } from './invocation.ts';
 import { problemsText } from './report.ts';
-import { bytesText, countText, durationText, plural, printableLines } from '../base/text.ts';
+import { bytesText, countText, durationText, plural, printable } from '../base/text.ts';
 
 /** Places named where many are lost. */
 const PLACES_NAMED_MAX = 20;
@@ -96,9 +96,9 @@ export function filesVerifyText(report: FilesVerifyReport): string {
     .map(({ count, text }) => `  ${plural(count, 'file')} ${text}\n`);
   const named = (title: string, places: readonly string[], count: number): string => {
     if (count === 0) return '';
-    const shown = places.slice(0, PLACES_NAMED_MAX).map((place) => `  ${place}\n`);
+    const shown = places.slice(0, PLACES_NAMED_MAX).map((place) => `  ${printable(place)}\n`);
     const rest = count - shown.length;
-    return printableLines(`\n${title}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more file')}\n` : ''}`);
+    return `\n${title}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more file')}\n` : ''}`;
   };
   return (
     `${countText(report.contentCount)} contents (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin: ` +
@@ -127,7 +127,7 @@ export function exportText(report: ExportReport, folder: string): string {
   const { linkedCount, copiedCount, unchangedCount, bytes } = report;
   const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)}), ${countText(unchangedCount)} there already`;
   const problems = problemsText(exportFailures(report).map((error) => ({ what: 'failed', error })));
-  return `${printableLines(folder)}: ${counts}\n${problems}`;
+  return `${printable(folder)}: ${counts}\n${problems}`;
 }
 
 /** A pruning for people. */

@@ -20,7 +20,7 @@ import { openReader } from '../replica/reader.ts';
 import { becomeOwnerOf } from './owner.ts';
 import { noProgress, startProgress } from './progress.ts';
 import type { Session } from './session.ts';
-import { printable, printableJson } from '../base/text.ts';
+import { printable, printableJson, printableLines } from '../base/text.ts';
 
 /** The options that every command takes, as Commander gives them. */
 export interface GlobalOptions {
@@ -146,6 +146,11 @@ async function openForWriting({ session }: Invocation, { replica: { path, shared
 /** Prints a result as one JSON document. */
 export async function printJson({ session }: Invocation, value: unknown): Promise<void> {
   await session.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+}
+
+/** The message of an error for people: one line, whatever names stand in it; only the problems of a configuration are a list. */
+export function messageText({ kind, message }: RowsyncError): string {
+  return kind === 'config' ? printableLines(message) : printable(message);
 }
 
 /** An error as it stands in JSON output. */

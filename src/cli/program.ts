@@ -29,9 +29,9 @@ import { addSqlCommand } from './commands/sql.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addVerifyCommand } from './commands/verify.ts';
 import { journalLines } from '../base/log-form.ts';
-import { errorJson, type GlobalOptions, type Runner } from './invocation.ts';
+import { errorJson, messageText, type GlobalOptions, type Runner } from './invocation.ts';
 import type { Session } from './session.ts';
-import { printableJson, printableLines } from '../base/text.ts';
+import { printable, printableJson, printableLines } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `
 Exit codes:
@@ -148,8 +148,8 @@ async function printError(
     await stderr.write(`${printableJson(JSON.stringify({ error: errorJson(error) }))}\n`);
     return;
   }
-  const text = `error: ${error.message}\n  what to do: ${error.hint}\n  code: ${error.code}\n`;
-  await stderr.write(stderr.isJournal ? journalLines('error', printableLines(text)) : printableLines(text));
+  const text = `error: ${messageText(error)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;
+  await stderr.write(stderr.isJournal ? journalLines('error', text) : text);
   // A defect of ours is the one case in which a stack helps whoever reads the report.
   if (isVerbose && error.kind === 'bug') await stderr.write(printableLines(`${stackOf(error)}\n`));
 }

@@ -8,7 +8,7 @@ import type { Value } from '../wire/schema.ts';
 import { errorJson, exitCodeOf } from './invocation.ts';
 import { boxTable, type TableColumn } from './output.ts';
 import { problemsText } from './report.ts';
-import { countText, durationText, plural, printable, printableLines, truncate } from '../base/text.ts';
+import { countText, durationText, plural, printable, truncate } from '../base/text.ts';
 
 /** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
 export function pushFailures(report: PushReport): readonly RowsyncError[] {
@@ -92,7 +92,7 @@ function waitingText(tables: readonly TablePushReport[]): string {
           `\n${plural(open, 'row')} in conflict, waiting for you\n  what to do: rowsync conflicts, then rowsync resolve\n`,
         ]),
   ];
-  return printableLines(lines.join(''));
+  return lines.join('');
 }
 
 function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {

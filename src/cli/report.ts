@@ -3,9 +3,9 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullReport, TablePullReport } from '../pull/report.ts';
-import { errorJson, exitCodeOf } from './invocation.ts';
+import { errorJson, exitCodeOf, messageText } from './invocation.ts';
 import { boxTable, type TableColumn } from './output.ts';
-import { bytesText, countText, durationText, plural, printable, printableLines } from '../base/text.ts';
+import { bytesText, countText, durationText, plural, printable } from '../base/text.ts';
 
 /** Everything that went wrong in a pull: of the whole, of tables, and what a guard holds. */
 export function failuresOf(report: PullReport): readonly RowsyncError[] {
@@ -114,18 +114,20 @@ export function problemsText(problems: readonly Problem[]): string {
       if (first === undefined) return ''; // groups are never empty
       const tables = [first, ...others].flatMap(({ table }) => table ?? []);
       const names = tables.length > TABLES_NAMED_MAX ? [...tables.slice(0, TABLES_NAMED_MAX), '...'] : tables;
-      const where = names.length === 0 ? '' : `${names.join(', ')}: `;
-      const { message, hint, code } = first.error;
+      const where = names.length === 0 ? '' : `${names.map(printable).join(', ')}: `;
+      const { hint, code } = first.error;
       const said =
-        code === 'origin.stopped' ? 'not finished, because rowsync was asked to stop' : `${first.what}: ${message}`;
-      return printableLines(`\n${where}${said}\n  what to do: ${hint}\n  code: ${code}\n`);
+        code === 'origin.stopped'
+          ? 'not finished, because rowsync was asked to stop'
+          : `${first.what}: ${messageText(first.error)}`;
+      return `\n${where}${said}\n  what to do: ${printable(hint)}\n  code: ${code}\n`;
     })
     .join('');
 }
 
 function unreadableText(table: TablePullReport): string {
-  return printableLines(
-    `\n${table.table}: ${plural(table.unreadableCount, 'row')} could not be read and stayed as before\n` +
-      '  what to do: SELECT * FROM sync_failures says which, and why\n',
+  return (
+    `\n${printable(table.table)}: ${plural(table.unreadableCount, 'row')} could not be read and stayed as before\n` +
+    '  what to do: SELECT * FROM sync_failures says which, and why\n'
   );
 }

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../base/clock.ts';
 import type { LogEvent } from '../base/log-events.ts';
+import { printable } from '../base/text.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { judgeNotice, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
@@ -87,7 +88,7 @@ async function post(address: string, notice: Notice): Promise<string | null> {
     const answer = await fetch(address, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ ...notice, text }),
+      body: JSON.stringify({ ...notice, text: printable(text) }),
       redirect: 'manual', // the address may be a secret, and so is nobody else's business
       signal: AbortSignal.timeout(WEBHOOK_MS_MAX),
     });

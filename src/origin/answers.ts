@@ -17,6 +17,7 @@ import {
   statusFailure,
   tooLargeFailure,
   unexpectedFailure,
+  outsideWords,
   type Attempted,
   type Failure,
 } from './failures.ts';
@@ -75,7 +76,7 @@ export function readDocument<T>(
   if (formatOf(contentType) !== format) {
     return notApiFailure(
       attempted,
-      `200 with ${contentType === undefined ? 'no media type' : attempted.scrub(mediaType(contentType))}`,
+      `200 with ${contentType === undefined ? 'no media type' : outsideWords(attempted.scrub, mediaType(contentType))}`,
     );
   }
   const body = bodyText(answer, reading);

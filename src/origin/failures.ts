@@ -173,7 +173,7 @@ function statusMeaning(attempted: Attempted, answer: OddAnswer): Failure {
   }
   // Every 4xx of the API but 401 and 413 carries a descriptor (origin facts 4.1): a page without one is another server's.
   if (answer.descriptor === undefined && /html|text\/plain/.test(mediaType(answer.contentType))) {
-    return notApiFailure(attempted, `${status} with ${mediaType(answer.contentType)}`);
+    return notApiFailure(attempted, `${status} with ${outsideWords(attempted.scrub, mediaType(answer.contentType))}`);
   }
   return status === 403 ? forbiddenFailure(attempted, answer, came) : refusedFailure(attempted, answer, came);
 }
@@ -204,7 +204,7 @@ function redirectFailure(attempted: Attempted, { status, location }: OddAnswer):
   const target = URL.parse(location ?? '', `http://${attempted.host}`)?.host;
   const isElsewhere = target !== undefined && target !== attempted.host;
   return failure(attempted, 'originRefused', 'origin.redirect', false, {
-    came: `the origin answered ${status}, a redirect to ${isElsewhere ? attempted.scrub(target) : 'another address of itself'}`,
+    came: `the origin answered ${status}, a redirect to ${isElsewhere ? outsideWords(attempted.scrub, target) : 'another address of itself'}`,
     hint: `Redirects are never followed, so that credentials stay with one host. ${HINT_URL}`,
   });
 }
@@ -213,7 +213,7 @@ function redirectFailure(attempted: Attempted, { status, location }: OddAnswer):
 function cameText({ scrub, isChange }: Attempted, { status, descriptor, contentType }: OddAnswer): string {
   if (descriptor === undefined) {
     const type = mediaType(contentType);
-    return `the origin answered ${status} ${type === '' ? 'without a body' : `with ${scrub(type)}`}`;
+    return `the origin answered ${status} ${type === '' ? 'without a body' : `with ${outsideWords(scrub, type)}`}`;
   }
   return `the origin answered ${status}${descriptorText({ scrub, isChange }, descriptor)}`;
 }
@@ -224,15 +224,15 @@ export function descriptorText(
   descriptor: ErrorDescriptor,
 ): string {
   const code = descriptor.code === null || descriptor.code === 0 ? '' : ` (code ${descriptor.code})`;
-  const source = descriptor.source === null ? '' : `, at "${words(scrub, descriptor.source)}"`;
-  return isChange ? code + source : `${code}${source}: ${words(scrub, descriptor.message)}`;
+  const source = descriptor.source === null ? '' : `, at "${outsideWords(scrub, descriptor.source)}"`;
+  return isChange ? code + source : `${code}${source}: ${outsideWords(scrub, descriptor.message)}`;
 }
 
 /** Words from outside, fit for one line of a terminal. */
-function words(scrub: (text: string) => string, text: string): string {
+export function outsideWords(scrub: (text: string) => string, text: string): string {
   // Scrubbed first: a secret cut in two would not be recognized.
   const line = scrub(text)
-    .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .replaceAll(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
     .trim();
   return line.length > WORDS_CHARS_MAX ? `${line.slice(0, WORDS_CHARS_MAX)}…` : line;
 }

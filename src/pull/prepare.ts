@@ -5,6 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { shellWord } from '../base/text.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
@@ -153,7 +154,7 @@ function keepLockedEdits(
   }
   throw new RowsyncError('needsPerson', 'guard.pending', {
     message: `${now.localName}: ${edits.length} edited rows wait to be pushed, but the calling user may not write their columns any more`,
-    hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull "${now.localName}" --discard keeps them in sync_conflicts.`,
+    hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull ${shellWord(now.localName)} --discard keeps them in sync_conflicts.`,
   });
 }
 
@@ -224,7 +225,7 @@ function shapeTable(
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
       message: `${descriptor.recordName}: ${plan.vanishedCount} of ${plan.liveCount} columns vanished at once; nothing was changed`,
-      hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull "${table.localName}" --confirm.`,
+      hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
     });
   }
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));

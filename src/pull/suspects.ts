@@ -6,6 +6,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { shellWord } from '../base/text.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -126,6 +127,6 @@ function holdError(
   }[facts.reason];
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${localName}: ${what}; nothing was deleted here`,
-    hint: `Look at the table at the origin. If the rows are really gone: rowsync pull "${localName}" --confirm`,
+    hint: `Look at the table at the origin. If the rows are really gone: rowsync pull ${shellWord(localName)} --confirm`,
   });
 }

@@ -16,6 +16,7 @@ import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
+import { shellWord } from '../base/text.ts';
 import { pull, prepareForReading } from './pull.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
@@ -88,7 +89,7 @@ export function mismatchOf({ table, mismatchCount }: TableVerifyReport): Rowsync
   const rows = mismatchCount === 1 ? '1 row differs' : `${mismatchCount} rows differ`;
   return new RowsyncError('replica', 'verify.mismatch', {
     message: `${table}: ${rows} from the origin although nothing changed meanwhile`,
-    hint: `Run rowsync resync "${table}", then rowsync pull, and report this: it should not happen.`,
+    hint: `Run rowsync resync ${shellWord(table)}, then rowsync pull, and report this: it should not happen.`,
   });
 }
 

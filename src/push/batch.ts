@@ -32,6 +32,7 @@ import { suspectPushedRows } from '../replica/pages.ts';
 import { countConflicts } from '../replica/push-rows.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
@@ -263,7 +264,7 @@ function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing was sent or deleted`,
-    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push "${table.localName}" --confirm.`,
+    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push ${shellWord(table.localName)} --confirm.`,
   });
 }
 

@@ -3,6 +3,7 @@
  * in between sees less, and a row that is hidden is not gone (I5).
  */
 import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity, readTable } from '../replica/ledger.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -43,6 +44,6 @@ export async function requireSameCaller({ context, table }: TablePush): Promise<
   if (readTable(context.replica, table.id).identityChecked) return;
   throw new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${table.localName}: the origin does not return some of the rows that were pushed, and the calling user or its role changed since they were read`,
-    hint: `Check the rights of the calling user, then run rowsync pull "${table.localName}"; --confirm if rows are really gone.`,
+    hint: `Check the rights of the calling user, then run rowsync pull ${shellWord(table.localName)}; --confirm if rows are really gone.`,
   });
 }

@@ -4,6 +4,7 @@
  * under it would be another column's, and an edit that becomes a new row would carry them for good.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
@@ -95,6 +96,6 @@ function checkShape({ localName, columns }: TwoWayTable, descriptor: TableDescri
   const names = changed.map(({ name }) => `"${name}"`).join(', ');
   throw new RowsyncError('originRefused', 'push.shape', {
     message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing more was sent`,
-    hint: `Run rowsync pull "${localName}" first, then push again: the changes wait here.`,
+    hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,
   });
 }

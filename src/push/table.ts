@@ -5,6 +5,7 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { shellWord } from '../base/text.ts';
 import { readBatches, readPushes } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
@@ -228,7 +229,8 @@ function judgeSize({ context, table }: TablePush, { batches }: TablePlan, confir
   const facts = { rowCount, changeCount: rows.length, deleteCount, maxPushRows, maxDeletePercent, confirmed };
   const verdict = judgePush(facts);
   if (verdict.kind === 'go') return null;
-  const hint = `Look at rowsync plan "${table.localName}". If it is meant, run rowsync push "${table.localName}" --confirm; if not, rowsync discard "${table.localName}" --all puts the rows back.`;
+  const name = shellWord(table.localName);
+  const hint = `Look at rowsync plan ${name}. If it is meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
   if (verdict.reason === 'deletes') {
     return new RowsyncError('needsPerson', 'guard.pushDeletes', {
       message: `${table.localName}: ${deleteCount} of ${rowCount} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,

@@ -3,6 +3,7 @@
  * by the calling user. Input: a descriptor and the name that the configuration gives. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { printable } from '../base/text.ts';
 import { columnType, hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
 
 /** The judged column, by its name at the origin, or what is wrong with it. */
@@ -36,10 +37,10 @@ export function judgeMatch(
 /** What to say of a configured column that cannot identify the rows of a table. */
 export function matchError(table: string, wished: string, { problem, usable }: MatchVerdict): RowsyncError {
   return new RowsyncError('config', 'config.invalid', {
-    message: `tables.${table}.match: the column "${wished}" ${problem ?? 'cannot be used'}`,
+    message: `tables.${printable(table)}.match: the column "${wished}" ${problem ?? 'cannot be used'}`,
     hint:
       usable.length === 0
         ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'
-        : `Unique and writable are: ${usable.map((name) => `"${name}"`).join(', ')}.`,
+        : `Unique and writable are: ${usable.map((name) => `"${printable(name)}"`).join(', ')}.`,
   });
 }

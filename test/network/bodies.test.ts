@@ -24,6 +24,8 @@ describe('pages in place of a document', () => {
   checkCases([
     wireCase('a page of HTML', typed('text/html', PAGE), notApi),
     wireCase('a page with a character set', typed('text/HTML; charset=iso-8859-1', PAGE), notApi),
+    wireCase('a page whose type acts on a terminal', typed('text/html\x9B31m\x85', PAGE), notApi),
+    wireCase('a page whose type is longer than any', typed(`text/html${'x'.repeat(9_000)}`, PAGE), notApi),
     wireCase('a page of XHTML', typed('application/xhtml+xml', `<?xml version="1.0"?>${PAGE}`), notApi),
     wireCase('a compressed page', typed('text/html', gzipSync(PAGE), { 'Content-Encoding': 'gzip' }), notApi),
     wireCase('a captive portal with a refresh', typed('text/html', portal, { 'Set-Cookie': 'portal=1' }), notApi),

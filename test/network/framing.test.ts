@@ -174,6 +174,8 @@ describe('statuses that are not 200', () => {
       calls: ['select', 'upsert', 'attachment'],
     }),
     wireCase('402', http(402, {}), refused, { calls }),
+    wireCase('402 with a type that acts on a terminal', http(402, { 'Content-Type': 'a\x9B2J/b' }), refused, { calls }),
+    wireCase('402 with a type longer than any', http(402, { 'Content-Type': 'x'.repeat(9_000) }), refused, { calls }),
     wireCase('408', http(408, {}), refused, { calls }),
     wireCase('409', http(409, {}), refused, { calls }),
     wireCase('418', http(418, {}), refused, { calls }),

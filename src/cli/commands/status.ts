@@ -9,7 +9,7 @@ import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } fr
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
 import { askDaemon, type DaemonAnswer } from '../daemon-answer.ts';
-import { ageText, bytesText, countText, durationText, plural, printable, printableLines } from '../../base/text.ts';
+import { ageText, bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
 const TABLES_SHOWN_MAX = 25;
@@ -200,7 +200,7 @@ function troubleText(troubled: readonly TableStatus[]): string {
             '  what to do: rowsync conflicts, then rowsync resolve',
           ];
     return [table.table, ...[...problem, ...unreadable, ...refused, ...conflicts].map((line) => `  ${line}`)]
-      .map(printableLines)
+      .map(printable)
       .join('\n');
   });
   return paragraphs.length === 0 ? '' : `\nneeds attention:\n${paragraphs.join('\n')}\n`;

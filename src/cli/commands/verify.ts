@@ -14,7 +14,7 @@ import {
 } from '../invocation.ts';
 import { boxTable, type TableColumn } from '../output.ts';
 import { problemsText } from '../report.ts';
-import { countText, durationText, plural, printable, printableLines } from '../../base/text.ts';
+import { countText, durationText, plural, printable } from '../../base/text.ts';
 
 /** Rows named per table in the text; the JSON form has more. */
 const ROWS_NAMED_MAX = 10;
@@ -96,9 +96,9 @@ export function verifyText(report: VerifyReport, width: number | null): string {
 }
 
 function mismatchText(table: TableVerifyReport): string {
-  const shown = table.mismatches.slice(0, ROWS_NAMED_MAX).map((mismatch) => `  ${rowText(mismatch)}\n`);
+  const shown = table.mismatches.slice(0, ROWS_NAMED_MAX).map((mismatch) => `  ${printable(rowText(mismatch))}\n`);
   const rest = table.mismatchCount - shown.length;
-  return printableLines(`\n${table.table}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more row')}\n` : ''}`);
+  return `\n${printable(table.table)}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more row')}\n` : ''}`;
 }
 
 function rowText({ rowId, problem, columns }: Mismatch): string {
