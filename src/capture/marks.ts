@@ -44,18 +44,35 @@ export function moveRows(
 ): void {
   if (ids.length === 0) return;
   const states = readRowStates(tx, tableId, ids);
-  const put = tx.prepare(
-    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) VALUES (?, ?, ?, unixepoch(?))
-        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
-  );
-  const drop = tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`);
+  const idsByNext = new Map<RowState, number[]>();
   for (const id of ids) {
     const state = states.get(id) ?? 'clean';
     const next = nextRowState(state, event);
     if (next === state) continue;
-    if (next === 'clean') drop.run(tableId, id);
-    else put.run(tableId, id, next, at);
+    const moved = idsByNext.get(next);
+    if (moved === undefined) idsByNext.set(next, [id]);
+    else moved.push(id);
   }
+  for (const [next, moved] of idsByNext) putMarks(tx, tableId, moved, { state: next, at });
+}
+
+function putMarks(
+  tx: Tx,
+  tableId: number,
+  ids: readonly number[],
+  { state, at }: { readonly state: RowState; readonly at: string },
+): void {
+  const list = JSON.stringify(ids);
+  if (state === 'clean') {
+    const text = sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+    tx.prepare(text).run(tableId, list);
+    return;
+  }
+  tx.prepare(
+    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
+        SELECT @tableId, value, @state, unixepoch(@at) FROM json_each(@list) WHERE true
+        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
+  ).run({ tableId, state, at, list });
 }
 
 /** Carries what is kept about a row over to its new id. */
