@@ -125,17 +125,22 @@ export function copyRows(
   { from, to }: { readonly from: RowTarget; readonly to: RowTarget },
   ids: readonly number[],
 ): void {
-  const table = ident(to.localName);
   const names = [sql`_allow`, ...to.columns.map(({ localName }) => ident(localName))];
-  tx.prepare(
-    sql`INSERT INTO ${table} (${columnList(to.columns)})
-        SELECT ${columnList(to.columns)} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
-        ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
-        WHERE ${joinSql(
-          names.map((name) => sql`${table}.${name} IS NOT excluded.${name}`),
-          ' OR ',
-        )}`,
-  ).run(JSON.stringify(ids));
+  const copied = (source: Sql): Sql => joinSql(names.map((name) => sql`${name} = ${source}.${name}`));
+  const differs = (source: Sql): Sql =>
+    joinSql(
+      names.map((name) => sql`here.${name} IS NOT ${source}.${name}`),
+      ' OR ',
+    );
+  const isKnown = countStanding(tx, to, ids) === ids.length;
+  // Where all of them stand here, an UPDATE takes two thirds of the time.
+  const text = isKnown
+    ? sql`UPDATE ${ident(to.localName)} AS here SET ${copied(sql`there`)} FROM ${ident(from.localName)} there
+          WHERE here._id IN (SELECT value FROM json_each(?)) AND there._id = here._id AND (${differs(sql`there`)})`
+    : sql`INSERT INTO ${ident(to.localName)} AS here (${columnList(to.columns)})
+          SELECT ${columnList(to.columns)} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
+          ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
+  tx.prepare(text).run(JSON.stringify(ids));
 }
 
 /** How many of the rows stand in the table; those above the newest one here need no looking up. */
@@ -147,8 +152,12 @@ function countPresent(from: Connection, target: RowTarget, rows: readonly Row[])
     .pluck()
     .get();
   if (typeof newest !== 'number' || ids.every((id) => id > newest)) return 0;
+  return countStanding(from, target, ids);
+}
+
+function countStanding(from: Connection, target: RowTarget, ids: readonly number[]): number {
   return from
-    .prepare(sql`SELECT count(*) FROM ${table} WHERE _id IN (SELECT value FROM json_each(?))`)
+    .prepare(sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
     .pluck()
     .get(JSON.stringify(ids)) as number; // count(*) is an integer
 }
