@@ -106,7 +106,7 @@ const COLON = 0x3a;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
 /**
- * The same for `YYYY-MM-DDThh:mm:ss±hh:mm` where the UTC time is on the same day: every row has two such values or more,
+ * The same for `YYYY-MM-DDThh:mm:ss±hh:mm` where the UTC time is in the same month: every row has two such values or more,
  * and this is ten times as fast as taking them apart. Undefined where the text has another shape, or is no time.
  */
 function utcFromUsualText(text: string): string | undefined {
@@ -124,8 +124,13 @@ function utcFromUsualText(text: string): string | undefined {
   const isTime = hour <= 23 && minute <= 59 && twoDigits(text, 17) <= 59 && offsetHours <= 23 && offsetMinutes <= 59;
   const shift = offsetHours * 60 + offsetMinutes;
   const ofDay = hour * 60 + minute + (sign === PLUS ? -shift : shift);
-  if (!isTime || ofDay < 0 || ofDay >= 1440) return undefined;
-  return `${text.slice(0, 11)}${TWO_DIGITS[Math.floor(ofDay / 60)]}:${TWO_DIGITS[ofDay % 60]}${text.slice(16, 19)}Z`;
+  if (!isTime) return undefined;
+  const days = Math.floor(ofDay / 1440);
+  // The 28th is in every month.
+  if (days !== 0 && (day + days < 1 || day + days > 28)) return undefined;
+  const date = days === 0 ? text.slice(0, 10) : `${text.slice(0, 8)}${TWO_DIGITS[day + days]}`;
+  const utcOfDay = ofDay - days * 1440;
+  return `${date}T${TWO_DIGITS[Math.floor(utcOfDay / 60)]}:${TWO_DIGITS[utcOfDay % 60]}${text.slice(16, 19)}Z`;
 }
 
 /** The number that two digits name; NaN, which no comparison lets through, where they are none. */
