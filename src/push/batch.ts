@@ -156,11 +156,19 @@ async function record(
   const isMissing = ({ id }: PlannedRow): boolean =>
     id > 0 && !present.found.byId.has(id) && !present.found.unreadable.has(id);
   if (planned.rows.some(isMissing)) await requireSameCaller(run);
-  await requireSameShape(run, [...present.found.byId.values(), ...present.takenBy.values()]);
   const { clock, replica } = context;
+  const remotes = [...present.found.byId.values(), ...present.takenBy.values()];
+  // Nothing but this batch moves the bases of its rows.
+  const bases = readRowsById(
+    replica,
+    baseTarget(table),
+    remotes.map(({ id }) => id),
+  );
+  const baseById = new Map(bases.map((base) => [base.id, base]));
+  await requireSameShape(run, remotes, baseById);
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());
-    mergePresent(tx, run, planned, present, { at, confirmed });
+    mergePresent(tx, run, planned, { ...present, baseById }, { at, confirmed });
     const isAsPlanned = !run.plan.isStale && run.plan.version === replica.foreignVersion();
     const sendable =
       isAsPlanned && present.found.unreadable.size === 0 ? planned.rows : planAgain(tx, run, planned, present);
@@ -206,12 +214,11 @@ function mergePresent(
   tx: Tx,
   run: TablePush,
   { rows }: PlannedBatch,
-  { found, takenBy }: Present,
+  { found, takenBy, baseById }: Present & { readonly baseById: ReadonlyMap<number, Row> },
   { at, confirmed }: { readonly at: string; readonly confirmed: boolean },
 ): void {
   const { table, options, counts } = run;
   const ids = rows.filter(({ id }) => id > 0 && !found.unreadable.has(id)).map(({ id }) => id);
-  const baseById = new Map(readRowsById(tx, baseTarget(table), ids).map((base) => [base.id, base]));
   const moved = ids.flatMap((id) => {
     const remote = found.byId.get(id);
     const base = baseById.get(id) ?? null;

@@ -273,7 +273,9 @@ class Settling {
   #writtenOver({ kind, cells, answer }: BatchRow, now: VersionsNow, remote: Row): readonly Conflict[] {
     const { table } = this.#run;
     const { local } = now;
-    const over = table.columns.flatMap(({ type, writable }, column): readonly (Conflict & { kind: 'cell' })[] => {
+    const asked = kind === 'insert' ? table.columns.keys() : cells.values().map(({ column }) => column);
+    const over = [...asked].flatMap((column): readonly (Conflict & { kind: 'cell' })[] => {
+      const { type, writable } = must(table.columns[column], 'a cell names a column of its table');
       const cell = cells.find((sent) => sent.column === column);
       const isOurs = cell === undefined ? kind === 'insert' : answer !== null && cell.file === undefined;
       const [was, there] = [cell?.value ?? null, remote.values[column] ?? null];

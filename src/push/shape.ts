@@ -30,10 +30,12 @@ export async function describeTable(
  * Makes sure, before rows are merged, that none of them differs from its base only because columns changed their names.
  * @throws RowsyncError `push.shape`; a pull then reads the rows under their names of now.
  */
-export async function requireSameShape(run: TablePush, rows: readonly Row[]): Promise<void> {
+export async function requireSameShape(
+  run: TablePush,
+  rows: readonly Row[],
+  baseById: ReadonlyMap<number, Row>,
+): Promise<void> {
   const { context, table } = run;
-  const ids = rows.map(({ id }) => id);
-  const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
   if (rows.every((row) => isAsExpected(table, row, baseById.get(row.id) ?? null))) return;
   await describeTable(context, table, run.address);
 }

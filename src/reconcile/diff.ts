@@ -12,7 +12,7 @@ export function changedIndexes(one: readonly Value[], other: readonly Value[]): 
 
 /** Whether two rows of one table are the same, with what the caller may do with them. */
 export function isSameRow(one: Row, other: Row): boolean {
-  return one.allow === other.allow && changedIndexes(one.values, other.values).length === 0;
+  return one.allow === other.allow && one.values.every((value, index) => value === other.values[index]);
 }
 
 /** Whether two values of one column are the same: null only as null, numbers exactly (1, 1.0 and the text '1.0' are one). */

@@ -75,6 +75,7 @@ const ALTERNATIONS_MAX = 5;
  * never stop by themselves.
  */
 export function isAlternating(past: readonly PastPush[], next: PastPush): boolean {
+  if (past.length < ALTERNATIONS_MAX) return false; // too few for as many to have come back
   // A push that seems to lie ahead was made before the clock was set back.
   const recent = [...past.filter(({ atMs }) => Math.abs(next.atMs - atMs) <= ALTERNATION_WINDOW_MS), next];
   return recent.length - new Set(recent.map(({ digest }) => digest)).size >= ALTERNATIONS_MAX;

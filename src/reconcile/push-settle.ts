@@ -16,7 +16,7 @@ export interface SentRow {
 
 /** The base once the origin accepted the cells: what it was, with the cells as sent. `id` is the origin's. */
 export function baseAsSent({ base, sent }: SentRow, id: number, columnCount: number): Row {
-  const values: Value[] = Array.from({ length: columnCount }, (_, index) => base?.values[index] ?? null);
+  const values = base === null ? Array<Value>(columnCount).fill(null) : base.values.slice();
   for (const { column, value } of sent) values[column] = value;
   return { id, allow: base?.allow ?? null, values };
 }
@@ -32,15 +32,15 @@ export function baseForReadBack(
   columns: readonly MergeColumn[],
 ): Row {
   const asSent = baseAsSent(before, remote.id, columns.length);
-  const sentColumns = new Set(before.sent.map(({ column }) => column));
-  const values = columns.map(({ type }, index) => {
-    const isOurs = before.base === null || sentColumns.has(index);
-    const was = asSent.values[index] ?? null;
+  const values = asSent.values.slice();
+  const ours = before.base === null ? columns.keys() : before.sent.map(({ column }) => column);
+  for (const index of ours) {
+    const was = values[index] ?? null;
     // Deleted while in flight: a delete of what the origin made of what was sent, but not of what it was told by others.
-    const isEdited = local === null || !isSameValue(type, local.values[index] ?? null, was);
-    return isOurs && isEdited ? (remote.values[index] ?? null) : was;
-  });
-  return { id: remote.id, allow: asSent.allow, values };
+    const isEdited = local === null || !isSameValue(columns[index]?.type ?? 'Text', local.values[index] ?? null, was);
+    if (isEdited) values[index] = remote.values[index] ?? null;
+  }
+  return { ...asSent, values };
 }
 
 /**
