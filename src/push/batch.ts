@@ -40,7 +40,7 @@ import { requireSameCaller } from './identity.ts';
 import { findById, findByValue, type FoundRows, type RowsByContent } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
-import { settleBatch } from './settle.ts';
+import { readBack, settleFound } from './settle.ts';
 import { requireSameShape } from './shape.ts';
 import { attachUploads, readUploads, type Uploads } from './upload.ts';
 
@@ -60,30 +60,32 @@ export interface BatchOrder {
 export interface BatchEnd {
   /** What stops the table; null where nothing does. */
   readonly stop: RowsyncError | null;
-  /** Reading back and settling rows that concern no other batch, still under way; null where that is done. */
-  readonly settling: Promise<void> | null;
+  /** Settles the rows, which are being read back already; null where none are left. To be called once, whatever stops the table. */
+  readonly settle: (() => Promise<void>) | null;
+  /** Whether the rows concern no other batch: then they may be settled behind the next one. */
+  readonly isApart: boolean;
 }
 
 /**
- * Pushes one planned batch. Where it held nothing but updates and all were taken, they are settled while the next batch is
- * sent; the batch before must be settled by then. @throws RowsyncError of origin and replica.
+ * Pushes one planned batch up to the answers for its rows, and begins to read them back. @throws RowsyncError of origin and
+ * replica.
  */
 export async function pushBatch(run: TablePush, planned: PlannedBatch, order: BatchOrder): Promise<BatchEnd> {
   const uploads = await readUploads(run, planned);
   await step(run, 'record');
   const batch = await record(run, planned, { ...order, uploads });
-  if (batch === null) return { stop: null, settling: null };
+  if (batch === null) return { stop: null, settle: null, isApart: true };
   const unpublished = publish(run, batch);
   await step(run, 'send');
   const sent = unpublished ?? (await sendRows(run, batch, uploads.contents));
-  if (sent.stop === null && isPlain(batch, sent)) order.onAnswered();
+  const isApart = sent.stop === null && isPlain(batch, sent);
+  if (isApart) order.onAnswered();
   await step(run, 'store');
   const left = await storeOutcomes(run, batch, sent);
-  if (left === null) return { stop: sent.stop, settling: null };
-  const settling = settleBatch(run, left);
-  if (sent.stop === null && isPlain(batch, sent)) return { stop: null, settling };
-  await settling;
-  return { stop: sent.stop, settling: null };
+  if (left === null) return { stop: sent.stop, settle: null, isApart };
+  const found = readBack(run, left);
+  found.catch(() => undefined); // thrown where it is waited for
+  return { stop: sent.stop, settle: async () => settleFound(run, left, await found), isApart };
 }
 
 /** Whether settling the batch can touch no row outside of it: every row is an update that was taken as one. */

@@ -32,6 +32,11 @@ const REASON = 'not returned by the origin after a push';
 
 /** Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
+  await settleFound(run, batch, await readBack(run, batch));
+}
+
+/** Asks the origin what became of the rows of a batch. @throws RowsyncError of the origin, or `push.shape`. */
+export async function readBack(run: TablePush, batch: Batch): Promise<Findings> {
   const { context, table } = run;
   await context.before?.('readBack', table.localName);
   const findings = await lookUp(run, batch);
@@ -40,6 +45,12 @@ export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
     id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
   if (batch.rows.some(isMissing)) await requireSameCaller(run);
   await requireShapeAsSent(run, batch, byId);
+  return findings;
+}
+
+/** Settles the rows of a batch as they were read back. */
+export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
+  const { context, table } = run;
   await context.before?.('settle', table.localName);
   await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
     new Settling(tx, run, findings).settle(batch);
@@ -47,7 +58,7 @@ export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
 }
 
 /** What the origin said of the rows of a batch afterwards. */
-interface Findings {
+export interface Findings {
   readonly found: FoundRows;
   /** Rows with the unique value of a row whose answer got lost, by that row's id here. */
   readonly byValue: ReadonlyMap<number, Row>;

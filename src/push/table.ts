@@ -20,7 +20,7 @@ import { readTable, storePushProblem } from '../replica/ledger.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { countWaiting } from '../replica/push-rows.ts';
 import { hasOption, isWritable, type UserDescriptor } from '../wire/schema.ts';
-import { pushBatch, reread, type Present } from './batch.ts';
+import { pushBatch, reread, type BatchEnd, type Present } from './batch.ts';
 import type { PushContext, PushTableOptions, TablePush } from './context.ts';
 import { planOptions, planTable, pushTable as plannedTable, type TablePlan } from './plan.ts';
 import { noCounts, type TablePushReport } from './report.ts';
@@ -158,15 +158,16 @@ async function pushRounds(run: TablePush, consent: number): Promise<RowsyncError
 }
 
 /**
- * The batches of a plan, one after another. Once a batch is answered, the rows of the next one are asked for; where it held
- * plain updates, it is settled while the next one is sent. At most one batch is in flight and one is being settled.
+ * The batches of a plan, one after another. Once a batch is answered, it is read back, and the rows of the next one are asked for;
+ * where it held plain updates, it is settled when the next one is answered, while the origin reads for us again. At most one batch
+ * is in flight and one waits to be settled.
  */
 async function pushBatches(run: TablePush, { batches }: TablePlan, confirmed: boolean): Promise<RowsyncError | null> {
   const { replica } = run.context;
   const updates = batches.flatMap(({ rows }) => rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : [])));
   const past = readPushes(replica, run.table.id, new Set(updates));
   let ahead: Promise<Present> | null = null;
-  let settling: Promise<void> | null = null;
+  let settleEarlier: BatchEnd['settle'] = null;
   try {
     for (const [index, batch] of batches.entries()) {
       const present = await (ahead ?? reread(run, batch));
@@ -178,16 +179,20 @@ async function pushBatches(run: TablePush, { batches }: TablePlan, confirmed: bo
         ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
       };
       const end = await pushBatch(run, batch, { present, past, confirmed, onAnswered });
-      const earlier: Promise<void> | null = settling;
-      ({ settling } = end);
-      settling?.catch(() => undefined); // thrown where it is waited for
-      await earlier;
+      const earlier: BatchEnd['settle'] = settleEarlier;
+      settleEarlier = end.settle;
+      await earlier?.();
+      if (end.isApart) continue;
+      settleEarlier = null;
+      await end.settle?.();
       if (end.stop !== null) return end.stop;
     }
-    await settling;
+    const last: BatchEnd['settle'] = settleEarlier;
+    settleEarlier = null;
+    await last?.();
     return null;
   } finally {
-    await settling?.catch(() => undefined); // another error is on its way; nothing may go on behind it
+    await settleEarlier?.().catch(() => undefined); // another error is on its way; what was taken is settled all the same
   }
 }
 
