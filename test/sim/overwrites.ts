@@ -27,8 +27,8 @@ const JUDGED = ['A', 'B'] as const;
 /** Watches one world. */
 export class Overwrites {
   readonly #parts: OverwriteParts;
-  /** What the base said when a user wrote a value. */
-  readonly #baseByWritten = new Map<string, LocalValue>();
+  /** What the base said of each row into which a user wrote a value, by the row's id then; a new row may be there twice for a moment. */
+  readonly #baseByWritten = new Map<string, ReadonlyMap<number, LocalValue>>();
   /** What the base said of a row, by its tag, when a user deleted it. */
   readonly #baseByDeleted = new Map<string, LocalRow>();
   /** Writes at the origin when the present push was planned. */
@@ -48,13 +48,16 @@ export class Overwrites {
       if (tags.has(row.tag)) this.#baseByDeleted.delete(row.tag);
       else if (!this.#baseByDeleted.has(row.tag)) this.#baseByDeleted.set(row.tag, row);
     }
+    const written = new Map<string, Map<number, LocalValue>>();
     for (const { id, tag, cells } of rows) {
       for (const column of JUDGED) {
         const key = writtenKey({ tag, column, value: cells[column] ?? null });
         if (!books.everWritten.has(key) || this.#baseByWritten.has(key)) continue;
-        this.#baseByWritten.set(key, base.get(id)?.cells[column] ?? null);
+        const known = base.get(id)?.cells[column] ?? null;
+        written.set(key, (written.get(key) ?? new Map<number, LocalValue>()).set(id, known));
       }
     }
+    for (const [key, baseById] of written) this.#baseByWritten.set(key, baseById);
   }
 
   /** A push was planned. */
@@ -123,8 +126,10 @@ export class Overwrites {
     const what = `${column} of ${tag} was ${String(before)} at the origin before the push was planned; ${String(value)} is written over it`;
     if (known?.cells[column] !== before) return [`${what}, and the base does not know`];
     if (value === null) return [];
-    const baseThen = this.#baseByWritten.get(writtenKey({ tag, column, value }));
-    if (baseThen === undefined || baseThen === before || this.#isKept(before)) return [];
+    const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
+    if (baseById === undefined) return [];
+    const baseThen = baseById.has(id) ? baseById.get(id) : baseById.values().next().value;
+    if (baseThen === before || this.#isKept(before)) return [];
     return [`${what}, which came after the edit, and is kept nowhere`];
   }
 
