@@ -11,6 +11,7 @@ import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
   closeRun,
+  isIdentityStored,
   openRun,
   readDatabaseDescriptor,
   readIdentity,
@@ -191,10 +192,15 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   // What the former caller was told says nothing about this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
   const database = contentOf(answer, changed ? null : (stored?.descriptor ?? null));
-  await replica.write('Storing who is calling', (tx) => {
-    storeIdentity(tx, { ...present, userEmail: caller.email }, { changed, at: stampFromMs(clock.nowMs()) });
-    if (answer.kind === 'ok') storeDescriptor(tx, { of: 'database', format: origin.format }, answer);
-  });
+  const who = { ...present, userEmail: caller.email };
+  // Nothing to store, in most pulls; nor is there where an origin gives no ETag to ask with later.
+  const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;
+  if (changed || isNews || !isIdentityStored(replica, who)) {
+    await replica.write('Storing who is calling', (tx) => {
+      storeIdentity(tx, who, { changed, at: stampFromMs(clock.nowMs()) });
+      if (answer.kind === 'ok') storeDescriptor(tx, { of: 'database', format: origin.format }, answer);
+    });
+  }
   return database;
 }
 

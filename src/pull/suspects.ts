@@ -11,7 +11,7 @@ import { judgeDeletion } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
-import { clearSeenSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
+import { clearSeenSuspects, countSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { requireSameShape } from './describe.ts';
 import { storeMissing, storeRows } from './store.ts';
@@ -34,9 +34,12 @@ export async function settleSuspects(
 ): Promise<SuspectsOutcome> {
   const { replica } = context;
   const { target, twoWay } = table;
-  const { count, missingCount } = await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
-    clearSeenSuspects(tx, twoWay === null ? target : baseTarget(target)),
-  );
+  const { count, missingCount } =
+    countSuspects(replica, target.id) === 0
+      ? { count: 0, missingCount: 0 }
+      : await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
+          clearSeenSuspects(tx, twoWay === null ? target : baseTarget(target)),
+        );
   const known = readTable(replica, target.id);
   const verdict = judgeDeletion({
     rowCount: known.rowCount,
@@ -54,6 +57,7 @@ export async function settleSuspects(
     return { deletedCount: 0, held };
   }
   const deletedCount = count === 0 ? 0 : await lookUp(context, table);
+  if (known.heldCode === null && known.identityChecked) return { deletedCount, held: null };
   await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
     storeHold(tx, target.id, null, '');
     storeIdentityChecked(tx, target.id);

@@ -1,20 +1,20 @@
 /**
  * One push: who asks, which tables have edits to carry, then each table by itself. A table that fails does not stop the others; an
  * origin that is down or refuses the credentials does, because every further answer would be the same. The push is recorded
- * as a run. A push and a pull of one process never work at the same time: both go through the command that runs them.
+ * as a run (run-record.ts). A push and a pull of one process never work at the same time: both go through the command that runs them.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
-import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { closeRun, openRun, readTables } from '../replica/ledger.ts';
+import { readTables } from '../replica/ledger.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
 import type { PushContext } from './context.ts';
 import { identify } from './identity.ts';
-import { noCounts, type PushReport, type TablePushReport } from './report.ts';
-import { pushOneTable } from './table.ts';
+import type { PushReport, TablePushReport } from './report.ts';
+import { RunRecord } from './run-record.ts';
+import { pushOneTable, type TablePushOrder } from './table.ts';
 
 /** What the caller asks of one push. */
 export interface PushOptions {
@@ -33,24 +33,24 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   const chosen = chooseTables(context, options.tables);
   const startedMs = clock.monotonicMs();
   const before = origin.counters().requestCount;
-  const runId = await replica.write('Recording a run', (tx) => openRun(tx, 'push', stampFromMs(clock.nowMs())));
+  const run = new RunRecord(context);
   const tables: TablePushReport[] = [];
   let error: RowsyncError | null = null;
   try {
-    if (chosen.length > 0) await pushTables(context, chosen, { confirm: options.confirm, finishOnly: false }, tables);
+    const order = { confirm: options.confirm, finishOnly: false, onSending: () => run.open() };
+    if (chosen.length > 0) await pushTables(context, chosen, order, tables);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
-  const report: PushReport = {
-    runId,
+  const report = {
     tables,
     requestCount: origin.counters().requestCount - before,
     durationMs: clock.monotonicMs() - startedMs,
     error,
   };
   await context.before?.('finish', '');
-  const unrecorded = await recordRun(context, runId, report);
-  return { ...report, error: report.error ?? unrecorded };
+  const { id, error: unrecorded } = await run.close(report);
+  return { ...report, runId: id, error: error ?? unrecorded };
 }
 
 /**
@@ -64,7 +64,8 @@ export async function finishPushes(context: PushContext): Promise<void> {
   const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
   if (chosen.length === 0) return;
   try {
-    await pushTables(context, chosen, { confirm: false, finishOnly: true }, []);
+    const order = { confirm: false, finishOnly: true, onSending: () => Promise.resolve() };
+    await pushTables(context, chosen, order, []);
   } catch (thrown) {
     const { code, message } = asRowsyncError(thrown);
     context.log.warn('push.unfinished', { code, message });
@@ -74,7 +75,7 @@ export async function finishPushes(context: PushContext): Promise<void> {
 async function pushTables(
   context: PushContext,
   chosen: readonly TwoWayTable[],
-  order: { readonly confirm: boolean; readonly finishOnly: boolean },
+  order: Pick<TablePushOrder, 'confirm' | 'finishOnly' | 'onSending'>,
   reports: TablePushReport[],
 ): Promise<void> {
   await context.before?.('identify', '');
@@ -134,38 +135,4 @@ export function chooseTables(
     });
   }
   return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));
-}
-
-/** Stores what a run did. What keeps it from being stored (a full disk) is returned: the report must not be lost for it. */
-async function recordRun(
-  { replica, clock }: PushContext,
-  runId: number,
-  report: PushReport,
-): Promise<RowsyncError | null> {
-  const total = noCounts();
-  for (const table of report.tables) {
-    total.insertedCount += table.insertedCount;
-    total.updatedCount += table.updatedCount;
-    total.deletedCount += table.deletedCount;
-  }
-  const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
-  const isHeld = report.tables.some(({ held }) => held !== null);
-  const record = (tx: Tx): void =>
-    closeRun(tx, runId, stampFromMs(clock.nowMs()), {
-      outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
-      tableCount: report.tables.length,
-      requestCount: report.requestCount,
-      notModifiedCount: 0,
-      receivedBytes: 0,
-      insertedCount: total.insertedCount,
-      updatedCount: total.updatedCount,
-      deletedCount: total.deletedCount,
-      error,
-    });
-  try {
-    await replica.write('Recording a run', record);
-    return null;
-  } catch (thrown) {
-    return asRowsyncError(thrown);
-  }
 }

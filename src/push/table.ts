@@ -16,7 +16,7 @@ import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readTable, storePushProblem } from '../replica/ledger.ts';
+import { isPushProblemStored, readTable, storePushProblem } from '../replica/ledger.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { countWaiting } from '../replica/push-rows.ts';
 import { hasOption, isWritable, type UserDescriptor } from '../wire/schema.ts';
@@ -40,6 +40,8 @@ export interface TablePushOrder {
   readonly finishOnly: boolean;
   /** What ended the push already, before this table's turn; null while nothing did. */
   readonly stop: RowsyncError | null;
+  /** Called before the first request that changes something, or that asks what became of an earlier one. */
+  readonly onSending: () => Promise<void>;
 }
 
 /** Pushes one table; what goes wrong is in the report. */
@@ -55,8 +57,8 @@ export async function pushOneTable(
   try {
     if (error === null) {
       const run = await openTable(context, table, order, counts);
-      await finishEarlier(run);
-      if (!order.finishOnly) error = await pushWithConsent(run, order.confirm);
+      await finishEarlier(run, order.onSending);
+      if (!order.finishOnly) error = await pushWithConsent(run, order);
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
@@ -115,10 +117,11 @@ async function openTable(
 }
 
 /** Batches that were not settled when an earlier push ended: what became of them is found out before anything else is sent. */
-async function finishEarlier(run: TablePush): Promise<void> {
+async function finishEarlier(run: TablePush, onSending: TablePushOrder['onSending']): Promise<void> {
   const { context, table } = run;
   const batches = readBatches(context.replica, table);
   if (batches.length === 0) return;
+  await onSending();
   await context.before?.('lookUp', table.localName);
   context.log.info('push.lookUp', {
     table: table.localName,
@@ -132,17 +135,23 @@ async function finishEarlier(run: TablePush): Promise<void> {
 }
 
 /** Pushes with the consent of the caller, or with one that a person gave beforehand; that one is used up. */
-async function pushWithConsent(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
+async function pushWithConsent(
+  run: TablePush,
+  { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
+): Promise<RowsyncError | null> {
   const { replica } = run.context;
   const { pushConsent } = readTable(replica, run.table.id);
-  if (confirm || pushConsent === null) return pushRounds(run, confirm ? Infinity : 0);
-  const held = await pushRounds(run, pushConsent);
+  if (confirm || pushConsent === null) return pushRounds(run, { consent: confirm ? Infinity : 0, onSending });
+  const held = await pushRounds(run, { consent: pushConsent, onSending });
   await replica.write('Using up a consent', (tx) => useUpConsent(tx, run.table.id, 'push'));
   return held;
 }
 
 /** Plans and sends. Guards let pass what has no more rows than a person agreed to, `consent`. */
-async function pushRounds(run: TablePush, consent: number): Promise<RowsyncError | null> {
+async function pushRounds(
+  run: TablePush,
+  { consent, onSending }: Pick<TablePushOrder, 'onSending'> & { readonly consent: number },
+): Promise<RowsyncError | null> {
   await compareInSteps(run.table, stampFromMs(run.context.clock.nowMs()), run.context);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await run.context.before?.('plan', run.table.localName);
@@ -151,6 +160,7 @@ async function pushRounds(run: TablePush, consent: number): Promise<RowsyncError
     const isAgreed = plan.batches.reduce((count, { rows }) => count + rows.length, 0) <= consent;
     const held = judgeSize(run, plan, isAgreed);
     if (held !== null) return held;
+    await onSending();
     const stop = await pushBatches(run, plan, isAgreed);
     if (stop !== null) return stop;
   }
@@ -251,6 +261,7 @@ function judgeSize({ context, table }: TablePush, { batches }: TablePlan, confir
 /** Keeps what is wrong with the push of a table where `status` shows it. */
 async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
   try {
+    if (isPushProblemStored(replica, id, problem)) return;
     await replica.write('Storing what stopped a push', (tx) => {
       storePushProblem(tx, id, problem);
     });

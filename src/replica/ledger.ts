@@ -30,10 +30,25 @@ export function readIdentity(from: Connection): StoredIdentity | null {
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
+/** An identity with what is only shown of it. */
+type Caller = StoredIdentity & { readonly userEmail: string };
+
+/** Whether just this identity is stored, so that nothing need be written. */
+export function isIdentityStored(from: Connection, caller: Caller): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_identity
+    WHERE (url, database, user_id, role, user_email, time_zone, admin)
+      IS (@url, @database, @userId, @role, @userEmail, @timeZone, @admin)`;
+  return from.prepare(text).get(callerParameters(caller)) !== undefined;
+}
+
+function callerParameters(caller: Caller): Readonly<Record<string, number | string | null>> {
+  return { ...caller, admin: caller.admin?.join(',') ?? null };
+}
+
 /** Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once. */
 export function storeIdentity(
   tx: Tx,
-  identity: StoredIdentity & { readonly userEmail: string },
+  caller: Caller,
   change: { readonly changed: boolean; readonly at: string },
 ): void {
   tx.prepare(
@@ -41,7 +56,7 @@ export function storeIdentity(
         VALUES (1, @url, @database, @userId, @role, @userEmail, @timeZone, @admin, NULL)
         ON CONFLICT (lock) DO UPDATE SET url = excluded.url, database = excluded.database, user_id = excluded.user_id,
           role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone, admin = excluded.admin`,
-  ).run({ ...identity, admin: identity.admin?.join(',') ?? null });
+  ).run(callerParameters(caller));
   if (!change.changed) return;
   tx.prepare(sql`UPDATE _rowsync_identity SET changed_at = ?`).run(change.at);
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
@@ -242,14 +257,27 @@ export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null)
 /** Stores what kept the push of a table from its end; null forgets it. */
 export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint
-        WHERE id = @tableId AND (push_code, push_message, push_hint) IS NOT (@code, @message, @hint)`,
-  ).run({
+    sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint WHERE id = @tableId`,
+  ).run(pushProblemParameters(tableId, problem));
+}
+
+/** Whether just that is stored about the push of a table, so that nothing need be written. */
+export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_tables
+                   WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
+  return from.prepare(text).get(pushProblemParameters(tableId, problem)) !== undefined;
+}
+
+function pushProblemParameters(
+  tableId: number,
+  problem: Complaint | null,
+): Readonly<Record<string, number | string | null>> {
+  return {
     tableId,
     code: problem?.code ?? null,
     message: problem?.message ?? null,
     hint: problem?.hint ?? null,
-  });
+  };
 }
 
 /** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it go on. */

@@ -205,7 +205,8 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   return { count, missingCount };
 }
 
-function countSuspects(from: Connection, tableId: number): number {
+/** How many suspects a table has. */
+export function countSuspects(from: Connection, tableId: number): number {
   return from
     .prepare(sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`)
     .pluck()

@@ -1,0 +1,79 @@
+/**
+ * The record of one push among the runs. It is opened before the first request that changes something, so that a push which is
+ * killed behind that is seen; a push that finds nothing to send is recorded when it ends, in one transaction. Input: what the push
+ * came to. Output: a row of `sync_runs`.
+ */
+import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { closeRun, openRun, type RunTotals } from '../replica/ledger.ts';
+import type { PushContext } from './context.ts';
+import { noCounts, type PushReport } from './report.ts';
+
+/** One run. */
+export class RunRecord {
+  readonly #context: Pick<PushContext, 'replica' | 'clock'>;
+  readonly #startedAt: string;
+  #opening: Promise<number> | null = null;
+
+  constructor(context: Pick<PushContext, 'replica' | 'clock'>) {
+    this.#context = context;
+    this.#startedAt = this.#now();
+  }
+
+  /** Records that the push is under way; once, however often it is called. @throws RowsyncError of the replica. */
+  async open(): Promise<void> {
+    const { replica } = this.#context;
+    this.#opening ??= replica.write('Recording a run', (tx) => openRun(tx, 'push', this.#startedAt));
+    await this.#opening;
+  }
+
+  /**
+   * Stores what the push did. What keeps that from being stored (a full disk) is returned where the run was opened: the report must
+   * not be lost for it. @throws RowsyncError of the replica where nothing was sent and the run cannot be recorded.
+   */
+  async close(
+    report: Omit<PushReport, 'runId'>,
+  ): Promise<{ readonly id: number; readonly error: RowsyncError | null }> {
+    const { replica } = this.#context;
+    const totals = totalsOf(report);
+    const opened = await this.#opening?.catch(() => null);
+    const write = (): Promise<number> =>
+      replica.write('Recording a run', (tx) => {
+        const id = opened ?? openRun(tx, 'push', this.#startedAt);
+        closeRun(tx, id, this.#now(), totals);
+        return id;
+      });
+    if (opened === undefined || opened === null) return { id: await write(), error: null };
+    try {
+      return { id: await write(), error: null };
+    } catch (thrown) {
+      return { id: opened, error: asRowsyncError(thrown) };
+    }
+  }
+
+  #now(): string {
+    return stampFromMs(this.#context.clock.nowMs());
+  }
+}
+
+function totalsOf(report: Omit<PushReport, 'runId'>): RunTotals {
+  const total = noCounts();
+  for (const table of report.tables) {
+    total.insertedCount += table.insertedCount;
+    total.updatedCount += table.updatedCount;
+    total.deletedCount += table.deletedCount;
+  }
+  const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
+  const isHeld = report.tables.some(({ held }) => held !== null);
+  return {
+    outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
+    tableCount: report.tables.length,
+    requestCount: report.requestCount,
+    notModifiedCount: 0,
+    receivedBytes: 0,
+    insertedCount: total.insertedCount,
+    updatedCount: total.updatedCount,
+    deletedCount: total.deletedCount,
+    error,
+  };
+}
