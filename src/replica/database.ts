@@ -50,6 +50,11 @@ export interface TransactionFacts {
  */
 export type Surround = <T>(facts: TransactionFacts, transact: (beforeEnd: () => void) => Promise<T>) => Promise<T>;
 
+/** Opens a connection to a SQLite file; a simulation keeps some for later, because each must read the schema anew. */
+export type Connect = (path: string, options: Database.Options) => Database.Database;
+
+const connectAnew: Connect = (path, options) => new Database(path, options);
+
 const END: Readonly<Record<TransactionOptions['end'], Sql>> = { COMMIT: sql`COMMIT`, ROLLBACK: sql`ROLLBACK` };
 
 declare const open: unique symbol;
@@ -224,17 +229,18 @@ export class Replica implements Connection {
  */
 export function openReplica(
   path: string,
-  deps: { clock: Clock; shared?: boolean | undefined; surround?: Surround | undefined },
+  deps: { clock: Clock; shared?: boolean | undefined; surround?: Surround | undefined; connect?: Connect | undefined },
 ): Replica {
+  const { connect = connectAnew } = deps;
   const absolute = resolve(path);
   const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
-  const lock = takeLock(absolute, mode);
+  const lock = takeLock(absolute, mode, connect);
   try {
     const wasThere = existsSync(absolute);
     createWithMode(absolute, mode);
-    const isNew = isNewFile(absolute);
+    const isNew = isNewFile(absolute, connect);
     if (isNew && wasThere && wasReplica(absolute)) throw damaged(absolute, 'it is empty, although it was a replica');
-    const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS });
+    const db = connect(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
       if (!isNew) checkEditsWhole(db, absolute);
@@ -312,7 +318,7 @@ function createWithMode(path: string, mode: number): void {
  * Holds an open transaction on a file beside the replica. The kernel frees the lock when the process ends in any way.
  * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
  */
-export function takeLock(path: string, mode: number): Database.Database {
+export function takeLock(path: string, mode: number, connect: Connect = connectAnew): Database.Database {
   const lockPath = `${path}.lock`;
   const folder = dirname(path);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
@@ -324,7 +330,7 @@ export function takeLock(path: string, mode: number): Database.Database {
   let lock: Database.Database | undefined;
   try {
     createWithMode(lockPath, mode);
-    lock = new Database(lockPath, { timeout: 0 });
+    lock = connect(lockPath, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (thrown) {
@@ -344,18 +350,21 @@ export function takeLock(path: string, mode: number): Database.Database {
  * because closing a file that may be written carries over its log, and even that would change it.
  * @throws RowsyncError `replica.foreign` or `replica.newer`.
  */
-function isNewFile(path: string): boolean {
+function isNewFile(path: string, connect: Connect): boolean {
   try {
-    return lookAtFile(path, true);
+    return lookAtFile(path, { readonly: true, connect });
   } catch (thrown) {
     // A writer crashed, and its change must be undone before anybody can read: SQLite does that when it may write.
-    if (sqliteCode(thrown) === 'SQLITE_READONLY_ROLLBACK') return lookAtFile(path, false);
+    if (sqliteCode(thrown) === 'SQLITE_READONLY_ROLLBACK') return lookAtFile(path, { readonly: false, connect });
     throw thrown;
   }
 }
 
-function lookAtFile(path: string, readonly: boolean): boolean {
-  const db = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
+function lookAtFile(
+  path: string,
+  { readonly, connect }: { readonly readonly: boolean; readonly connect: Connect },
+): boolean {
+  const db = connect(path, { readonly, timeout: BUSY_TIMEOUT_MS });
   try {
     const marks = ['schema_version', 'application_id', 'user_version'].map((name) => db.pragma(name, { simple: true }));
     if (marks.every((mark) => mark === 0)) return true;

@@ -6,6 +6,8 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { Connections } from './connections.ts';
 import type { FileImage } from './files-disk.ts';
 
 /** What stood in the file and its log at one moment. */
@@ -25,6 +27,8 @@ export interface Start {
 /** The folder of one worker; one world after another lives in it. */
 export class Disk {
   readonly path: string;
+  /** Those of the engine; all are closed before the file is replaced. */
+  readonly connections = new Connections();
   readonly #folder: string;
   readonly #template: string;
 
@@ -41,6 +45,7 @@ export class Disk {
 
   /** Begins a world: with a replica in which nothing stands yet, or with one that was kept. */
   begin(start: Start | null): void {
+    this.connections.closeAll();
     if (start === null) {
       this.#removeLogs();
       copyFileSync(this.#template, this.path);
@@ -64,13 +69,28 @@ export class Disk {
 
   /** Puts an image in the place of the replica; nobody may have it open. What stands beside the file stays. */
   restore({ main, log }: Image): void {
+    this.connections.closeAll();
     this.#removeLogs();
     writeFileSync(this.path, main);
     if (log !== null) writeFileSync(`${this.path}-wal`, log);
   }
 
+  /** Reads what stands in an image. */
+  lookInto<T>({ main, log }: Image, read: (look: (statement: string) => readonly unknown[][]) => T): T {
+    const path = join(this.#folder, 'image.db');
+    writeFileSync(path, main);
+    if (log !== null) writeFileSync(`${path}-wal`, log);
+    const db = new Database(path);
+    try {
+      return read((statement) => db.prepare(statement).raw().all() as unknown[][]);
+    } finally {
+      db.close();
+    }
+  }
+
   /** Removes everything. */
   [Symbol.dispose](): void {
+    this.connections.closeAll();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

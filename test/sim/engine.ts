@@ -20,6 +20,7 @@ import type { pull } from '../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../src/push/context.ts';
 import type { finishPushes, push } from '../../src/push/push.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
+import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import type { EtagMode } from './model/knobs.ts';
 import { never, type Scheduler } from './scheduler.ts';
@@ -52,7 +53,7 @@ export type Fate = 'on' | 'pause' | 'dieBefore' | 'dieInside' | 'dieAfter' | 'fu
 /** What a life is given, and whom it tells. */
 export interface LifeParts {
   readonly modules: EngineModules;
-  readonly path: string;
+  readonly disk: Disk;
   readonly scheduler: Scheduler;
   readonly transport: (life: Life) => Transport;
   /** The wall clock of this moment; jumps with the machine's. */
@@ -174,8 +175,9 @@ export class Life {
 
   /** Opens both sides. @throws RowsyncError of the replica. */
   open(): void {
-    const { modules, path, settings, log, transport } = this.#parts;
-    this.#replica = modules.openReplica(path, { clock: this.#clock, surround: this.#surround });
+    const { modules, disk, settings, log, transport } = this.#parts;
+    const { connect } = disk.connections;
+    this.#replica = modules.openReplica(disk.path, { clock: this.#clock, surround: this.#surround, connect });
     this.#origin = modules.openOrigin(settings.origin, { clock: this.#clock, log, transport: transport(this) });
     const files = this.#filesContext();
     if (files !== null) this.#keepUpload = modules.uploadKeeper(files);

@@ -242,7 +242,7 @@ export class World {
     const number = this.#lifeCount;
     const life = new Life({
       modules: this.#options.modules,
-      path: this.#options.disk.path,
+      disk: this.#options.disk,
       scheduler: this.#scheduler,
       transport: (owner) => this.#network.transport({ owner, isAlive: () => owner.isAlive }),
       wallMs: () => START_MS + this.#scheduler.nowMs + this.#jumpMs,
@@ -259,7 +259,8 @@ export class World {
     });
     this.#life = life;
     life.open();
-    for (const what of judgeReopening(life, (statement) => this.#user.query(statement))) this.#fail('I13', what);
+    for (const what of judgeReopening(life, this.#options.disk, (statement) => this.#user.query(statement)))
+      this.#fail('I13', what);
     this.#isIdle = false;
     this.#note(`engine ${number} opens the replica`);
     void this.#live(life);

@@ -1,0 +1,50 @@
+/**
+ * Keeps connections to the files of a simulated world: opening one, reading the schema and preparing every statement anew costs more than
+ * all that a short life does with it. A connection that is closed is given to the next life as a new one would be, with nothing
+ * open. SQLite itself looks whether the schema is still the one that it knows. Before a file is replaced, all are closed.
+ *
+ * What a new connection alone can show (a log that is read from the file, a schema that cannot be parsed) is shown at the beginning of
+ * each world, and behind each power cut and each copy.
+ */
+import Database from 'better-sqlite3';
+
+/** The connections of one worker. */
+export class Connections {
+  readonly #idle = new Map<string, Database.Database[]>();
+  /** Closes each, idle or not. */
+  readonly #closes = new Set<() => void>();
+
+  /** A connection; `close` gives it back. */
+  readonly connect = (path: string, options: Database.Options): Database.Database => {
+    const key = JSON.stringify([path, options]);
+    const idle = this.#idle.get(key) ?? [];
+    this.#idle.set(key, idle);
+    return idle.pop() ?? this.#open(path, options, idle);
+  };
+
+  /** Closes all of them for good. */
+  closeAll(): void {
+    for (const close of this.#closes) close();
+    this.#closes.clear();
+    this.#idle.clear();
+  }
+
+  #open(path: string, options: Database.Options, idle: Database.Database[]): Database.Database {
+    const db = new Database(path, options);
+    const statements = new Map<string, Database.Statement>();
+    const [prepare, close] = [db.prepare.bind(db), db.close.bind(db)];
+    this.#closes.add(close);
+    return Object.assign(db, {
+      prepare: (text: string): Database.Statement => {
+        let statement = statements.get(text);
+        if (statement === undefined) statements.set(text, (statement = prepare(text)));
+        return statement;
+      },
+      close: (): Database.Database => {
+        if (db.inTransaction) db.exec('ROLLBACK');
+        if (db.open && !idle.includes(db)) idle.push(db);
+        return db;
+      },
+    });
+  }
+}
