@@ -61,6 +61,11 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   idBatches(ids: readonly number[], names?: readonly string[]): readonly (readonly number[])[];
   /** Cuts keys, as `idBatches` ids. */
   keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];
+  /**
+   * Resolves once the requests that were made have left, as far as there are free connections: for whoever is about to keep the
+   * event loop busy.
+   */
+  requestsLeave(): Promise<void>;
   /** Sums since the origin was opened. */
   counters(): Counters;
   /** Ends what is in flight and closes the connections. May be called twice. */
@@ -108,6 +113,7 @@ export function openOrigin(
     selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),
     idBatches: (ids, names = []) => idBatches(names, ids),
     keyBatches: (keys, names = []) => keyBatches(names, keys),
+    requestsLeave: () => requests.requestsLeave(),
     counters: () => requests.counters(),
     close: () => requests.close(),
   };

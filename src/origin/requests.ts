@@ -198,6 +198,11 @@ export class Requests {
     return this.#repeat(call, request, (result) => this.#judgeChange(call, result, reading));
   }
 
+  /** Resolves once the requests that were made have left, as far as there are free connections. */
+  requestsLeave(): Promise<void> {
+    return this.#parts.transport.requestsLeave();
+  }
+
   /** The sums so far. */
   counters(): Counters {
     const quietMs = Math.max(0, this.#quietUntilMs - this.#parts.clock.monotonicMs());
@@ -288,7 +293,7 @@ export class Requests {
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(target, request, start);
       const hasBody = result.kind === 'answer' && result.status === 200;
-      if (hasBody && this.#queue.pending > 0) await transport.freedConnectionIsUsed();
+      if (hasBody && this.#queue.pending > 0) await transport.requestsLeave();
       const outcome = judge(result);
       if (outcome.kind === 'done') return outcome.value;
       if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);

@@ -73,15 +73,16 @@ export interface WireRequest {
 export interface Transport {
   /** Sends a request and never rejects. */
   send(request: WireRequest): Promise<WireAnswer | WireFault>;
-  /** Resolves once the request that takes over the connection of an answer has left. */
-  freedConnectionIsUsed(): Promise<void>;
+  /** Resolves once the requests that were made have left, as far as there are free connections. */
+  requestsLeave(): Promise<void>;
   /** Closes every connection; what is in flight ends with a fault. */
   destroy(): Promise<void>;
 }
 
 /**
- * undici uses a connection again two turns of the event loop after an answer (it looks for a closing server and for stray
- * bytes in between); reading and storing a page at once would keep that request waiting for as long as it takes.
+ * undici uses an idle connection a turn of the event loop after it is asked to, and two turns after an answer (it looks for a
+ * closing server and for stray bytes in between); reading and storing a page at once would keep that request waiting for as
+ * long as it takes.
  */
 async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -118,7 +119,7 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
         const content = isStreamed ? Readable.from(body.read(), { objectMode: false }) : (body ?? null);
         pool.dispatch({ method, path, headers: [...headers, ...length], body: content, headersTimeout }, exchange);
       }),
-    freedConnectionIsUsed: twoTurns,
+    requestsLeave: twoTurns,
     destroy: () => pool.destroy(new Error('The connections are being closed')),
   };
 }

@@ -191,7 +191,10 @@ async function pushBatches(run: TablePush, { batches }: TablePlan, confirmed: bo
       const end = await pushBatch(run, batch, { present, past, confirmed, onAnswered });
       const earlier: BatchEnd['settle'] = settleEarlier;
       settleEarlier = end.settle;
-      await earlier?.();
+      if (earlier !== null) {
+        await run.context.origin.requestsLeave(); // a batch keeps the event loop busy for longer than the origin reads
+        await earlier();
+      }
       if (end.isApart) continue;
       settleEarlier = null;
       await end.settle?.();

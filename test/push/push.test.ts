@@ -153,3 +153,20 @@ test.each([
   expect(changesSent(fixture)).toEqual([]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
+
+test('a batch is settled once the next one is read back and the rows of the one after it are asked for', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 3`);
+  const steps: PushStep[] = [];
+
+  await pushNow(fixture, {
+    settings: { batchLimits: { rowsMax: 1, bytesMax: 100_000 } },
+    before: (step) => void steps.push(step),
+  });
+
+  const begun = steps.filter((step) => ['reread', 'send', 'readBack', 'settle'].includes(step));
+  const first = ['reread', 'send', 'reread', 'readBack'];
+  const second = ['send', 'reread', 'readBack', 'settle'];
+  const third = ['send', 'readBack', 'settle', 'settle'];
+  expect(begun).toEqual([first, second, third].flat());
+});

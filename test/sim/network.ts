@@ -89,7 +89,7 @@ export class Network {
         if (body !== null && !(body instanceof Uint8Array)) return this.#sendStream(connection, request);
         return this.#send(connection, request, body);
       },
-      freedConnectionIsUsed: () => Promise.resolve(),
+      requestsLeave: () => Promise.resolve(),
       destroy: () => Promise.resolve(),
     };
   }
