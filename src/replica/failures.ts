@@ -6,6 +6,8 @@ import { asRowsyncError, RowsyncError, type ErrorCode } from '../base/errors.ts'
 interface Explanation {
   readonly code: ErrorCode;
   readonly hint: string;
+  /** In place of SQLite's own words. */
+  readonly words?: string;
 }
 
 /** First match wins; SQLite's extended codes start with the basic one. */
@@ -34,6 +36,15 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     /^(SQLITE_CANTOPEN|SQLITE_READONLY|EACCES|EPERM|EROFS|ENOENT|ENOTDIR|EISDIR)/,
     { code: 'replica.path', hint: 'Give this user write access to the file and its folder, or change replica.path.' },
   ],
+  [
+    // Ours let our own writes pass. What another one says may be made of the row (I16).
+    /^SQLITE_CONSTRAINT_TRIGGER/,
+    {
+      code: 'replica.failed',
+      hint: "Drop or change the trigger: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' lists all; ours begin with _rowsync.",
+      words: 'a trigger that another SQL client made refuses it',
+    },
+  ],
 ];
 
 /** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */
@@ -43,11 +54,12 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   // Without a code it is no failure of SQLite or the file system, but a defect of ours.
   if (code === '') throw thrown;
   const found = EXPLANATIONS.find(([pattern]) => pattern.test(code))?.[1];
-  const { code: ours, hint } = found ?? {
-    code: 'replica.failed' as const,
+  const explanation: Explanation = found ?? {
+    code: 'replica.failed',
     hint: 'See the message; `rowsync check` looks at the file and its folder.',
   };
-  const reason = thrown instanceof Error ? thrown.message : code;
+  const { code: ours, hint } = explanation;
+  const reason = explanation.words ?? (thrown instanceof Error ? thrown.message : code);
   return new RowsyncError('replica', ours, { message: `${what}: ${reason} (${code})`, hint, cause: thrown });
 }
 
