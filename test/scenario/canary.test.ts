@@ -22,16 +22,24 @@ import { runCli, type RunResult } from '../support/session.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 const TOKEN = 'c0ffee00c0ffee11c0ffee22c0ffee33';
+/** One that reads otherwise in every encoding. */
+const PASSWORD = 'pa"ss\\wo/rd+with=odd%20&chars? äö€';
 const VALUE = 'canary-in-a-row';
 
 /** The forms in which a secret could slip through. */
 function formsOf(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
   const forms = [
     secret,
     secret.toUpperCase(),
     encodeURIComponent(secret),
-    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
-    Buffer.from(secret).toString('hex'),
+    encodeURIComponent(encodeURIComponent(secret)),
+    new URLSearchParams({ s: secret }).toString().slice('s='.length),
+    JSON.stringify(secret).slice(1, -1),
+    JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
   ];
   return [...new Set(forms)];
 }
@@ -199,7 +207,8 @@ test('no command shows a password or what is sent of it, and no file holds them'
   });
   using workspace = makeWorkspace(sandbox, YAML);
   const { folder } = workspace;
-  const { email, password } = sandbox.user;
+  const [password, email] = [PASSWORD, 'canary@example.com'];
+  sandbox.store.addUser({ ...sandbox.store.user, email, password });
   const forms = [...formsOf(password), ...formsOf(`${email}:${password}`)];
   words = `no such thing as ${forms.join(' ')}`;
   const file = join(folder, 'rowsync.yaml');
