@@ -2,6 +2,7 @@
  * The page as a text: the sentence at its top, what it shows to whom, and that values are bounded. The browser sees it in
  * test/daemon/page/browser.test.ts.
  */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED } from '../../../src/daemon/circuit.ts';
 import { headlineOf } from '../../../src/daemon/page/headline.ts';
@@ -9,6 +10,7 @@ import { pageHtml, type PageView } from '../../../src/daemon/page/page.ts';
 import { rowHtml, valueHtml } from '../../../src/daemon/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { ConflictLine, FailureLine, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 
@@ -270,4 +272,57 @@ test('without scripts the page is loaded anew only where there is nothing to wri
   expect(pageHtml({ ...VIEW, desk: quiet })).toContain('http-equiv="refresh"');
   expect(pageHtml({ ...VIEW, desk: DESK })).not.toContain('http-equiv="refresh"');
   expect(pageHtml(VIEW)).not.toContain('http-equiv="refresh"');
+});
+
+describe('a page in which everything that comes from elsewhere is hostile', () => {
+  /** The tags of a page, whether they end or not, without what was put into their attributes. */
+  const tagsOf = (text: string, given: string): readonly string[] =>
+    [...text.matchAll(/<[^<>]*>?/g)].map(([tag]) => tag.replaceAll(given, 'x'));
+  const pageWith = (text: string): string => {
+    const row = JSON.stringify({ [text]: text, other: text });
+    const failing = { ...DOWN, failure: { ...FAILURE, message: text, hint: text } };
+    const conflict = { ...CONFLICT, table: text, column: text, base: text, local: text, remote: text, problem: text };
+    return pageHtml({
+      ...VIEW,
+      state: failing,
+      replica: { path: text, bytes: 1 },
+      identity: { url: text, database: text, userEmail: text, role: text, timeZone: text },
+      tables: [{ ...TABLE, table: text, state: 'failed', problem: text, hint: text }],
+      runs: [{ ...RUN, outcome: 'failed', errorMessage: text }],
+      desk: {
+        ...DESK,
+        conflicts: [
+          conflict,
+          { ...conflict, id: 8, kind: 'deletedHere', column: null, base: row, local: null, remote: row },
+        ],
+        failures: [{ ...REFUSAL, table: text, column: text, reason: text, sent: row }],
+      },
+      said: text,
+      keyPath: text,
+    });
+  };
+  const piece = fc.oneof(
+    fc.constantFrom(
+      ...[
+        ['<script>alert(1)</script>', '</textarea>', '</bdi>', '"', "'", '`', '>', '<', '&', '&lt;', '<!--', '-->'],
+        [']]>', ' onclick=', 'javascript:', '\0', '\u202E', '\u009B', '\uD800', '\n', '{{1}}', '__proto__', 'x'],
+      ].flat(),
+    ),
+    fc.string({ unit: 'binary', maxLength: 4 }),
+  );
+
+  test('has the tags of a harmless one and no others, and shows nothing that acts', () => {
+    const harmless = tagsOf(pageWith('harmless'), 'harmless');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = `harmless${pieces.join('')}`;
+        const page = pageWith(text);
+        // Everything put in begins with a word that the page has nowhere else.
+        const bare = page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless');
+        expect(tagsOf(bare, 'harmless')).toEqual(harmless);
+        expect(page.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+      }),
+      fuzzRuns(300),
+    );
+  });
 });
