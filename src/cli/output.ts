@@ -185,16 +185,24 @@ export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<str
   const write = (rows: readonly (readonly unknown[])[]): string =>
     csvText(
       rows.map((row) => row.map((value) => csvField(value, options))),
-      { quoted_match: /^$/, escape_formulas: options.escapeFormulas },
+      { quoted_match: /^$/ },
     );
   yield write([answer.columns]);
   for (const chunk of chunks(answer.rows)) yield write(chunk);
 }
 
+/**
+ * How a text begins that some spreadsheet runs (OWASP, CSV injection): signs in either width, also behind what is not seen and is
+ * dropped on import, and the characters that end a cell there.
+ */
+const FORMULA = /^(?:[\t\r\n]|[\s\p{Cf}]*[=+\-@＝＋－＠])/u;
+
 function csvField(value: unknown, options: CsvOptions): unknown {
   if (value === null || typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : infinityText(value);
-  return options.forTerminal ? printable(plainText(value)) : plainText(value);
+  const text = plainText(value);
+  const whole = options.escapeFormulas && FORMULA.test(text) ? `'${text}` : text;
+  return options.forTerminal ? printable(whole) : whole;
 }
 
 function* chunks<T>(items: Iterable<T>): Generator<readonly T[]> {

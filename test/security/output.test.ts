@@ -151,12 +151,31 @@ test.each([
   '\t=1',
   '\r=1',
   '＝1',
-])('a spreadsheet does not run %j', (formula) => {
+  '＋1',
+  '－1',
+  '＠1',
+  '\n',
+  '\n=1',
+  '\r\n+1',
+  ' =1',
+  '\u00A0@x',
+  '\uFEFF=1',
+  '\u200B-1',
+])('a spreadsheet does not run %j, in a row or as the name of a column', (formula) => {
   const csv = [
-    ...answerAsCsv({ columns: ['x'], rows: [[formula]] }, { escapeFormulas: true, forTerminal: false }),
+    ...answerAsCsv({ columns: [formula], rows: [[formula]] }, { escapeFormulas: true, forTerminal: false }),
   ].join('');
 
-  expect(csv.slice('x\n'.length)).toMatch(/^"?'/);
+  expect(csv.match(/^"?'/gm)).toHaveLength(2);
+});
+
+test.each(['a', 'a=1', '1-2', '', ' a', 'a\n=1', -5, 1.5, null])('a spreadsheet gets %j as it is', (cell) => {
+  const answer = { columns: ['x'], rows: [[cell]] };
+  const [escaped, plain] = [true, false].map((escapeFormulas) =>
+    [...answerAsCsv(answer, { escapeFormulas, forTerminal: false })].join(''),
+  );
+
+  expect(escaped).toBe(plain);
 });
 
 describe('in a log', () => {
