@@ -227,6 +227,18 @@ describe('edits arrive at the origin to the last byte', () => {
     for (const [, title, code] of arrived) expect(title).toBe(texts[Number(String(code).slice(1))]);
   });
 
+  test('a text of 10 MB', { timeout: 120_000 }, async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`UPDATE "Note" SET "Body" = replace(hex(zeroblob(5000000)), '00', 'é') WHERE _id = 1`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    const [[, body] = []] = atOrigin(fixture, ['Body']) as readonly (readonly unknown[])[];
+    expect(body === 'é'.repeat(5_000_000)).toBe(true);
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  });
+
   test('bytes that are no text are refused where it is seen, and not sent as something else', async () => {
     await using fixture = await startTwoWay({ editing: { match: 'Code' } });
     fixture.execute(`UPDATE "Note" SET "Title" = CAST(x'61FF62' AS TEXT) WHERE _id = 1`);
