@@ -61,7 +61,7 @@ test(
     const held = client.run({ begin: 'BEGIN IMMEDIATE', statements, holdMs: LOCK_MS, end: 'COMMIT' }, begun.resolve);
     await Promise.race([begun.promise, held]);
     sandbox.store.update('Note', 2, { Title: 'theirs' });
-    const caughtUp = runCycle(daemon);
+    const caughtUp = runCycle(daemon, LOCK_MS);
     const answers = new Set<number>();
     const ended = Promise.race([held, caughtUp]).then(() => true);
     while (!(await Promise.race([ended, wait(LOOK_MS, false)]))) answers.add(await askDaemon(socketPath, '/livez'));

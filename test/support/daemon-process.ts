@@ -57,9 +57,12 @@ export function askDaemon(socketPath: string, path: string): Promise<number> {
 /** Waits before requests are sent again go up to minutes, and work under way has to end first. */
 const CYCLE_MS_MAX = 180_000;
 
-/** A pull and then a push that begin from now on, and end. @throws Error with the last lines of the log when they do not. */
-export async function runCycle(daemon: DaemonProcess): Promise<void> {
-  const time = AbortSignal.timeout(CYCLE_MS_MAX);
+/**
+ * A pull and then a push that begin from now on, and end; `heldUpMs` is for how long somebody keeps them from it.
+ * @throws Error with the last lines of the log when they do not.
+ */
+export async function runCycle(daemon: DaemonProcess, heldUpMs = 0): Promise<void> {
+  const time = AbortSignal.timeout(CYCLE_MS_MAX + heldUpMs);
   const late = new Promise<never>((_resolve, reject) => {
     const message = (): string => `A cycle did not end:\n${daemon.lines.slice(-20).join('\n')}`;
     time.addEventListener('abort', () => reject(new Error(message())), { once: true });
