@@ -98,7 +98,8 @@ function valueSql(value: Value): Sql {
 function storedSql(value: Stored): Sql {
   if (value === null) return sql`NULL`;
   if (typeof value === 'string') {
-    if (!value.includes('\0')) return literal(value);
+    // No text literal holds a NUL, and the shell takes a carriage return for part of the line break behind it.
+    if (!/[\0\r]/.test(value)) return literal(value);
     return sql`CAST(x${literal(Buffer.from(value).toString('hex'))} AS TEXT)`;
   }
   if (typeof value === 'bigint') return sql`CAST(${literal(value.toString())} AS INTEGER)`;

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import { plural, printable } from '../../base/text.ts';
+import { plural, printable, printableJson } from '../../base/text.ts';
 import { scriptOfTable } from '../../capture/script.ts';
 import { readTwoWayTables } from '../../capture/table.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
@@ -83,7 +83,7 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
     } catch (thrown) {
       const { message } = asRowsyncError(thrown);
       tally.unread.push(what);
-      write(`-- could not be read: ${what}: ${printable(message)}`);
+      write(`-- could not be read: ${printable(what)}: ${printable(message)}`);
     }
   };
   attempt('the file', () => {
@@ -122,7 +122,7 @@ function writeProblems(
   const writeAll = (what: string, lines: readonly unknown[]): void => {
     for (const line of lines) {
       tally.problemCount += 1;
-      write(`-- ${what} ${JSON.stringify(line)}`);
+      write(`-- ${what} ${printableJson(JSON.stringify(line))}`);
     }
   };
   attempt('the failures', () => writeAll('failure', reader.failures()));
