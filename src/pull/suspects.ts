@@ -12,6 +12,7 @@ import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
 import { clearSeenSuspects, countSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
+import { readBatchTables } from '../replica/push-rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { requireSameShape } from './describe.ts';
 import { storeMissing, storeRows } from './store.ts';
@@ -60,7 +61,8 @@ export async function settleSuspects(
   if (known.heldCode === null && known.identityChecked) return { deletedCount, held: null };
   await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
     storeHold(tx, target.id, null, '');
-    storeIdentityChecked(tx, target.id);
+    // Rows that were sent for the former caller may be hidden from this one, and come here only when their push is settled.
+    if (missingCount > 0 || !readBatchTables(tx).includes(target.id)) storeIdentityChecked(tx, target.id);
   });
   return { deletedCount, held: null };
 }
