@@ -148,9 +148,9 @@ export async function printJson({ session }: Invocation, value: unknown): Promis
   await session.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
 }
 
-/** The message of an error for people: one line, whatever names stand in it; only the problems of a configuration are a list. */
+/** The message of an error for people: one line, whatever names stand in it; only problems of what they wrote themselves are a list. */
 export function messageText({ kind, message }: RowsyncError): string {
-  return kind === 'config' ? printableLines(message) : printable(message);
+  return kind === 'config' || kind === 'usage' ? printableLines(message) : printable(message);
 }
 
 /** An error as it stands in JSON output. */
