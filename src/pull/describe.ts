@@ -6,6 +6,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Answer } from '../origin/answers.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
+import type { Connection, Tx } from '../replica/database.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, TableDescriptor, TableSummary } from '../wire/schema.ts';
@@ -35,34 +36,38 @@ export function isSameShape(one: TableDescriptor, other: TableDescriptor): boole
 }
 
 /**
- * Makes sure, before rows meet edits, that what differs in them did not just come under the name of another column. A row that nobody
- * edited is put right by the next description; a conflict, or a row that goes on as a new one, would keep such values.
+ * Writes what came of rows, and makes sure, before rows meet edits, that what differs in them did not just come under the name of another
+ * column. A row that nobody edited is put right by the next description; a conflict, or a row that goes on as a new one, would keep
+ * such values. Edits may be made until the transaction begins, so it is there that they are looked for.
  * @throws RowsyncError `origin.moving`.
  */
-export async function requireSameShape(
+export async function writeInShape<T>(
   context: PullContext,
-  { target, twoWay, descriptor }: PreparedTable,
-  rows: readonly Row[],
-): Promise<void> {
-  if (twoWay === null) return;
-  const edited = new Set(
-    readDifferingIds(
-      context.replica,
-      twoWay.table,
-      rows.map(({ id }) => id),
-    ),
-  );
-  if (edited.size === 0) return;
-  const base = readRowsById(context.replica, baseTarget(twoWay.table), [...edited]);
-  const baseById = new Map(base.map((row) => [row.id, row.values]));
-  const isNews = ({ id, values }: Row): boolean =>
-    edited.has(id) && changedIndexes(baseById.get(id) ?? [], values).length > 0;
-  if (!rows.some(isNews)) return;
-  if (isSameShape(descriptor, await describeTable(context, descriptor))) return;
+  table: PreparedTable,
+  { what, rows }: { readonly what: string; readonly rows: readonly Row[] },
+  work: (tx: Tx) => T,
+): Promise<T> {
+  const { replica, signal } = context;
+  const tried = await replica.write(what, (tx) => (meetsEdits(tx, table, rows) ? null : { done: work(tx) }), signal);
+  if (tried !== null) return tried.done;
+  if (isSameShape(table.descriptor, await describeTable(context, table.descriptor))) {
+    return replica.write(what, work, signal);
+  }
   throw new RowsyncError('originDown', 'origin.moving', {
-    message: `${target.localName}: its columns changed while its rows were read`,
+    message: `${table.target.localName}: its columns changed while its rows were read`,
     hint: 'Somebody is at work on the table at the origin; the next run reads it again.',
   });
+}
+
+/** Whether a row was edited here and is not what base says. */
+function meetsEdits(from: Connection, { twoWay }: PreparedTable, rows: readonly Row[]): boolean {
+  if (twoWay === null) return false;
+  const ids = rows.map(({ id }) => id);
+  const edited = new Set(readDifferingIds(from, twoWay.table, ids));
+  if (edited.size === 0) return false;
+  const base = readRowsById(from, baseTarget(twoWay.table), [...edited]);
+  const baseById = new Map(base.map((row) => [row.id, row.values]));
+  return rows.some(({ id, values }) => edited.has(id) && changedIndexes(baseById.get(id) ?? [], values).length > 0);
 }
 
 /** The content of an answer; 304 means what is stored. */

@@ -14,7 +14,7 @@ import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../rep
 import { clearSeenSuspects, countSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { requireSameShape } from './describe.ts';
+import { writeInShape } from './describe.ts';
 import { storeMissing, storeRows } from './store.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
@@ -88,8 +88,8 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       const present = new Set(value.ids);
       const missing = ids.filter((id) => !present.has(id));
       if (missing.length > 0) await requireSameCaller(context);
-      await requireSameShape(context, table, value.rows);
-      deletedCount += await replica.write(`Deleting rows of ${target.localName}`, (tx) => {
+      const what = `Deleting rows of ${target.localName}`;
+      deletedCount += await writeInShape(context, table, { what, rows: value.rows }, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);
         storeUnreadable(tx, target.id, value, at);

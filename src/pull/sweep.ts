@@ -23,7 +23,7 @@ import {
 } from '../replica/pages.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { requireSameShape } from './describe.ts';
+import { writeInShape } from './describe.ts';
 import { storeRows } from './store.ts';
 import { PageCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
@@ -171,15 +171,11 @@ async function readPage(
 async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url' | 'etag' | 'content'>): Promise<void> {
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
-  await requireSameShape(context, table, content.rows);
-  const changes = await context.replica.write(
-    `Storing page ${page} of ${table.target.localName}`,
-    (tx) => {
-      const at = now(context);
-      return applyPage(tx, table.target, { ...answered, sweep, at }, (rows) => storeRows(tx, table, rows, at));
-    },
-    context.signal,
-  );
+  const what = `Storing page ${page} of ${table.target.localName}`;
+  const changes = await writeInShape(context, table, { what, rows: content.rows }, (tx) => {
+    const at = now(context);
+    return applyPage(tx, table.target, { ...answered, sweep, at }, (rows) => storeRows(tx, table, rows, at));
+  });
   tally.counts.insertedCount += changes.insertedCount;
   tally.counts.updatedCount += changes.updatedCount;
   tally.counts.pagesReadCount += 1;

@@ -93,6 +93,38 @@ test('tells an edit from columns that swap their names before its page is read',
   expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
 });
 
+test('tells an edit that is made right before its page is stored from columns that swapped their names', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'origin' } });
+  const { origin, sandbox, replica } = fixture;
+  sandbox.store.update('Note', 1, { Body: 'theirs' });
+  let isSwapped = false;
+  const select: Origin['select'] = (request, options) => {
+    if (!isSwapped) {
+      sandbox.store.renameColumn('Note', 'Title', 'Between');
+      sandbox.store.renameColumn('Note', 'Body', 'Title');
+      sandbox.store.renameColumn('Note', 'Between', 'Body');
+    }
+    isSwapped = true;
+    return origin.select(request, options);
+  };
+  fixture.origin = { ...origin, select };
+  const write = replica.write.bind(replica);
+  let isEdited = false;
+  replica.write = (what, ...rest) => {
+    if (!isEdited && what.startsWith('Storing page')) {
+      isEdited = true;
+      fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    }
+    return write(what, ...rest);
+  };
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs', Body: 'mine' }]);
+  expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
+});
+
 test('follows a column that takes the name which another one leaves, and one whose name changes only in case', async () => {
   await using fixture = await startFixture({
     tables: [goods('Good', [{ name: 'Note', type: 'Text', defaultValue: 'n' }])],

@@ -11,10 +11,10 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/sweep.ts',
-        find: '  const changes = await context.replica.write(\n    `Storing page',
+        find: '  const changes = await writeInShape(',
         replace:
           "  await context.replica.write('Storing an ETag', (tx) => tx.prepare('UPDATE _rowsync_pages SET url = ?, etag = ? WHERE table_id = ? AND page = ?').run(answered.url, answered.etag, table.target.id, page));\n" +
-          '  const changes = await context.replica.write(\n    `Storing page',
+          '  const changes = await writeInShape(',
       },
     ],
   },
