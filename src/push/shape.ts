@@ -7,6 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
+import type { Answer } from '../origin/answers.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { baseAsSent } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -17,13 +18,25 @@ import type { PushContext, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(
-  context: PushContext,
+  { origin, replica, signal }: PushContext,
   table: TwoWayTable,
   address: TablePush['address'],
 ): Promise<TableDescriptor> {
-  const descriptor = await askFor(context, table.id, address);
+  const stored = readTableDescriptor(replica, table.id, origin.format);
+  const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
+  const descriptor = contentOf(answer, stored?.descriptor ?? null, address);
   checkShape(table, descriptor);
   return descriptor;
+}
+
+/**
+ * The same once rows are not as expected, and asked for in full: a wrong "not modified", as of a cache on the way, would vouch for names that
+ * have gone to other columns.
+ */
+async function describeAgain({ context, table, address }: TablePush): Promise<void> {
+  const { origin, signal } = context;
+  const answer = await origin.describeTable(address, { signal });
+  checkShape(table, contentOf(answer, null, address));
 }
 
 /**
@@ -35,9 +48,8 @@ export async function requireSameShape(
   rows: readonly Row[],
   baseById: ReadonlyMap<number, Row>,
 ): Promise<void> {
-  const { context, table } = run;
-  if (rows.every((row) => isAsExpected(table, row, baseById.get(row.id) ?? null))) return;
-  await describeTable(context, table, run.address);
+  if (rows.every((row) => isAsExpected(run.table, row, baseById.get(row.id) ?? null))) return;
+  await describeAgain(run);
 }
 
 /** The same for the rows of a batch that was sent; those whose answer got lost may be anything. @throws RowsyncError `push.shape`. */
@@ -57,7 +69,7 @@ export async function requireShapeAsSent(
     const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
     return isAsExpected(table, remote, baseAsSent(sent, remote.id, table.columns.length), files);
   });
-  if (!isPlain) await describeTable(context, table, run.address);
+  if (!isPlain) await describeAgain(run);
 }
 
 /** Whether the cells that somebody can have written are as expected; what the origin makes up itself is none of them. */
@@ -73,17 +85,15 @@ function isAsExpected(
   });
 }
 
-async function askFor(
-  { origin, replica, signal }: PushContext,
-  tableId: number,
-  address: TablePush['address'],
-): Promise<TableDescriptor> {
-  const stored = readTableDescriptor(replica, tableId, origin.format);
-  const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
+function contentOf(
+  answer: Answer<TableDescriptor>,
+  stored: TableDescriptor | null,
+  { name }: TablePush['address'],
+): TableDescriptor {
   if (answer.kind === 'ok') return answer.value;
-  if (stored !== null) return stored.descriptor;
+  if (stored !== null) return stored;
   throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: `describe of "${address.name}": 304 (not modified) came although no ETag was sent`,
+    message: `describe of "${name}": 304 (not modified) came although no ETag was sent`,
     hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
   });
 }

@@ -19,6 +19,12 @@ function failures(fixture: Fixture): readonly unknown[] {
 }
 
 /** From now on the origin refuses every upsert as a whole that has a row with this title; null for every one. */
+function swapNames({ sandbox: { store } }: Fixture): void {
+  store.renameColumn('Note', 'Title', 'between');
+  store.renameColumn('Note', 'Body', 'Title');
+  store.renameColumn('Note', 'between', 'Body');
+}
+
 function refuseWhole(
   fixture: Fixture,
   status: number,
@@ -329,9 +335,7 @@ describe('before anything is sent', () => {
       const before = (step: PushStep): void => {
         if (step !== at || isSwapped) return;
         isSwapped = true;
-        fixture.sandbox.store.renameColumn('Note', 'Title', 'between');
-        fixture.sandbox.store.renameColumn('Note', 'Body', 'Title');
-        fixture.sandbox.store.renameColumn('Note', 'between', 'Body');
+        swapNames(fixture);
       };
 
       const report = await pushNow(fixture, { before });
@@ -351,6 +355,25 @@ describe('before anything is sent', () => {
       expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
     },
   );
+
+  test('no "not modified" vouches for columns whose row came back other than it was sent', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x', "Body" = 'y' WHERE _id = 1`);
+    const before = (step: PushStep): void => {
+      if (step !== 'readBack') return;
+      swapNames(fixture);
+      fixture.sandbox.answerInstead(1, { status: 304, body: '' }, { method: 'describe' });
+    };
+
+    const report = await pushNow(fixture, { before });
+
+    expect(codesOf(report)).toEqual(['origin.unexpected']);
+    expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'x', Body: 'y' }]);
+    await fixture.pull();
+    await pushNow(fixture);
+    expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
 
   test('an origin that is down leaves everything as it is', async () => {
     await using fixture = await startTwoWay(MATCHED);
