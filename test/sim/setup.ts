@@ -55,11 +55,14 @@ export interface Setup {
 /** Who acts between two steps of the engine. */
 export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy' | 'files';
 
+/** What is worth the way to the beginning and the end of a world. */
+const POINTS_MIN = 40;
+
 /** Draws a setup; whether and how it has files was drawn before. */
 export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
   const actors = [...drawActors(tape), [files?.weight ?? 0, 'files'] as const];
-  return {
+  const setup = {
     isWarm: pick([true, true, true, false]),
     rowCount: pick([2, 0, 1, 3, 4, 5, 6, 7, 8]),
     systemColumns: pick([false, false, false, true]),
@@ -69,7 +72,7 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
     match: pick(['Code', null]),
     policy: pick<ConflictPolicy>(['origin', 'local', 'ask']),
     maxDeletePercent: pick([100, 50, 100]),
-    pointCount: 40 + tape.draw().below(161),
+    pointCount: POINTS_MIN + tape.draw().below(161),
     actRate: pick([0.1, 0.2, 0.4]),
     reorderRate: pick([0, 0.1, 0.5]),
     deathRate: pick([0, 0.003, 0.01, 0.04]),
@@ -92,6 +95,13 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
     files,
     laterPageRows: pick([null, null, null, null, null, 2, 3, 4]),
   };
+  return { ...setup, pointCount: shorten(setup.pointCount, tape.draw()) };
+}
+
+/** Lets most worlds end early: short ones find as much in the same time, and some defects need a long one. */
+function shorten(pointCount: number, draw: Draw): number {
+  const most = draw.isCalm ? 1 : (draw.below(1_000) / 1_000) ** 4;
+  return POINTS_MIN + Math.floor((pointCount - POINTS_MIN) * most);
 }
 
 /** Operations on files that a full disk does not allow. */
