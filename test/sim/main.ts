@@ -25,6 +25,8 @@ import type { WorkerOrder, WorkerReport } from './worker.ts';
 
 /** From so many seeds on, everything that ought to happen sometimes must have happened. */
 const SEEDS_FOR_COVERAGE = 3_000;
+/** How often a long run says how far it is. */
+const SEEDS_PER_LINE = 10_000;
 /** How many failures are shrunk at the end of a run. */
 const SHRUNK_MAX = 3;
 
@@ -88,18 +90,21 @@ async function runCorpus(runner: Runner): Promise<boolean> {
 async function runSeeds(): Promise<Sums> {
   const [count, from, workers] = [Number(values.seeds), Number(values.from), Number(values.workers)];
   const sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
+  const startedMs = performance.now();
   const work = Array.from({ length: workers }, (_, index) => {
     const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), { execArgv: NODE_OPTIONS });
     const order: WorkerOrder = { root: root.href, from: from + index, step: workers, end: from + count };
     worker.send(order);
     return new Promise<void>((resolve, reject) => {
       worker.on('message', (report: WorkerReport) => {
+        const lineCount = Math.floor(sums.seedCount / SEEDS_PER_LINE);
         sums.seedCount += report.seedCount;
         for (const found of report.found) {
           sums.found.push(found);
           say(`seed ${found.seed}: ${found.oracle}: ${found.what}`);
         }
         for (const [what, times] of report.coverage) sums.coverage.set(what, (sums.coverage.get(what) ?? 0) + times);
+        if (Math.floor(sums.seedCount / SEEDS_PER_LINE) > lineCount) say(sumLine(sums, performance.now() - startedMs));
       });
       worker.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`A worker ended with ${String(code)}`))));
     });
@@ -108,12 +113,15 @@ async function runSeeds(): Promise<Sums> {
   return sums;
 }
 
+function sumLine({ seedCount, found }: Sums, durationMs: number): string {
+  return `${seedCount} seeds, ${found.length} failed, ${Math.round(seedCount / (durationMs / 60_000))} a minute`;
+}
+
 function printSums(sums: Sums, durationMs: number): boolean {
-  const perMinute = Math.round(sums.seedCount / (durationMs / 60_000));
   const kinds = [...sums.coverage].toSorted(([one], [other]) => one.localeCompare(other));
   if (values.all) for (const [what, count] of kinds) say(`  ${what}: ${count}`);
   const missing = neverHappened(sums.coverage);
-  say(`${sums.seedCount} seeds, ${sums.found.length} failed, ${perMinute} a minute; ${kinds.length} kinds of events`);
+  say(`${sumLine(sums, durationMs)}; ${kinds.length} kinds of events`);
   if (missing.length > 0) say(`Never happened: ${missing.join(' · ')}`);
   return sums.found.length === 0 && (missing.length === 0 || sums.seedCount < SEEDS_FOR_COVERAGE);
 }
