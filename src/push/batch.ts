@@ -116,6 +116,8 @@ function step({ context, table }: TablePush, name: PushStep): void | Promise<voi
 /** What the origin has of the rows of a batch, before they are sent. */
 export interface Present {
   readonly found: FoundRows;
+  /** The match values of inserts that the origin was asked for, by the insert's id here. */
+  readonly asked: ReadonlyMap<number, Value>;
   /** Rows that have the match value of an insert already, by the insert's id here. */
   readonly takenBy: ReadonlyMap<number, Row>;
 }
@@ -128,10 +130,9 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
   const known = rows.filter(({ id }) => id > 0).map(({ id }) => id);
   const { match } = run.planned;
   const asked = new Map<number, Value>();
-  for (const { id, kind, cells, madeMatch } of rows) {
-    // A value that was made up a moment ago stands nowhere else.
-    const value = madeMatch === null ? cells.find(({ column }) => column === match)?.value : null;
-    if (kind === 'insert' && value !== null && value !== undefined) asked.set(id, value);
+  for (const row of rows) {
+    const value = matchValueOf(row, match);
+    if (value !== null) asked.set(row.id, value);
   }
   const [found, byValue] = await Promise.all([
     findById(run, known),
@@ -144,7 +145,13 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
     if (row !== undefined) takenBy.set(id, row);
     else if (!byValue.isWhole) unreadable.add(id); // somebody may have the value
   }
-  return { found: { ...found, unreadable }, takenBy };
+  return { found: { ...found, unreadable }, asked, takenBy };
+}
+
+/** The match value of an insert, which somebody else's row may have; null for other rows, and for a value that was made up a moment ago. */
+function matchValueOf({ kind, cells, madeMatch }: PlannedRow, match: number | null): Value {
+  if (kind !== 'insert' || madeMatch !== null) return null;
+  return cells.find(({ column }) => column === match)?.value ?? null;
 }
 
 /** Merges what came, plans the rows again, and stores those that are sent; null where nothing is left to send. */
@@ -195,15 +202,16 @@ async function record(
 
 /**
  * Compares the rows of a batch once more, after they were merged or another client changed the replica. Those that go by
- * another method now are left for the next round.
+ * another method now are left for the next round, and inserts with a match value that the origin was not asked for.
  */
-function planAgain(tx: Tx, run: TablePush, planned: PlannedBatch, { found }: Present): readonly PlannedRow[] {
+function planAgain(tx: Tx, run: TablePush, planned: PlannedBatch, { found, asked }: Present): readonly PlannedRow[] {
   const ids = planned.rows.map(({ id }) => id).filter((id) => !found.unreadable.has(id));
   const changes = diffRows(tx, run.table, ids).filter(
     ({ state, problems }) => state === 'edited' && problems.length === 0,
   );
   const { batches } = planPush(changes.map(changedRow), run.planned, planOptions(run));
-  return batches.find(({ method }) => method === planned.method)?.rows ?? [];
+  const rows = batches.find(({ method }) => method === planned.method)?.rows ?? [];
+  return rows.filter((row) => matchValueOf(row, run.planned.match) === (asked.get(row.id) ?? null));
 }
 
 /** A change as the plan takes it. */

@@ -170,3 +170,22 @@ test('a batch is settled once the next one is read back and the rows of the one 
   const third = ['send', 'readBack', 'settle', 'settle'];
   expect(begun).toEqual([first, second, third].flat());
 });
+
+test('looks again for the match value of an insert that was edited while the origin was asked for the one before', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'x9' });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+  let isChanged = false;
+  const before = (step: PushStep): void => {
+    if (step !== 'record' || isChanged) return;
+    isChanged = true;
+    fixture.execute(`UPDATE "Note" SET "Code" = 'x9' WHERE _id < 0`);
+  };
+
+  await pushNow(fixture, { before });
+
+  const rows = atOrigin(fixture, ['Title', 'Code']).filter(([, , code]) => code === 'x9');
+  expect(rows).toEqual([[7, 'theirs', 'x9']]);
+  expect(fixture.rows(`SELECT * FROM sync_conflicts`)).toMatchObject([{ local: 'mine', remote: 'theirs' }]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
