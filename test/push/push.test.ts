@@ -184,8 +184,7 @@ test('looks again for the match value of an insert that was edited while the ori
 
   await pushNow(fixture, { before });
 
-  const rows = atOrigin(fixture, ['Title', 'Code']).filter(([, , code]) => code === 'x9');
-  expect(rows).toEqual([[7, 'theirs', 'x9']]);
+  expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'theirs', 'x9']]);
   expect(fixture.rows(`SELECT * FROM sync_conflicts`)).toMatchObject([{ local: 'mine', remote: 'theirs' }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
