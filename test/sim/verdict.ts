@@ -199,14 +199,19 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
   );
 }
 
-/** No conflict is about a value that the origin never had in that column. */
-function judgeConflicts({ conflicts, writes }: Rest): readonly Complaint[] {
+/**
+ * No conflict is about a value that the origin never had in that column; or that was written there here, since a row that stood here
+ * twice for a moment may have two edits, of which one takes the origin's place.
+ */
+function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[] {
   const textAt = (column: string, value: LocalValue): string => `${column}=${String(value)}`;
   const there = new Set(
     writes.flatMap(({ cells }) => Object.entries(cells).map(([column, value]) => textAt(column, value))),
   );
+  const here = new Set([...books.everWritten].map((key) => key.slice(key.indexOf('.') + 1)));
   return conflicts
     .filter(({ column, remote }) => remote !== null && !there.has(textAt(column, remote)))
+    .filter(({ column, remote }) => !here.has(textAt(column, remote)))
     .map(({ column, remote }) => ({
       oracle: 'invented',
       what: `a conflict says that ${column} was ${String(remote)} at the origin, which it never was`,
