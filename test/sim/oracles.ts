@@ -89,10 +89,10 @@ export class Oracles {
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
   }
 
-  /** A user did something to the replica, and brought it to the disk. */
-  onUserActed(): void {
+  /** A user did something to the replica, and brought it to the disk; `removed` are the tags of rows that went with it. */
+  onUserActed(removed: readonly string[]): void {
     this.#durableBatch = this.#newestBatch;
-    if (this.#parts.setup.isAdminAway) this.#overwrites.onUserActed();
+    if (this.#parts.setup.isAdminAway) this.#overwrites.onUserActed(removed);
   }
 
   /** A cycle begins. */

@@ -38,16 +38,14 @@ export class Overwrites {
     this.#parts = parts;
   }
 
-  /** A user wrote into the replica. */
-  onUserActed(): void {
+  /** A user wrote into the replica; `removed` are the tags of rows that went with it. */
+  onUserActed(removed: readonly string[]): void {
     const { books, user } = this.#parts;
     const base = this.#base();
     const rows = user.rows();
-    const tags = new Set(rows.map(({ tag }) => tag));
-    for (const row of base.values()) {
-      if (tags.has(row.tag)) this.#baseByDeleted.delete(row.tag);
-      else if (!this.#baseByDeleted.has(row.tag)) this.#baseByDeleted.set(row.tag, row);
-    }
+    // A row may have come back since it was deleted, or since its table was dropped: only its last delete counts.
+    for (const tag of [...removed, ...rows.map((row) => row.tag)]) this.#baseByDeleted.delete(tag);
+    for (const row of base.values()) if (removed.includes(row.tag)) this.#baseByDeleted.set(row.tag, row);
     const written = new Map<string, Map<number, LocalValue>>();
     for (const { id, tag, cells } of rows) {
       for (const column of JUDGED) {

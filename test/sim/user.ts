@@ -30,6 +30,8 @@ export interface Done {
   readonly statements: string;
   /** What SQLite said where it refused; null where all was carried out. */
   readonly refusal: string | null;
+  /** Tags of rows that stood there before and do not any more; none where the whole table went, whose rows come back. */
+  readonly removed: readonly string[];
 }
 
 function text(value: LocalValue): string {
@@ -216,11 +218,12 @@ export class User {
       if (db.inTransaction) db.exec('ROLLBACK');
     }
     if (name === 'ownTrigger') this.hadTrigger = true;
-    const after = this.#names.inReplica((statement) => this.query(statement));
+    const namesAfter = this.#names.inReplica((statement) => this.query(statement));
     // What goes with a column or the table is no edit of rows: it comes back as the origin confirmed it.
-    if (after !== null) this.#books.note(rows, this.#rowsUnder(after));
-    else this.#books.forget(/DROP COLUMN \{(\w+)\}/.exec(template)?.[1] ?? null);
-    return { name, statements, refusal };
+    const after = namesAfter === null ? rows : this.#rowsUnder(namesAfter);
+    if (namesAfter === null) this.#books.forget(/DROP COLUMN \{(\w+)\}/.exec(template)?.[1] ?? null);
+    else this.#books.note(rows, after);
+    return { name, statements, refusal, removed: removedFrom(rows, after) };
   }
 
   /**
@@ -241,8 +244,9 @@ export class User {
       if (!(thrown instanceof Database.SqliteError)) throw thrown;
       refusal = thrown.message;
     }
-    this.#books.note(rows, this.rows());
-    return { name, statements, refusal };
+    const after = this.rows();
+    this.#books.note(rows, after);
+    return { name, statements, refusal, removed: removedFrom(rows, after) };
   }
 
   /** The rows of the table, as far as anybody edits them. */
@@ -292,4 +296,9 @@ export class User {
     }
     return this.#db;
   }
+}
+
+function removedFrom(before: readonly LocalRow[], after: readonly LocalRow[]): readonly string[] {
+  const tagsAfter = new Set(after.map(({ tag }) => tag));
+  return before.flatMap(({ tag }) => (tagsAfter.has(tag) ? [] : [tag]));
 }

@@ -412,7 +412,7 @@ export class World {
   #noteUser(done: Done): void {
     this.#count(`user ${done.name}${done.refusal === null ? '' : ' refused'}`);
     this.#note(`user: ${done.statements}${done.refusal === null ? '' : ` -- refused: ${done.refusal}`}`);
-    this.#oracles.onUserActed();
+    this.#oracles.onUserActed(done.removed);
     this.#keepOnDisk();
   }
 
