@@ -34,6 +34,8 @@ export interface BatchRow {
   readonly cells: readonly SentCell[];
   /** Null while no answer is known. */
   readonly answer: { readonly as: AnsweredAs; readonly id: number | null; readonly refusal: OriginWords | null } | null;
+  /** Of a create: the largest id of a row of the origin that was known when it left. Batches of earlier versions have none. */
+  readonly newestKnown?: number | undefined;
 }
 
 /** What the origin said against a row. */
@@ -101,25 +103,25 @@ export function restoreSent(
 }
 
 function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {
-  const keptRows = rows.map(({ id, kind, cells, answer }): KeptRow => {
+  const keptRows = rows.map(({ id, kind, cells, answer, newestKnown }): KeptRow => {
     const keptCells = cells.map(({ column, value, file }): KeptCell => {
       const { seq } = must(columns[column], 'a cell names a column of its table');
       const keptValue = typeof value === 'bigint' ? { integer: value.toString() } : value;
       return file === undefined ? [seq, keptValue] : [seq, keptValue, file];
     });
-    return [id, kind, keptCells, answer];
+    return newestKnown === undefined ? [id, kind, keptCells, answer] : [id, kind, keptCells, answer, newestKnown];
   });
   return JSON.stringify(keptRows);
 }
 
-function rowFromKept({ columns }: TwoWayTable, [id, kind, kept, answer]: KeptRow): BatchRow {
+function rowFromKept({ columns }: TwoWayTable, [id, kind, kept, answer, newestKnown]: KeptRow): BatchRow {
   // A column that the origin has dropped since says nothing any more.
   const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);
     return column < 0 ? [] : [{ column, value: valueFromKept(value), ...(file === undefined ? {} : { file }) }];
   });
   const known = answer === null ? null : { ...answer, as: oneOf(ANSWERED_AS, answer.as) };
-  return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known };
+  return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known, newestKnown };
 }
 
 /** One of the texts that we wrote ourselves. */

@@ -30,7 +30,7 @@ import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { suspectPushedRows } from '../replica/pages.ts';
 import { countConflicts } from '../replica/push-rows.ts';
-import { readRowsById, writeRows } from '../replica/rows.ts';
+import { readNewestId, readRowsById, writeRows } from '../replica/rows.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { Row, Value } from '../wire/schema.ts';
@@ -185,9 +185,10 @@ async function record(
     const rows = parkAlternating(tx, run, ready, { past: order.past, at });
     if (rows.length === 0) return null;
     storeMadeValues(tx, run, rows);
+    const newestKnown = planned.method === 'create' ? (readNewestId(tx, baseTarget(table)) ?? 0) : undefined;
     const batch = {
       method: planned.method,
-      rows: rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null })),
+      rows: rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null, newestKnown })),
     };
     moveRows(
       tx,

@@ -11,13 +11,14 @@ import { readVersions } from '../capture/changes.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
+import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import type { Conflict } from '../reconcile/merge.ts';
-import { adoptAlike } from '../reconcile/push-adopt.ts';
+import { adoptAlike, adoptByValue } from '../reconcile/push-adopt.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
 import { baseAfterLookup, baseAsSent, baseForReadBack } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/database.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
@@ -93,9 +94,10 @@ async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
       column,
       asked.map(({ value }) => value),
     );
+    const known = knownIds(run.context.replica, run.table, [...byKey.values()].flat());
     for (const { row, value } of asked) {
-      const [first] = byKey.get(value) ?? [];
-      if (first !== undefined) byValue.set(row.id, first);
+      const adopted = adoptByValue(byKey.get(value) ?? [], { known, newestKnown: row.newestKnown });
+      if (adopted !== undefined) byValue.set(row.id, adopted);
       else if (!isWhole) unclear.add(row.id);
     }
   }
@@ -115,6 +117,12 @@ function anchorOf(run: TablePush, { cells }: BatchRow): { readonly column: numbe
     if (isFindable(run, column, cell.value)) return cell;
   }
   return null;
+}
+
+/** The ids of those rows of the origin that the replica knows already. */
+function knownIds(from: Connection, table: TwoWayTable, rows: readonly Row[]): ReadonlySet<number> {
+  const ids = [...new Set(rows.map(({ id }) => id))];
+  return new Set(readRowsById(from, baseTarget(table), ids).map(({ id }) => id));
 }
 
 /** The one transaction that settles a batch. */
@@ -252,8 +260,7 @@ class Settling {
   /** The rows that creates without a unique value made, as far as there is no doubt. */
   #adopt({ rows }: Batch): ReadonlyMap<number, Row> {
     const { alike } = this.#findings;
-    const candidates = [...new Set([...alike.values()].flat().map(({ id }) => id))];
-    const known = new Set(readRowsById(this.#tx, baseTarget(this.#run.table), candidates).map(({ id }) => id));
+    const known = knownIds(this.#tx, this.#run.table, [...alike.values()].flat());
     const creates = rows.flatMap(({ id, answer }) => {
       const found = answer === null ? alike.get(id) : undefined;
       if (found === undefined) return [];

@@ -145,13 +145,9 @@ export function copyRows(
 
 /** How many of the rows stand in the table; those above the newest one here need no looking up. */
 function countPresent(from: Connection, target: RowTarget, rows: readonly Row[]): number {
-  const table = ident(target.localName);
   const ids = rows.map(({ id }) => id);
-  const newest = from
-    .prepare(sql`SELECT max(_id) FROM ${table}`)
-    .pluck()
-    .get();
-  if (typeof newest !== 'number' || ids.every((id) => id > newest)) return 0;
+  const newest = readNewestId(from, target);
+  if (newest === null || ids.every((id) => id > newest)) return 0;
   return countStanding(from, target, ids);
 }
 
@@ -160,6 +156,14 @@ function countStanding(from: Connection, target: RowTarget, ids: readonly number
     .prepare(sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
     .pluck()
     .get(JSON.stringify(ids)) as number; // count(*) is an integer
+}
+
+/** The largest id of a table; null where it has no row. */
+export function readNewestId(from: Connection, { localName }: RowTarget): number | null {
+  return from
+    .prepare(sql`SELECT max(_id) FROM ${ident(localName)}`)
+    .pluck()
+    .get() as number | null; // _id is an INTEGER within 53 bits
 }
 
 /** Deletes rows that the origin proved to be gone, keeping their last values in `sync_deleted`; returns how many stood here. */

@@ -185,6 +185,63 @@ describe('a create without anything unique', () => {
   });
 });
 
+describe('a create whose unique value a row that was known before has at the origin', () => {
+  const insert = `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'c2')`;
+
+  test.each(['resetBefore', 'resetAfter'] as const)(
+    'is not taken for that row, which was deleted here (%s)',
+    async (fault) => {
+      await using fixture = await startTwoWay();
+      fixture.execute(`DELETE FROM "Note" WHERE _id = 2; ${insert}`);
+      setFaults(fixture, [{ fault, method: 'create', nth: 1 }]);
+
+      await pushNow(fixture);
+      await fixture.pull();
+      await pushNow(fixture);
+
+      expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'x', 'c2']);
+      expect(titlesOf(fixture)).toHaveLength(6);
+      expect(here(fixture, ['Title', 'Code'])).toEqual(atOrigin(fixture, ['Title', 'Code']));
+      expect(await captured(fixture)).toEqual([]);
+    },
+  );
+
+  test('is not taken for that row, which stands here too, but refused', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(insert);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ refused: 1, parked: 1 });
+    expect(here(fixture, ['Title', 'Code']).slice(0, 3)).toEqual([
+      [-2, 'x', 'c2'],
+      [1, 'title 1', 'c1'],
+      [2, 'title 2', 'c2'],
+    ]);
+    expect(atOrigin(fixture, ['Title'])).toHaveLength(6);
+  });
+});
+
+test('a create is found by its unique value also where a pull has brought its row in meanwhile', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'store') throw end;
+    },
+  });
+  await fixture.pull();
+
+  await pushNow(fixture);
+
+  expect(here(fixture, ['Title', 'Code'])).toHaveLength(7);
+  expect(here(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'x', 'n1']);
+  expect(titlesOf(fixture)).toHaveLength(7);
+  expect(await captured(fixture)).toEqual([]);
+});
+
 test('keeps an edit that was made while the answer got lost', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`UPDATE "Note" SET "Title" = 'first' WHERE _id = 1`);

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { adoptAlike } from '../../src/reconcile/push-adopt.ts';
+import { describe, expect, test } from 'vitest';
+import { adoptAlike, adoptByValue } from '../../src/reconcile/push-adopt.ts';
 
 function adopted(...creates: readonly (readonly [id: number, candidates: readonly number[]])[]): object {
   return Object.fromEntries(adoptAlike(creates.map(([id, candidates]) => ({ id, candidates }))));
@@ -32,4 +32,18 @@ test.each([
   ],
 ] as const)('where %s, all are in doubt', (_what, creates) => {
   expect(adopted(...creates)).toEqual({});
+});
+
+describe('by a unique value', () => {
+  const found = [2, 7].map((id) => ({ id, allow: null, values: ['c2'] }));
+
+  test.each([
+    ['a row above the newest one that was known when it left is its own', [2], 5, 7],
+    ['so is that row where a pull has brought it in since', [2, 7], 5, 7],
+    ['so is a row that is not known here', [], 9, 2],
+    ['a row that was known before is not', [2, 7], 7, undefined],
+    ['without a newest one the value alone tells', [2, 7], undefined, 2],
+  ] as const)('%s', (_what, known, newestKnown, id) => {
+    expect(adoptByValue(found, { known: new Set(known), newestKnown })?.id).toBe(id);
+  });
 });

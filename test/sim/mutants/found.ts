@@ -37,6 +37,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'delete-here-beats-edit-there': { story: 'colleague-edits-deleted', at: '' },
   'remote-over-local': { story: 'edit-again-in-flight', at: '' },
   'intent-not-durable': { story: 'edit', at: '' },
+  'any-row-with-the-value': { kept: 'taken-for-a-create.json' },
   'restart-sends-again': { story: 'unkeyed-create', at: '38:kill' },
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '' },

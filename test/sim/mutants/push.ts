@@ -45,8 +45,19 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'if (first !== undefined) byValue.set(row.id, first);',
-        replace: 'if (first !== undefined) byValue.delete(row.id);',
+        find: 'if (adopted !== undefined) byValue.set(row.id, adopted);',
+        replace: 'if (adopted !== undefined) byValue.delete(row.id);',
+      },
+    ],
+  },
+  {
+    name: 'any-row-with-the-value',
+    without: 'A create without an answer is taken for a row with its unique value that was there before.',
+    edits: [
+      {
+        file: 'reconcile/push-adopt.ts',
+        find: 'return found.find(({ id }) => id > newestKnown || !known.has(id));',
+        replace: 'return found.find(({ id }) => id > newestKnown || !known.has(id)) ?? found[0];',
       },
     ],
   },
