@@ -67,8 +67,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/batch.ts',
-        find: "if (kind === 'insert' && value !== null && value !== undefined) asked.set(id, value);",
-        replace: '',
+        find: 'match === null ? NOTHING_FOUND : findByValue(run, match, [...asked.values()]),',
+        replace: 'NOTHING_FOUND,',
       },
     ],
   },
