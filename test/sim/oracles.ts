@@ -59,7 +59,7 @@ export class Oracles {
   #newestEvidence = 0;
   /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
   readonly #missing = new Map<number, number>();
-  /** Rows that this cycle sent: ids, and tags of new rows. */
+  /** Rows that were sent and not settled before the last good pull ended: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
   /** What left with the create of a row, also of one that was deleted at the origin and is wanted here. */
   readonly #created = new Set<string>();
@@ -97,7 +97,6 @@ export class Oracles {
 
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
-    this.#sent.clear();
     const { isAdminAway, actors } = this.#parts.setup;
     // In a story, administrators do nothing that no pull could see.
     const isScripted = actors.length === 0;
@@ -114,17 +113,27 @@ export class Oracles {
     if (errors.some(({ code }) => code === 'origin.moving') && this.#freshness.isStill)
       this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
     // What was pushed was read back.
-    if (errors.length === 0) this.onPulled();
+    if (errors.length === 0) this.#judgePull();
   }
 
   /** A pull ended; nothing went wrong, and nothing waits. */
   onPulled(): void {
+    // What an earlier push left behind may be settled behind the pull; what was settled before it, the pull has asked for.
+    const kept = this.#parts.user.query('SELECT rows FROM _rowsync_batches').join();
+    for (const row of this.#sent) {
+      const isKept = kept.includes(typeof row === 'number' ? `[${row},"` : JSON.stringify(row));
+      if (!isKept) this.#sent.delete(row);
+    }
+    this.#judgePull();
+  }
+
+  #judgePull(): void {
     const { user, names, origin, fail } = this.#parts;
     const waiting = user.query(
       `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
     );
     const base = readBase((statement) => user.query(statement), names);
-    // The push of the cycle sent a row that was not returned to it: it stands as it was sent, and the next pull asks for it.
+    // A row that was not returned to the push behind the pull: it stands as it was sent, and the next pull asks for it.
     const suspects = user.query('SELECT row_id FROM _rowsync_suspects');
     const there = new Set(origin.ids(names.table));
     const asSent = suspects.filter(
