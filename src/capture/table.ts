@@ -20,6 +20,8 @@ export interface TwoWayColumn extends MergeColumn {
   readonly localName: string;
   /** The origin refuses a row without a value. */
   readonly required: boolean;
+  /** The origin refuses a value that another row has. */
+  readonly unique: boolean;
   readonly width: number | null;
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
@@ -73,6 +75,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       type: column.type,
       writable: column.writable,
       required: hasOption(column.options.split(', '), 'Required'),
+      unique: column.kind === 'Key' || hasOption(column.options.split(', '), 'Unique'),
       width: column.width,
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
     })),

@@ -3,7 +3,7 @@
  * differ from their base, the table's columns, the match column if one is configured. Output: batches in the order in which
  * they must leave, and rows that cannot be sent at all, with a sentence. Only changed cells and the match value travel (I8).
  *
- *   deletes first whose match value another row takes over · updates by id, which may free a match value ·
+ *   deletes first of which another row takes over the match value, or another unique one · updates by id, which may free one ·
  *   upserts by match value, or creates without one · the other deletes last, when nothing refers to the rows any more
  *
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
@@ -20,6 +20,8 @@ export interface PushColumn {
   readonly name: string;
   readonly type: ColumnType;
   readonly writable: boolean;
+  /** The origin refuses a value that another row has. */
+  readonly unique: boolean;
   /** Characters that it takes; null where there is no limit. */
   readonly width: number | null;
 }
@@ -141,10 +143,15 @@ export function planPush(rows: readonly ChangedRow[], table: PushTable, options:
   };
   const fileBytes = new Map<PlannedRow, number>();
   const clashes = findClashes(rows, table.match);
+  const isFreeing = freesValues(rows, table);
   for (const row of rows.toSorted((a, b) => compareIds(a.id, b.id))) {
     if (row.local === null) {
-      const isTaken = clashes.taken.has(matchKey(row.base, table.match));
-      groups[isTaken ? 'freeing' : 'delete'].push({ id: row.id, kind: 'delete', cells: [], madeMatch: null });
+      groups[isFreeing(row.base) ? 'freeing' : 'delete'].push({
+        id: row.id,
+        kind: 'delete',
+        cells: [],
+        madeMatch: null,
+      });
       continue;
     }
     const planned = planWrite(row, row.local, { table, clashes, makeMatch: options.makeMatch });
@@ -198,6 +205,20 @@ function findClashes(rows: readonly ChangedRow[], match: number | null): Clashes
     ids.set(key, [...(ids.get(key) ?? []), id]);
   }
   return { taken, kept };
+}
+
+/** Tells of a deleted row whether another one takes over a value of it that the origin allows only once. */
+function freesValues(rows: readonly ChangedRow[], { columns, match }: PushTable): (base: Row | null) => boolean {
+  const once = columns.flatMap(({ unique }, column) => (unique || column === match ? [column] : []));
+  const keyOf = (row: Row | null, column: number): string => `${column} ${matchKey(row, column)}`;
+  const taken = new Set(
+    rows.flatMap(({ base, local }) =>
+      once
+        .filter((column) => matchKey(local, column) !== '' && keyOf(local, column) !== keyOf(base, column))
+        .map((column) => keyOf(local, column)),
+    ),
+  );
+  return (base) => once.some((column) => taken.has(keyOf(base, column)));
 }
 
 /** A match value as a key; empty for no value. Numbers are keyed by what they are worth. */

@@ -188,3 +188,15 @@ test('looks again for the match value of an insert that was edited while the ori
   expect(fixture.rows(`SELECT * FROM sync_conflicts`)).toMatchObject([{ local: 'mine', remote: 'theirs' }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
+
+test('a row that takes over the unique value of a deleted one is created after the delete, also without a match column', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('again', 'c2')`);
+  fixture.execute(`DELETE FROM "Note" WHERE _id = 2`);
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ inserted: 1, deleted: 1 });
+  expect(changesSent(fixture)).toEqual(['delete', 'create']);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});

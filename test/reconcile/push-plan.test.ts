@@ -14,11 +14,12 @@ import { sendProblem } from '../../src/reconcile/sendable.ts';
 import type { ColumnType, Row, Value } from '../../src/wire/schema.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
+const TITLE: PushColumn = { name: 'Title', type: 'Text', writable: true, unique: false, width: null };
 const COLUMNS: readonly PushColumn[] = [
-  { name: 'Code', type: 'Text', writable: true, width: null },
-  { name: 'Title', type: 'Text', writable: true, width: null },
-  { name: 'Count', type: 'Numeric', writable: true, width: null },
-  { name: 'Total', type: 'Numeric', writable: false, width: null },
+  { name: 'Code', type: 'Text', writable: true, unique: false, width: null },
+  TITLE,
+  { name: 'Count', type: 'Numeric', writable: true, unique: false, width: null },
+  { name: 'Total', type: 'Numeric', writable: false, unique: false, width: null },
 ];
 const MATCHED: PushTable = { columns: COLUMNS, match: 0, allowAdd: true };
 const UNMATCHED: PushTable = { ...MATCHED, match: null };
@@ -115,6 +116,12 @@ describe('a plan', () => {
       UNMATCHED,
       [inserted(-1, 'n'), updated(1, ['a', 'x'], ['b', 'y'])],
       ['update 1[0=b,1=y]', 'create -1[0=n]'],
+    ],
+    [
+      'deletes first a row of which another one takes over a unique value',
+      { ...UNMATCHED, columns: COLUMNS.with(1, { ...TITLE, unique: true }) },
+      [deleted(1, 'a', 'x'), deleted(2, 'b', 'y'), updated(3, ['c', 'z'], ['c', 'y']), inserted(-1, 'a')],
+      ['delete 2[]', 'update 3[1=y]', 'create -1[0=a]', 'delete 1[]'],
     ],
     ['creates a row without any value', UNMATCHED, [inserted(-1)], ['create -1[]']],
     ['makes up a match value for a row without any value', MATCHED, [inserted(-1)], ['upsert -1[0=made-1]']],
@@ -226,7 +233,7 @@ describe('a plan', () => {
   });
 
   describe('with files', () => {
-    const columns = COLUMNS.with(1, { name: 'Photo', type: 'Attachment', writable: true, width: null });
+    const columns = COLUMNS.with(1, { name: 'Photo', type: 'Attachment', writable: true, unique: false, width: null });
     const table = { columns, match: null, allowAdd: true };
     const limits = { rowsMax: 500, bytesMax: 4000, requestBytesMax: 10_000 };
 
