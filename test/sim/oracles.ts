@@ -13,7 +13,7 @@ import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
-import { writtenKey, type Books, type LocalValue } from './books.ts';
+import { writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import { Freshness } from './freshness.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
@@ -89,8 +89,8 @@ export class Oracles {
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
   }
 
-  /** A user did something to the replica, and brought it to the disk; `removed` are the tags of rows that went with it. */
-  onUserActed(removed: readonly string[]): void {
+  /** A user did something to the replica, and brought it to the disk; `removed` are the rows that went with it. */
+  onUserActed(removed: readonly LocalRow[]): void {
     this.#durableBatch = this.#newestBatch;
     if (this.#parts.setup.isAdminAway) this.#overwrites.onUserActed(removed);
   }

@@ -29,8 +29,8 @@ export class Overwrites {
   readonly #parts: OverwriteParts;
   /** What the base said of each row into which a user wrote a value, by the row's id then; a new row may be there twice for a moment. */
   readonly #baseByWritten = new Map<string, ReadonlyMap<number, LocalValue>>();
-  /** What the base said of a row, by its tag, when a user deleted it. */
-  readonly #baseByDeleted = new Map<string, LocalRow>();
+  /** What was known of a row, by its tag, when a user deleted it: what the base said, or of one that it did not have, what stood here. */
+  readonly #knownByDeleted = new Map<string, LocalRow>();
   /** Writes at the origin when the present push was planned. */
   #plannedAt = 0;
 
@@ -38,14 +38,15 @@ export class Overwrites {
     this.#parts = parts;
   }
 
-  /** A user wrote into the replica; `removed` are the tags of rows that went with it. */
-  onUserActed(removed: readonly string[]): void {
+  /** A user wrote into the replica; `removed` are the rows that went with it. */
+  onUserActed(removed: readonly LocalRow[]): void {
     const { books, user } = this.#parts;
     const base = this.#base();
     const rows = user.rows();
     // A row may have come back since it was deleted, or since its table was dropped: only its last delete counts.
-    for (const tag of [...removed, ...rows.map((row) => row.tag)]) this.#baseByDeleted.delete(tag);
-    for (const row of base.values()) if (removed.includes(row.tag)) this.#baseByDeleted.set(row.tag, row);
+    for (const { tag } of rows) this.#knownByDeleted.delete(tag);
+    for (const row of removed)
+      this.#knownByDeleted.set(row.tag, base.values().find(({ tag }) => tag === row.tag) ?? row);
     const written = new Map<string, Map<number, LocalValue>>();
     for (const { id, tag, cells } of rows) {
       for (const column of JUDGED) {
@@ -92,7 +93,7 @@ export class Overwrites {
     const there = origin.rows(names.table).find((row) => row.id === id);
     if (there === undefined) return [];
     const { tag, cells } = names.rowFromOrigin(id, there.values);
-    const then = this.#baseByDeleted.get(tag);
+    const then = this.#knownByDeleted.get(tag);
     if (then === undefined) return [];
     return JUDGED.flatMap((column) => {
       const now = cells[column] ?? null;

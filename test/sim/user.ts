@@ -30,8 +30,8 @@ export interface Done {
   readonly statements: string;
   /** What SQLite said where it refused; null where all was carried out. */
   readonly refusal: string | null;
-  /** Tags of rows that stood there before and do not any more; none where the whole table went, whose rows come back. */
-  readonly removed: readonly string[];
+  /** Rows that stood there before and do not any more, whatever their ids; none where the whole table went, whose rows come back. */
+  readonly removed: readonly LocalRow[];
 }
 
 function text(value: LocalValue): string {
@@ -298,7 +298,7 @@ export class User {
   }
 }
 
-function removedFrom(before: readonly LocalRow[], after: readonly LocalRow[]): readonly string[] {
+function removedFrom(before: readonly LocalRow[], after: readonly LocalRow[]): readonly LocalRow[] {
   const tagsAfter = new Set(after.map(({ tag }) => tag));
-  return before.flatMap(({ tag }) => (tagsAfter.has(tag) ? [] : [tag]));
+  return before.filter(({ tag }) => !tagsAfter.has(tag));
 }
