@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Origin } from '../../src/origin/client.ts';
 import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { startTwoWay, swapNames } from '../support/two-way.ts';
 
 /** Three rows with a title and a price. */
 function goods(name = 'Good', columns: readonly ColumnSpec[] = []): TableSpec {
@@ -25,6 +25,18 @@ function columnsOf(fixture: Fixture, table: string): unknown[] {
 
 function described(fixture: Fixture): unknown[] {
   return fixture.rows('SELECT "column", state FROM sync_columns ORDER BY "column"');
+}
+
+/** Lets the names change once, behind the description and before the rows are read. */
+function swapBeforePages(fixture: Fixture): void {
+  const { origin } = fixture;
+  let isSwapped = false;
+  const select: Origin['select'] = (request, options) => {
+    if (!isSwapped) swapNames(fixture);
+    isSwapped = true;
+    return origin.select(request, options);
+  };
+  fixture.origin = { ...origin, select };
 }
 
 test('adds a column and fills it, although no page had changed but for it', async () => {
@@ -71,20 +83,9 @@ test('follows two columns that swap their names', async () => {
 
 test('tells an edit from columns that swap their names before its page is read', async () => {
   await using fixture = await startTwoWay({ editing: { conflict: 'origin' } });
-  const { origin, sandbox } = fixture;
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
-  sandbox.store.update('Note', 1, { Body: 'theirs' });
-  let isSwapped = false;
-  const select: Origin['select'] = (request, options) => {
-    if (!isSwapped) {
-      sandbox.store.renameColumn('Note', 'Title', 'Between');
-      sandbox.store.renameColumn('Note', 'Body', 'Title');
-      sandbox.store.renameColumn('Note', 'Between', 'Body');
-    }
-    isSwapped = true;
-    return origin.select(request, options);
-  };
-  fixture.origin = { ...origin, select };
+  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+  swapBeforePages(fixture);
 
   const report = await fixture.pull();
 
@@ -95,19 +96,9 @@ test('tells an edit from columns that swap their names before its page is read',
 
 test('tells an edit that is made right before its page is stored from columns that swapped their names', async () => {
   await using fixture = await startTwoWay({ editing: { conflict: 'origin' } });
-  const { origin, sandbox, replica } = fixture;
+  const { sandbox, replica } = fixture;
   sandbox.store.update('Note', 1, { Body: 'theirs' });
-  let isSwapped = false;
-  const select: Origin['select'] = (request, options) => {
-    if (!isSwapped) {
-      sandbox.store.renameColumn('Note', 'Title', 'Between');
-      sandbox.store.renameColumn('Note', 'Body', 'Title');
-      sandbox.store.renameColumn('Note', 'Between', 'Body');
-    }
-    isSwapped = true;
-    return origin.select(request, options);
-  };
-  fixture.origin = { ...origin, select };
+  swapBeforePages(fixture);
   const write = replica.write.bind(replica);
   let isEdited = false;
   replica.write = (what, ...rest) => {

@@ -10,7 +10,7 @@ import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
-import { NOTE, captured, startTwoWay } from '../support/two-way.ts';
+import { NOTE, captured, startTwoWay, swapNames } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 
@@ -19,12 +19,6 @@ function failures(fixture: Fixture): readonly unknown[] {
 }
 
 /** From now on the origin refuses every upsert as a whole that has a row with this title; null for every one. */
-function swapNames({ sandbox: { store } }: Fixture): void {
-  store.renameColumn('Note', 'Title', 'between');
-  store.renameColumn('Note', 'Body', 'Title');
-  store.renameColumn('Note', 'between', 'Body');
-}
-
 function refuseWhole(
   fixture: Fixture,
   status: number,

@@ -95,3 +95,10 @@ export async function captured(fixture: Fixture, name = 'Note'): Promise<readonl
   await capture(fixture, name);
   return changesOf(fixture, name);
 }
+
+/** Two columns of Note give each other their names at the origin. */
+export function swapNames({ sandbox: { store } }: Pick<Fixture, 'sandbox'>): void {
+  store.renameColumn('Note', 'Title', 'Between');
+  store.renameColumn('Note', 'Body', 'Title');
+  store.renameColumn('Note', 'Between', 'Body');
+}
