@@ -1,6 +1,6 @@
 /**
- * What a table looks like at the origin, asked conditionally: before its rows are read, behind them, and before rows that somebody edited
- * here are merged. Answers name columns, and a name may have gone to another column since it was asked about.
+ * What a table looks like at the origin: asked conditionally before its rows are read and behind them, and in full before rows that
+ * somebody edited here are merged. Answers name columns, and a name may have gone to another column since it was asked about.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Answer } from '../origin/answers.ts';
@@ -28,6 +28,14 @@ export async function describeTable(
   return contentOf(answer, stored?.descriptor ?? null);
 }
 
+/** Describes a table in full: a wrong "not modified", as of a cache on the way, would vouch for names that have gone to other columns. */
+async function describeAgain(
+  { origin, signal }: PullContext,
+  { recordName, alias }: TableDescriptor,
+): Promise<TableDescriptor> {
+  return contentOf(await origin.describeTable({ name: recordName, alias }, { signal }), null);
+}
+
 /** Whether rows that were read under one description mean the same under another. */
 export function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
   const text = ({ key, columns }: TableDescriptor): string =>
@@ -50,7 +58,7 @@ export async function writeInShape<T>(
   const { replica, signal } = context;
   const tried = await replica.write(what, (tx) => (meetsEdits(tx, table, rows) ? null : { done: work(tx) }), signal);
   if (tried !== null) return tried.done;
-  if (isSameShape(table.descriptor, await describeTable(context, table.descriptor))) {
+  if (isSameShape(table.descriptor, await describeAgain(context, table.descriptor))) {
     return replica.write(what, work, signal);
   }
   throw new RowsyncError('originDown', 'origin.moving', {

@@ -94,6 +94,22 @@ test('tells an edit from columns that swap their names before its page is read',
   expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
 });
 
+test('no "not modified" vouches for the columns of rows that meet edits', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'origin' } });
+  const { sandbox } = fixture;
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  sandbox.store.update('Note', 1, { Body: 'theirs' });
+  swapBeforePages(fixture);
+  sandbox.answerInstead(3, { status: 304, body: '' }, { method: 'describe' }); // the database's and the table's came before
+
+  await fixture.pull();
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs', Body: 'mine' }]);
+  expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
+});
+
 test('tells an edit that is made right before its page is stored from columns that swapped their names', async () => {
   await using fixture = await startTwoWay({ editing: { conflict: 'origin' } });
   const { sandbox, replica } = fixture;
