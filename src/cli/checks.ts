@@ -25,7 +25,7 @@ import {
 } from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
 import { checkAnswers, type AnswerParts } from './answer-checks.ts';
-import { valueOf } from './answers.ts';
+import { valueOf } from '../origin/answers.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
 import { findFileFacts } from './file-checks.ts';
 import { probeOrigin } from './probe.ts';

@@ -11,7 +11,7 @@ import { tableRules } from '../config/tables.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
-import { valueOf } from './answers.ts';
+import { valueOf } from '../origin/answers.ts';
 import { readAddress, type Answers, type PushedTable } from './first-config.ts';
 import type { Invocation } from './invocation.ts';
 import type { Prompter } from './prompter.ts';

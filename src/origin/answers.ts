@@ -35,6 +35,19 @@ export type Answer<T> =
       readonly receivedBytes: number;
     };
 
+/**
+ * The value of an answer; "not modified" means what is stored. @throws RowsyncError `origin.unexpected` where nothing is stored; the
+ * client itself refuses a 304 to a request without an ETag.
+ */
+export function valueOf<T>(answer: Answer<T>, stored: T | null = null): T {
+  if (answer.kind === 'ok') return answer.value;
+  if (stored !== null) return stored;
+  throw new RowsyncError('wireFormat', 'origin.unexpected', {
+    message: 'The origin answered "not modified" to a request that asked for no such thing',
+    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
+  });
+}
+
 /** What the headers of a file say (specification 4.9). */
 export interface FileHeaders {
   /** As the origin names it: text, never a path; null where it has no name that can be read. */

@@ -3,7 +3,7 @@
  * somebody edited here are merged. Answers name columns, and a name may have gone to another column since it was asked about.
  */
 import { RowsyncError } from '../base/errors.ts';
-import type { Answer } from '../origin/answers.ts';
+import { valueOf } from '../origin/answers.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
@@ -25,7 +25,7 @@ export async function describeTable(
       storeDescriptor(tx, { of: id, format: origin.format }, answer),
     );
   }
-  return contentOf(answer, stored?.descriptor ?? null);
+  return valueOf(answer, stored?.descriptor ?? null);
 }
 
 /** Describes a table in full: a wrong "not modified", as of a cache on the way, would vouch for names that have gone to other columns. */
@@ -33,7 +33,7 @@ async function describeAgain(
   { origin, signal }: PullContext,
   { recordName, alias }: TableDescriptor,
 ): Promise<TableDescriptor> {
-  return contentOf(await origin.describeTable({ name: recordName, alias }, { signal }), null);
+  return valueOf(await origin.describeTable({ name: recordName, alias }, { signal }));
 }
 
 /** Whether rows that were read under one description mean the same under another. */
@@ -76,14 +76,4 @@ function meetsEdits(from: Connection, { twoWay }: PreparedTable, rows: readonly 
   const base = readRowsById(from, baseTarget(twoWay.table), [...edited]);
   const baseById = new Map(base.map((row) => [row.id, row.values]));
   return rows.some(({ id, values }) => edited.has(id) && changedIndexes(baseById.get(id) ?? [], values).length > 0);
-}
-
-/** The content of an answer; 304 means what is stored. */
-export function contentOf<T>(answer: Answer<T>, stored: T | null): T {
-  if (answer.kind === 'ok') return answer.value;
-  if (stored !== null) return stored;
-  throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: 'The origin answered "not modified" to a request that asked for no such thing',
-    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-  });
 }

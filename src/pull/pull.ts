@@ -28,7 +28,8 @@ import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { contentOf, describeTable, isSameShape } from './describe.ts';
+import { valueOf } from '../origin/answers.ts';
+import { describeTable, isSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
 import { runAll } from '../base/pool.ts';
 import { placeTables, prepareTable } from './prepare.ts';
@@ -177,7 +178,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
     origin.user({ signal }),
     origin.describeDatabase({ etag: stored?.etag, signal }),
   ]);
-  const caller = contentOf(user, null);
+  const caller = valueOf(user);
   const present = identityOf(origin, caller);
   const identity = readIdentity(replica);
   const verdict = judgeIdentity(identity, present);
@@ -191,7 +192,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role, ...IDENTITY_NOTE });
   // What the former caller was told says nothing about this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
-  const database = contentOf(answer, changed ? null : (stored?.descriptor ?? null));
+  const database = valueOf(answer, changed ? null : (stored?.descriptor ?? null));
   const who = { ...present, userEmail: caller.email };
   // Nothing to store, in most pulls; nor is there where an origin gives no ETag to ask with later.
   const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;

@@ -4,6 +4,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
+import { valueOf } from '../origin/answers.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity, readTable } from '../replica/ledger.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -14,14 +15,7 @@ import type { PushContext, TablePush } from './context.ts';
  * @throws RowsyncError `push.identity`.
  */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
-  const answer = await origin.user({ signal });
-  if (answer.kind === 'notModified') {
-    throw new RowsyncError('wireFormat', 'origin.unexpected', {
-      message: 'user: 304 (not modified) came although no ETag was sent',
-      hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-    });
-  }
-  const caller = answer.value;
+  const caller = valueOf(await origin.user({ signal }));
   const verdict = judgeIdentity(readIdentity(replica), identityOf(origin, caller));
   if (verdict === 'otherDatabase' || verdict === 'changed') {
     throw new RowsyncError('needsPerson', 'push.identity', {

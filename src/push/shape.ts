@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
-import type { Answer } from '../origin/answers.ts';
+import { valueOf } from '../origin/answers.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { baseAsSent } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -24,7 +24,7 @@ export async function describeTable(
 ): Promise<TableDescriptor> {
   const stored = readTableDescriptor(replica, table.id, origin.format);
   const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
-  const descriptor = contentOf(answer, stored?.descriptor ?? null, address);
+  const descriptor = valueOf(answer, stored?.descriptor ?? null);
   checkShape(table, descriptor);
   return descriptor;
 }
@@ -35,8 +35,7 @@ export async function describeTable(
  */
 async function describeAgain({ context, table, address }: TablePush): Promise<void> {
   const { origin, signal } = context;
-  const answer = await origin.describeTable(address, { signal });
-  checkShape(table, contentOf(answer, null, address));
+  checkShape(table, valueOf(await origin.describeTable(address, { signal })));
 }
 
 /**
@@ -82,19 +81,6 @@ function isAsExpected(
   return columns.every(({ type, writable, automatic }, index) => {
     if (!writable || automatic || except.has(index)) return true;
     return isSameValue(type, row.values[index] ?? null, expected?.values[index] ?? null);
-  });
-}
-
-function contentOf(
-  answer: Answer<TableDescriptor>,
-  stored: TableDescriptor | null,
-  { name }: TablePush['address'],
-): TableDescriptor {
-  if (answer.kind === 'ok') return answer.value;
-  if (stored !== null) return stored;
-  throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: `describe of "${name}": 304 (not modified) came although no ETag was sent`,
-    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
   });
 }
 
