@@ -22,7 +22,6 @@ import type { finishPushes, push } from '../../src/push/push.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../src/replica/database.ts';
 import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
-import type { EtagMode } from './model/knobs.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import { sfc32 } from './tape.ts';
 
@@ -116,20 +115,6 @@ function replicaFailure(thrown: unknown): CycleReport {
     pagesReadCount: 0,
     files: null,
   };
-}
-
-/** ETags by which an unchanged page is proven, and not sent again. */
-const PROVING: ReadonlySet<EtagMode> = new Set<EtagMode>(['page', 'weak', 'table']);
-
-/** Whether a cycle found nothing to do and nothing wrong at an origin with such ETags. */
-export function isUneventful(report: CycleReport, etag: EtagMode): boolean {
-  const { errors, insertedCount, updatedCount, deletedCount, pagesReadCount, files } = report;
-  return (
-    errors.length === 0 &&
-    insertedCount + updatedCount + deletedCount === 0 &&
-    Object.values(files ?? {}).every((count) => count === 0) &&
-    (pagesReadCount === 0 || !PROVING.has(etag))
-  );
 }
 
 /** What a cycle consists of. */

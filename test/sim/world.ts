@@ -7,7 +7,7 @@ import type { Logger } from '../../src/base/log.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { Books, Tokens, type Expected, type LocalRow } from './books.ts';
 import type { Image, Start } from './disk.ts';
-import { causeOf, isUneventful, Life, type CycleReport, type Fate } from './engine.ts';
+import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
 import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from './files-people.ts';
 import { filesOf, type FilesWorld } from './files-world.ts';
@@ -22,6 +22,7 @@ import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from './script.ts';
 import { drawFate, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { Stillness } from './stillness.ts';
 import { Draw, type Tapes } from './tape.ts';
 import { User, type Done } from './user.ts';
 import { judgeRest, type Complaint } from './verdict.ts';
@@ -55,6 +56,7 @@ export class World {
   readonly #admin: Admin;
   readonly #names: Names;
   readonly #oracles: Oracles;
+  readonly #stillness: Stillness;
   readonly #trace: string[] = [];
   readonly #coverage = new Map<string, number>();
   #life: Life | null = null;
@@ -108,6 +110,7 @@ export class World {
       setup: this.#setup,
       fail: (oracle, what) => this.#fail(oracle, what),
     });
+    this.#stillness = new Stillness({ ...around, user: this.#user, etag: setup.etag });
     this.#network = new Network({
       scheduler: this.#scheduler,
       tape: tapes.of('network'),
@@ -254,7 +257,10 @@ export class World {
       fileDisk: this.#files?.disk ?? null,
       onCommit: (facts, replica) => this.#beforeCommit(facts, replica),
       onCommitted: (facts) => this.#committed(facts),
-      onPulled: () => this.#oracles.onPulled(),
+      onPulled: () => {
+        this.#oracles.onPulled();
+        this.#stillness.onPulled();
+      },
       onDeath: (how) => this.#died(how),
     });
     this.#life = life;
@@ -429,27 +435,23 @@ export class World {
         this.#fail('L1', `after ${CYCLES_MAX} cycles without faults there is still something to do`);
         throw new Ended();
       }
-      const report = await this.#quietCycle();
-      if (report === 'quiet') break;
+      if (await this.#isQuietCycle()) break;
     }
     this.#rows = this.#user.rows();
     for (const { oracle, what } of this.#judge()) this.#fail(oracle, what);
   }
 
-  async #quietCycle(): Promise<'quiet' | 'busy'> {
+  /** Runs one more cycle; whether there was nothing to do any more. */
+  async #isQuietCycle(): Promise<boolean> {
     const life = this.#life;
     if (life === null) throw new Error('An engine lives');
-    const writesBefore = this.#origin.log.length;
     const reports: CycleReport[] = [];
     this.#isIdle = false;
+    this.#stillness.begin();
     void this.#oneCycle(life, reports);
     await runDry();
     await this.#until(() => reports.length > 0);
-    const isQuiet =
-      reports.every((report) => isUneventful(report, this.#setup.etag)) &&
-      this.#origin.log.length === writesBefore &&
-      this.#user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0;
-    return isQuiet ? 'quiet' : 'busy';
+    return reports.every((report) => this.#stillness.end(report));
   }
 
   async #oneCycle(life: Life, reports: CycleReport[]): Promise<void> {
