@@ -13,7 +13,7 @@ export type Hint =
 export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'etag-before-rows': { story: 'conflict-origin', at: '' },
   'etag-of-unreadable-page': { story: 'first-pull', at: '15:cellOfOtherType' },
-  'etag-of-waiting-rows': { seed: 53 },
+  'etag-of-waiting-rows': { seed: 30 },
   'etag-of-another-question': { story: 'larger-pages', at: '' },
   'pages-without-overlap': { story: 'first-pull-shrinking', at: '' },
   'torn-pages-accepted': { story: 'first-pull-shrinking', at: '' },
@@ -66,7 +66,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'new-store-not-synced': { story: 'attachment-down', at: '' },
   'row-before-file': { story: 'attachment-down', at: '' },
   'length-not-compared': { story: 'attachment-down', at: '55:truncated' },
-  'lost-upload-not-compared': { seed: 418 },
-  'any-revision-is-ours': { seed: 432 },
+  'lost-upload-not-compared': { seed: 1870 },
+  'any-revision-is-ours': { seed: 943 },
   'failed-files-forgotten': { story: 'attachment-down', at: '55:status404' },
 };
