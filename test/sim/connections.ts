@@ -1,10 +1,11 @@
 /**
  * Keeps connections to the files of a simulated world: opening one, reading the schema and preparing every statement anew costs more than
- * all that a short life does with it. A connection that is closed is given to the next life as a new one would be, with nothing
- * open. SQLite itself looks whether the schema is still the one that it knows. Before a file is replaced, all are closed.
+ * all that a short life does with it. A connection that is closed is given to the next life, or to the next world, as a new one would be,
+ * with nothing open. SQLite itself looks whether the schema is still the one that it knows. Before a file is replaced, all are
+ * closed; where a file is written anew in its place, `catchUp` lets them see it.
  *
- * What a new connection alone can show (a log that is read from the file, a schema that cannot be parsed) is shown at the beginning of
- * each world, and behind each power cut and each copy.
+ * What a new connection alone can show (a log that is read from the file, a schema that cannot be parsed) is shown behind each power cut
+ * and each copy, and in every world that follows one.
  */
 import Database from 'better-sqlite3';
 
@@ -21,6 +22,20 @@ export class Connections {
     this.#idle.set(key, idle);
     return idle.pop() ?? this.#open(path, options, idle);
   };
+
+  /**
+   * Lets every connection see that this database was written anew, without a log, underneath it; nobody may be using one. The first
+   * commit gives the log a salt of its own, by which each connection knows that its pages are of another time.
+   */
+  catchUp(path: string): void {
+    const writer = this.connect(path, {});
+    const version = Number(writer.pragma('user_version', { simple: true }));
+    writer.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`);
+    writer.close();
+    for (const [key, idle] of this.#idle) {
+      if (pathOf(key) === path) for (const db of idle) db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    }
+  }
 
   /** Closes all of them for good. */
   closeAll(): void {
@@ -47,4 +62,8 @@ export class Connections {
       },
     });
   }
+}
+
+function pathOf(key: string): unknown {
+  return (JSON.parse(key) as readonly unknown[])[0];
 }

@@ -3,7 +3,7 @@
  * as much, the images of it that a power cut or a restored backup bring back. Real files, because a second SQL client works on
  * them; SQLite's own promises about torn writes are SQLite's to keep, so an image is always that of a commit.
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -20,17 +20,33 @@ export interface Image {
 export interface Start {
   /** What stands on the disk of its files; null in a world without. */
   readonly files: FileImage | null;
-  readonly image: Image;
+  readonly main: Uint8Array;
   readonly sent: Uint8Array;
+  /** Worlds that begin with the same schema share a path, and so the connections to it. */
+  readonly path: string;
 }
+
+/** How many worlds connections are kept for, so that what is prepared on them does not grow for ever. */
+const WORLDS_A_CONNECTION = 100;
+/**
+ * Where a file counts the changes of its schema (the SQLite file format, 1.3). Schemas that begin under one path begin with one number,
+ * so that a connection reads the schema anew just where an earlier world changed it.
+ */
+const SCHEMA_VERSION_AT = 40;
+/** The size of the index header of a log (the same, 2.2). */
+const LOG_INDEX_HEADER_BYTES = 136;
 
 /** The folder of one worker; one world after another lives in it. */
 export class Disk {
-  readonly path: string;
-  /** Those of the engine; all are closed before the file is replaced. */
+  /** Those of the engine and the user. */
   readonly connections = new Connections();
   readonly #folder: string;
-  readonly #template: string;
+  /** A replica in which nothing stands yet. */
+  readonly #empty: Omit<Start, 'files'>;
+  /** The path for each schema that a world has begun with. */
+  readonly #paths = new Map<string, string>();
+  #path: string;
+  #worldCount = 0;
 
   /** `make` makes the template: a new replica at the given path, closed again. */
   constructor(make: (path: string) => void) {
@@ -38,27 +54,39 @@ export class Disk {
     this.#folder = join(existsSync(memory) ? memory : tmpdir(), `rowsync-sim-${process.pid}`);
     rmSync(this.#folder, { recursive: true, force: true });
     mkdirSync(this.#folder, { recursive: true });
-    this.path = join(this.#folder, 'replica.db');
-    this.#template = join(this.#folder, 'template.db');
-    make(this.#template);
+    this.#path = join(this.#folder, 'replica.db');
+    make(this.path);
+    this.#empty = this.keep();
+  }
+
+  /** Where the replica of this world is. */
+  get path(): string {
+    return this.#path;
   }
 
   /** Begins a world: with a replica in which nothing stands yet, or with one that was kept. */
-  begin(start: Start | null): void {
-    this.connections.closeAll();
-    if (start === null) {
-      this.#removeLogs();
-      copyFileSync(this.#template, this.path);
-      copyFileSync(`${this.#template}.sent`, `${this.path}.sent`);
-    } else {
-      this.restore(start.image);
-      writeFileSync(`${this.path}.sent`, start.sent);
-    }
+  begin(start: Omit<Start, 'files'> | null): void {
+    this.#worldCount += 1;
+    if (this.#worldCount % WORLDS_A_CONNECTION === 0) this.connections.closeAll();
+    const { path, main, sent } = start ?? this.#empty;
+    this.#path = path;
+    this.#emptyLog();
+    writeFileSync(path, main);
+    writeFileSync(`${path}.sent`, sent);
+    this.connections.catchUp(path);
   }
 
-  /** What another world may begin with. */
+  /** What other worlds may begin with. */
   keep(): Omit<Start, 'files'> {
-    return { image: this.image(), sent: readFileSync(`${this.path}.sent`) };
+    const db = this.connections.connect(this.path, {});
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    const schema = JSON.stringify(db.prepare('SELECT * FROM sqlite_schema').all());
+    db.close();
+    const path = this.#paths.get(schema) ?? join(this.#folder, `replica-${this.#paths.size + 1}.db`);
+    this.#paths.set(schema, path);
+    const main = readFileSync(this.path);
+    main.writeUInt32BE(1, SCHEMA_VERSION_AT);
+    return { main, sent: readFileSync(`${this.path}.sent`), path };
   }
 
   /** What a backup made now would hold; nobody may be writing. */
@@ -92,6 +120,13 @@ export class Disk {
   [Symbol.dispose](): void {
     this.connections.closeAll();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** In place, because connections have them open: a log without frames, and an index of it that must be made anew. */
+  #emptyLog(): void {
+    const [log, index] = [`${this.path}-wal`, `${this.path}-shm`];
+    if (existsSync(log)) truncateSync(log);
+    if (existsSync(index)) writeFileSync(index, new Uint8Array(LOG_INDEX_HEADER_BYTES), { flag: 'r+' });
   }
 
   #removeLogs(): void {

@@ -143,7 +143,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     losesPower: false,
   };
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, weather: new Map<string, number>() };
-  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match, etag, files]), calm };
+  return { key: JSON.stringify([rowCount, systemColumns, pageRows, match, etag, { ...files, weight: 0 }]), calm };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {

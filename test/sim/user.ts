@@ -5,6 +5,7 @@
  */
 import Database from 'better-sqlite3';
 import type { Books, LocalRow, LocalValue, Tokens } from './books.ts';
+import type { Disk } from './disk.ts';
 import { rowFromReplica, selectedColumns, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
 
@@ -176,7 +177,7 @@ export const USER_ACTIONS: readonly (readonly [weight: number, name: string, act
 
 /** The SQL client. */
 export class User {
-  readonly #path: string;
+  readonly #disk: Disk;
   readonly #books: Books;
   readonly #tokens: Tokens;
   readonly #names: Names;
@@ -188,8 +189,8 @@ export class User {
   /** Set once the replica was replaced by an older copy. */
   isOlderCopy = false;
 
-  constructor(path: string, parts: { readonly books: Books; readonly tokens: Tokens; readonly names: Names }) {
-    this.#path = path;
+  constructor(disk: Disk, parts: { readonly books: Books; readonly tokens: Tokens; readonly names: Names }) {
+    this.#disk = disk;
     this.#books = parts.books;
     this.#tokens = parts.tokens;
     this.#names = parts.names;
@@ -291,7 +292,7 @@ export class User {
 
   #open(): Database.Database {
     if (this.#db === null) {
-      this.#db = new Database(this.#path, { timeout: 0 });
+      this.#db = this.#disk.connections.connect(this.#disk.path, { timeout: 0 });
       this.#db.pragma('synchronous = FULL');
     }
     return this.#db;

@@ -97,7 +97,7 @@ export class World {
     };
     this.#admin = new Admin({ ...around, onRestore: () => this.#writes.noteRestore() });
     this.#colleague = new Colleague(around);
-    this.#user = new User(options.disk.path, { books: this.#books, tokens: this.#tokens, names: this.#names });
+    this.#user = new User(options.disk, { books: this.#books, tokens: this.#tokens, names: this.#names });
     this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
     this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
     this.#oracles = new Oracles({
