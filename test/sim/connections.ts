@@ -9,11 +9,14 @@
  */
 import Database from 'better-sqlite3';
 
+/** What a person's connection is opened with: it never waits, because nobody would go on meanwhile. */
+export const USER_OPTIONS: Database.Options = { timeout: 0 };
+
 /** The connections of one worker. */
 export class Connections {
   readonly #idle = new Map<string, Database.Database[]>();
-  /** Closes each, idle or not. */
-  readonly #closes = new Set<() => void>();
+  /** Closes each, idle or not, with the path that it is for. */
+  readonly #closes = new Map<() => void, string>();
 
   /** A connection; `close` gives it back. */
   readonly connect = (path: string, options: Database.Options): Database.Database => {
@@ -28,7 +31,7 @@ export class Connections {
    * commit gives the log a salt of its own, by which each connection knows that its pages are of another time.
    */
   catchUp(path: string): void {
-    const writer = this.connect(path, {});
+    const writer = this.connect(path, USER_OPTIONS);
     const version = Number(writer.pragma('user_version', { simple: true }));
     writer.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`);
     writer.close();
@@ -37,9 +40,19 @@ export class Connections {
     }
   }
 
+  /** Closes those to this database for good. */
+  closeAllTo(path: string): void {
+    for (const [close, openPath] of this.#closes) {
+      if (openPath !== path) continue;
+      close();
+      this.#closes.delete(close);
+    }
+    for (const key of this.#idle.keys()) if (pathOf(key) === path) this.#idle.delete(key);
+  }
+
   /** Closes all of them for good. */
   closeAll(): void {
-    for (const close of this.#closes) close();
+    for (const close of this.#closes.keys()) close();
     this.#closes.clear();
     this.#idle.clear();
   }
@@ -48,7 +61,7 @@ export class Connections {
     const db = new Database(path, options);
     const statements = new Map<string, Database.Statement>();
     const [prepare, close] = [db.prepare.bind(db), db.close.bind(db)];
-    this.#closes.add(close);
+    this.#closes.set(close, path);
     return Object.assign(db, {
       prepare: (text: string): Database.Statement => {
         let statement = statements.get(text);

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { Connections } from './connections.ts';
+import { Connections, USER_OPTIONS } from './connections.ts';
 import type { FileImage } from './files-disk.ts';
 
 /** What stood in the file and its log at one moment. */
@@ -78,7 +78,7 @@ export class Disk {
 
   /** What other worlds may begin with. */
   keep(): Omit<Start, 'files'> {
-    const db = this.connections.connect(this.path, {});
+    const db = this.connections.connect(this.path, USER_OPTIONS);
     db.pragma('wal_checkpoint(TRUNCATE)');
     const schema = JSON.stringify(db.prepare('SELECT * FROM sqlite_schema').all());
     db.close();
@@ -97,7 +97,7 @@ export class Disk {
 
   /** Puts an image in the place of the replica; nobody may have it open. What stands beside the file stays. */
   restore({ main, log }: Image): void {
-    this.connections.closeAll();
+    this.connections.closeAllTo(this.path);
     this.#removeLogs();
     writeFileSync(this.path, main);
     if (log !== null) writeFileSync(`${this.path}-wal`, log);

@@ -5,6 +5,7 @@
  */
 import Database from 'better-sqlite3';
 import type { Books, LocalRow, LocalValue, Tokens } from './books.ts';
+import { USER_OPTIONS } from './connections.ts';
 import type { Disk } from './disk.ts';
 import { rowFromReplica, selectedColumns, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
@@ -292,7 +293,7 @@ export class User {
 
   #open(): Database.Database {
     if (this.#db === null) {
-      this.#db = this.#disk.connections.connect(this.#disk.path, { timeout: 0 });
+      this.#db = this.#disk.connections.connect(this.#disk.path, USER_OPTIONS);
       this.#db.pragma('synchronous = FULL');
     }
     return this.#db;
