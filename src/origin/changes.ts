@@ -72,7 +72,7 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
     if (rows.length === 0) return [];
     const read = (text: string, what: string): readonly StatusDescriptor[] => {
       const statuses = format.readStatuses(text, rows.length, what);
-      checkEchoes(statuses, (index) => ({ id: rows[index]?.id ?? null, key: null }), what);
+      checkEchoes(statuses, { sentIn: (index) => ({ id: rows[index]?.id ?? null, key: null }), method }, what);
       return statuses;
     };
     const path = writePath(format.extension, { table, method }, request);
@@ -90,7 +90,7 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
       if (count === 0) return [];
       const read = (text: string, what: string): readonly StatusDescriptor[] => {
         const statuses = format.readStatuses(text, count, what);
-        checkEchoes(statuses, (index) => sentAt(request, index), what);
+        checkEchoes(statuses, { sentIn: (index) => sentAt(request, index), method: 'delete' }, what);
         return statuses;
       };
       const path = deletePath(format.extension, table, request, request);
@@ -99,6 +99,9 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
     },
   };
 }
+
+/** The status of a row that a write created (specification 4.6). */
+const CREATED = 201;
 
 interface Sent {
   readonly id: number | null;
@@ -111,13 +114,23 @@ function sentAt(records: Records, index: number): Sent {
     : { id: null, key: records.keys[index] ?? null };
 }
 
-/** A status that names another row than the one in its place would let a refused row pass as accepted. */
-function checkEchoes(statuses: readonly StatusDescriptor[], sentIn: (index: number) => Sent, what: string): void {
+/**
+ * A status that names another row than the one in its place would let a refused row pass as accepted. An upsert of a row that is gone makes
+ * a new one and names that; whatever was made, or met, was not sent by its id in another place.
+ */
+function checkEchoes(
+  statuses: readonly StatusDescriptor[],
+  { sentIn, method }: { readonly sentIn: (index: number) => Sent; readonly method: string },
+  what: string,
+): void {
+  const sentIds = new Set(statuses.keys().map((index) => sentIn(index).id));
   for (const [index, { status, id, key }] of statuses.entries()) {
     const sent = sentIn(index);
     const isOther = (mine: string | number | null, theirs: string | number | null): boolean =>
       mine !== null && theirs !== null && mine !== theirs;
-    if (status < 400 && (isOther(sent.id, id) || isOther(sent.key, key))) {
+    const mayDiffer = sent.id === null || (method === 'upsert' && status === CREATED);
+    const isOtherRow = mayDiffer ? id !== null && id !== sent.id && sentIds.has(id) : isOther(sent.id, id);
+    if (status < 400 && (isOtherRow || isOther(sent.key, key))) {
       throw unexpected(what, `status ${index + 1} is not of the row that was sent in its place`);
     }
   }

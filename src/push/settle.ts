@@ -16,7 +16,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike, adoptByValue } from '../reconcile/push-adopt.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
-import { baseAfterLookup, baseAsSent, baseForReadBack } from '../reconcile/push-settle.ts';
+import { baseAfterLookup, baseAsSent, baseForReadBack, baseOfMadeAgain } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { storeUploadedFile } from '../replica/files.ts';
@@ -178,33 +178,39 @@ class Settling {
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
       return;
     }
-    if (as === 'recreated' && own !== undefined) {
+    const isMadeAgain = as === 'recreated';
+    if (isMadeAgain && own !== undefined) {
       this.#refuseTwice(row, own);
+      return;
+    }
+    if (isMadeAgain && unreadable.has(row.id)) {
+      this.#left.push(row);
       return;
     }
     const id = must(row.answer?.id, 'an accepted write names its row');
     const { columns } = this.#run.table;
     // A row that is not returned was taken nevertheless: it may be hidden from the calling user, and a pull finds out.
-    const remote = byId.get(id) ?? this.#asSent(row, id);
+    const remote = byId.get(id) ?? this.#asSent(row, { id, isMadeAgain });
     this.#toSettle.push({
       rowId: row.id,
       base: ({ base, local }) => {
-        const sent = { base: as === 'recreated' ? null : base, sent: row.cells };
-        return baseForReadBack(sent, { local, remote }, columns);
+        const sent = { base: isMadeAgain ? null : base, sent: row.cells };
+        const after = baseForReadBack(sent, { local, remote }, columns);
+        return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
       },
       remote,
       sent: row.cells,
       known: (now, there) => {
-        if (as === 'recreated') return madeAgain(now);
-        return as === 'met' ? this.#met(row, there) : this.#writtenOver(row, now, remote);
+        if (as === 'met') return this.#met(row, there);
+        return [...(isMadeAgain ? madeAgain(now) : []), ...this.#writtenOver(row, now, { remote, isMadeAgain })];
       },
     });
   }
 
   /** The row as it would be if the origin did with it just what was asked. */
-  #asSent(row: BatchRow, id: number): Row {
+  #asSent(row: BatchRow, { id, isMadeAgain }: { readonly id: number; readonly isMadeAgain: boolean }): Row {
     const { table } = this.#run;
-    const [version] = readVersions(this.#tx, table, [row.id]);
+    const [version] = isMadeAgain ? [] : readVersions(this.#tx, table, [row.id]);
     return baseAsSent({ base: version?.base ?? null, sent: row.cells }, id, table.columns.length);
   }
 
@@ -224,21 +230,26 @@ class Settling {
       else this.#move([row.id], 'notApplied');
       return;
     }
-    const isNew = own === undefined && row.kind === 'update' && byValue.has(row.id);
+    const isMadeAgain = own === undefined && row.kind === 'update' && byValue.has(row.id);
     const remote = own ?? byValue.get(row.id) ?? adopted;
     if (remote !== null && remote !== undefined) {
       // Whoever was adopted has all the files: they were compared.
-      const columns = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
-      const arrived = remote === adopted ? new Set(columns) : files.arrived.get(row.id);
+      const inFiles = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
+      const arrived = remote === adopted ? new Set(inFiles) : files.arrived.get(row.id);
       this.#toSettle.push({
         rowId: row.id,
         base: ({ base, local }) => {
-          const sent = { base: isNew ? null : base, sent: row.cells };
-          return baseAfterLookup(sent, { local, remote }, this.#run.table.columns, arrived);
+          const { columns } = this.#run.table;
+          const sent = { base: isMadeAgain ? null : base, sent: row.cells };
+          const after = baseAfterLookup(sent, { local, remote }, columns, arrived);
+          return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
         },
         remote,
         sent: row.cells,
-        known: (now) => (isNew ? madeAgain(now) : this.#writtenOver(row, now, remote)),
+        known: (now) => [
+          ...(isMadeAgain ? madeAgain(now) : []),
+          ...this.#writtenOver(row, now, { remote, isMadeAgain }),
+        ],
       });
     } else if (row.kind === 'update') {
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
@@ -286,16 +297,22 @@ class Settling {
   /**
    * Cells that were edited here since they were sent, and hold something else at the origin: nobody can tell what the origin made of the
    * value, or a default of a new row, from what somebody wrote there meanwhile, so the edit wins, and what it goes over is kept. So does
-   * a delete of the row. A lookup merges the cells that were sent by itself.
+   * a delete of the row. A lookup merges the cells that were sent by itself. A row that its update made again is a new one there, in which
+   * all goes on that was not sent.
    */
-  #writtenOver({ kind, cells, answer }: BatchRow, now: VersionsNow, remote: Row): readonly Conflict[] {
+  #writtenOver(
+    { kind, cells, answer }: BatchRow,
+    now: VersionsNow,
+    { remote, isMadeAgain }: { readonly remote: Row; readonly isMadeAgain: boolean },
+  ): readonly Conflict[] {
     const { table } = this.#run;
     const { local } = now;
-    const asked = kind === 'insert' ? table.columns.keys() : cells.values().map(({ column }) => column);
+    const isNew = kind === 'insert' || isMadeAgain;
+    const asked = isNew ? table.columns.keys() : cells.values().map(({ column }) => column);
     const over = [...asked].flatMap((column): readonly (Conflict & { kind: 'cell' })[] => {
-      const { type, writable } = must(table.columns[column], 'a cell names a column of its table');
+      const { type, writable, automatic } = must(table.columns[column], 'a cell names a column of its table');
       const cell = cells.find((sent) => sent.column === column);
-      const isOurs = cell === undefined ? kind === 'insert' : answer !== null && cell.file === undefined;
+      const isOurs = cell === undefined ? isNew && !automatic : answer !== null && cell.file === undefined;
       const [was, there] = [cell?.value ?? null, remote.values[column] ?? null];
       const here = local?.values[column] ?? null;
       const isOver = there !== null && !isSameValue(type, there, was) && !isSameValue(type, there, here);

@@ -73,3 +73,14 @@ export function baseAfterLookup(
   });
   return { id: remote.id, allow: before.base?.allow ?? null, values };
 }
+
+/**
+ * The base of a row that its update made again, because a colleague had deleted the former one: a new row's, but for columns that nobody
+ * may write. In these the origin speaks for itself, so that a new date or number there is in conflict with nobody.
+ */
+export function baseOfMadeAgain(base: Row, former: Row | null, columns: readonly MergeColumn[]): Row {
+  const values = base.values.map((value, column) =>
+    columns[column]?.writable === false ? (former?.values[column] ?? null) : value,
+  );
+  return { ...base, values };
+}

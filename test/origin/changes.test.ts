@@ -283,11 +283,39 @@ describe('what comes back', () => {
     ]);
   });
 
+  test.each(['json', 'xml'] as const)(
+    'an upsert of a row that is gone names the row that it made (%s)',
+    async (format) => {
+      const answer = {
+        json: json([WRITTEN[0], { status: 201, id: 9, key: '0009' }]),
+        xml: http(
+          200,
+          { 'Content-Type': 'text/xml' },
+          '<Response><row><status>201</status><id>7</id></row><row><status>201</status><id>9</id></row></Response>',
+        ),
+      }[format];
+      await using server = await startFaultServer(() => answer);
+      await using origin = open(server.url, { format });
+
+      expect(await origin.upsert(WRITE)).toMatchObject([
+        { status: 201, id: 7 },
+        { status: 201, id: 9 },
+      ]);
+      await expect(origin.update(WRITE)).rejects.toMatchObject({ code: 'origin.unknownOutcome' });
+    },
+  );
+
   test.each<[string, (typeof EACH)[number], FaultAnswer, string]>([
     ['fewer statuses than rows', 'upsert', json(WRITTEN.slice(1)), 'origin.unexpected'],
     ['more statuses than rows', 'upsert', json([...WRITTEN, ...WRITTEN]), 'origin.unexpected'],
     ['no array', 'upsert', json({ status: 200 }), 'origin.unexpected'],
     ['statuses in another order', 'upsert', json(WRITTEN.toReversed()), 'origin.unexpected'],
+    [
+      'a new row that was sent as another one',
+      'upsert',
+      json([{ ...WRITTEN[0], id: 8 }, WRITTEN[1]]),
+      'origin.unexpected',
+    ],
     ['deletes in another order', 'delete', json(DELETED.toReversed()), 'origin.unexpected'],
     ['an error with status 200', 'upsert', json({ error: 400, message: CANARY }), 'origin.unexpected'],
     ['a page', 'upsert', http(200, { 'Content-Type': 'text/html' }, '<html>'), 'origin.notApi'],

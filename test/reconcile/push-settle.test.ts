@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { mergeRow, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
-import { baseAfterLookup, baseAsSent, baseForReadBack, type SentRow } from '../../src/reconcile/push-settle.ts';
+import {
+  baseAfterLookup,
+  baseAsSent,
+  baseForReadBack,
+  baseOfMadeAgain,
+  type SentRow,
+} from '../../src/reconcile/push-settle.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
 
 const COLUMNS: readonly MergeColumn[] = [
@@ -180,5 +186,17 @@ describe('a row that was looked up after its answer got lost', () => {
     );
 
     expect(conflicts).toMatchObject([{ kind: 'cell', column: 1, local: 'mine', remote: 'theirs' }]);
+  });
+});
+
+test('a row that its update made again is a new one, but for what only the origin writes', () => {
+  const base = baseOfMadeAgain(row(9, 'b', null, null), BEFORE, COLUMNS);
+
+  expect(base).toEqual(row(9, 'b', null, 'f'));
+  expect(mergeRow({ base, local: row(7, 'b', 'x', 'f'), remote: row(9, 'b', null, 'g') }, COLUMNS, 'origin')).toEqual({
+    local: row(9, 'b', 'x', 'g'),
+    base: row(9, 'b', null, 'g'),
+    conflicts: [],
+    state: 'changed',
   });
 });

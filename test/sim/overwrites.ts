@@ -6,7 +6,7 @@
  * Input: what users and colleagues wrote, and requests before they leave. Output: sentences.
  */
 import { readBase } from './base.ts';
-import { writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
+import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
 import type { User } from './user.ts';
@@ -31,6 +31,8 @@ export class Overwrites {
   readonly #baseByWritten = new Map<string, ReadonlyMap<number, LocalValue>>();
   /** What was known of a row, by its tag, when a user deleted it: what the base said, or of one that it did not have, what stood here. */
   readonly #knownByDeleted = new Map<string, LocalRow>();
+  /** The tag of the row that was sent last with a code and its id: an upsert that finds it deleted makes one with that code, and without a tag. */
+  readonly #tagByCode = new Map<LocalValue, string>();
   /** Writes at the origin when the present push was planned. */
   #plannedAt = 0;
 
@@ -44,15 +46,21 @@ export class Overwrites {
     const base = this.#base();
     const rows = user.rows();
     // A row may have come back since it was deleted, or since its table was dropped: only its last delete counts.
-    for (const { tag } of rows) this.#knownByDeleted.delete(tag);
-    for (const row of removed)
-      this.#knownByDeleted.set(row.tag, base.values().find(({ tag }) => tag === row.tag) ?? row);
+    for (const row of rows) this.#knownByDeleted.delete(this.#tagOf(row));
+    for (const row of removed) {
+      const tag = this.#tagOf(row);
+      this.#knownByDeleted.set(tag, base.values().find((other) => this.#tagOf(other) === tag) ?? row);
+    }
     const written = new Map<string, Map<number, LocalValue>>();
-    for (const { id, tag, cells } of rows) {
+    for (const row of rows) {
+      const { id, cells } = row;
       for (const column of JUDGED) {
-        const key = writtenKey({ tag, column, value: cells[column] ?? null });
-        if (!books.everWritten.has(key) || this.#baseByWritten.has(key)) continue;
+        const value = cells[column] ?? null;
+        const key = writtenKey({ tag: this.#tagOf(row), column, value });
         const known = base.get(id)?.cells[column] ?? null;
+        // The books know no edits of rows without a tag.
+        const isEdit = isTagged(row) ? books.everWritten.has(key) : value !== known;
+        if (!isEdit || this.#baseByWritten.has(key)) continue;
         written.set(key, (written.get(key) ?? new Map<number, LocalValue>()).set(id, known));
       }
     }
@@ -75,6 +83,7 @@ export class Overwrites {
       const cells = names.fromOrigin(row);
       const id = row['@row.id'] ?? null;
       const code = cells['Code'] ?? null;
+      if (typeof id === 'number' && code !== null) this.#tagByCode.set(code, this.#tagOfId(id));
       const present = there.find((other) =>
         id === null ? code !== null && other.cells['Code'] === code : other.id === id,
       );
@@ -92,7 +101,9 @@ export class Overwrites {
     writes.collect();
     const there = origin.rows(names.table).find((row) => row.id === id);
     if (there === undefined) return [];
-    const { tag, cells } = names.rowFromOrigin(id, there.values);
+    const row = names.rowFromOrigin(id, there.values);
+    const { cells } = row;
+    const tag = this.#tagOf(row);
     const then = this.#knownByDeleted.get(tag);
     if (then === undefined) return [];
     return JUDGED.flatMap((column) => {
@@ -112,22 +123,37 @@ export class Overwrites {
     return at < this.#plannedAt && (at < 0 || all[at]?.by === 'colleague');
   }
 
+  /** The tag of a row; of one that an upsert made of a deleted one, and that has none yet, the tag of that one. */
+  #tagOf(row: LocalRow): string {
+    return isTagged(row) ? row.tag : this.#tagOfId(row.id);
+  }
+
+  #tagOfId(id: number): string {
+    const ofRow = this.#parts.writes.all.filter((write) => write.id === id);
+    const tag = ofRow.find((write) => write.tag !== '')?.tag;
+    const made = ofRow.find(({ kind, by }) => kind === 'create' && by === 'api');
+    return tag ?? this.#tagByCode.get(made?.cells['Code'] ?? null) ?? 'null';
+  }
+
   #judge(
-    { id, tag, cells }: LocalRow,
+    row: LocalRow,
     {
       column,
       value,
       known,
     }: { readonly column: string; readonly value: LocalValue; readonly known: LocalRow | undefined },
   ): readonly string[] {
+    const { id, cells } = row;
+    const tag = this.#tagOf(row);
     const before = cells[column] ?? null;
     if (before === null || before === value || !this.#isOfColleague(id, column, before)) return [];
     const what = `${column} of ${tag} was ${String(before)} at the origin before the push was planned; ${String(value)} is written over it`;
     if (known?.cells[column] !== before) return [`${what}, and the base does not know`];
     if (value === null) return [];
     const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
-    if (baseById === undefined) return [];
-    const baseThen = baseById.has(id) ? baseById.get(id) : baseById.values().next().value;
+    // What nobody wrote here goes on in a row that was made again.
+    if (baseById === undefined && isTagged(row)) return [];
+    const baseThen = baseById?.has(id) === true ? baseById.get(id) : baseById?.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];
     return [`${what}, which came after the edit, and is kept nowhere`];
   }

@@ -156,6 +156,31 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
+    name: 'made-again-and-edited-there',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('(upsert|update)'), 1),
+      colleague(/^request \d+ ends/, 4, { B: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [/^colleague: sets/],
+    hasOneEnd: false,
+  },
+  {
+    name: 'made-again-then-deleted-and-edited-there',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('(upsert|update)'), 1),
+      colleague(/^request \d+ ends/, 4, { A: 'w-1', B: 'w-2' }),
+      user(null, 'DELETE FROM Thing WHERE _id = 1'),
+    ],
+    cycles: 2,
+    proofs: [/^colleague: sets/, SENT('delete')],
+    hasOneEnd: false,
+  },
+  {
     name: 'columns-swapped-before-push',
     setup: { ...CALM, isAdminAway: false },
     acts: [

@@ -51,6 +51,23 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'made-again-over-colleagues',
+    without:
+      'What goes on in a row that its update made again, or the delete of it, goes over what colleagues wrote there without a trace.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: '        return [...(isMadeAgain ? madeAgain(now) : []), ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
+        replace: '        return isMadeAgain ? madeAgain(now) : this.#writtenOver(row, now, { remote, isMadeAgain });',
+      },
+      {
+        file: 'push/settle.ts',
+        find: "    const isNew = kind === 'insert' || isMadeAgain;",
+        replace: "    const isNew = kind === 'insert';",
+      },
+    ],
+  },
+  {
     name: 'any-row-with-the-value',
     without: 'A create without an answer is taken for a row with its unique value that was there before.',
     edits: [
@@ -78,8 +95,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'return baseAfterLookup(sent, { local, remote }, this.#run.table.columns, arrived);',
-        replace: 'return local ?? remote;',
+        find: 'const after = baseAfterLookup(sent, { local, remote }, columns, arrived);',
+        replace: 'const after = local ?? remote;',
       },
     ],
   },
@@ -113,8 +130,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'const remote = byId.get(id) ?? this.#asSent(row, id);',
-        replace: 'const remote = this.#asSent(row, id);',
+        find: 'const remote = byId.get(id) ?? this.#asSent(row, { id, isMadeAgain });',
+        replace: 'const remote = this.#asSent(row, { id, isMadeAgain });',
       },
     ],
   },

@@ -1,0 +1,119 @@
+/**
+ * Rows that a colleague deleted a moment before their update arrived: with a match column the update makes them again, under another
+ * id. What colleagues and users do to such a row before it is read back is lost on neither side, whether the answer came or not.
+ */
+import { describe, expect, test } from 'vitest';
+import type { PushReport } from '../../src/push/report.ts';
+import type { Fixture } from '../support/replica.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { captured, startTwoWay } from '../support/two-way.ts';
+
+/** What the tests look at; the row is `Title` sent, and `Body` not. */
+const COLUMNS = ['Title', 'Code', 'Body'];
+
+/** Pushes a new title of row 1, which a colleague deletes before it arrives; then others act before it is read back as row 7. */
+async function pushDeleted(
+  fixture: Fixture,
+  { isLost, meanwhile }: { readonly isLost: boolean; readonly meanwhile: () => void },
+): Promise<PushReport> {
+  fixture.sandbox.store.update('Note', 1, { Body: 'old' });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  if (isLost) setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+  fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Note', 1), { method: 'upsert' });
+  return await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack' && changesSent(fixture).length === 1) meanwhile();
+    },
+  });
+}
+
+function conflicts(fixture: Fixture): readonly unknown[] {
+  return fixture.rows(
+    `SELECT kind, "column", iif(kind = 'cell', remote, remote ->> 'Body') AS remote, winner FROM sync_conflicts WHERE row_id = 7
+     ORDER BY id`,
+  );
+}
+
+describe.each([
+  ['with an answer', false],
+  ['without an answer', true],
+])('a row that its update made again, %s', (_what, isLost) => {
+  test('gets its other values back', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+
+    const report = await pushDeleted(fixture, { isLost, meanwhile: () => undefined });
+
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', 'old']);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+    expect(conflicts(fixture)).toEqual([{ kind: 'deletedThere', column: null, remote: null, winner: 'local' }]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+
+  test('keeps what it goes over in a cell that was not sent', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+
+    await pushDeleted(fixture, {
+      isLost,
+      meanwhile: () => fixture.sandbox.store.update('Note', 7, { Body: 'theirs' }),
+    });
+
+    expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', 'old']);
+    expect(conflicts(fixture)).toContainEqual({ kind: 'cell', column: 'Body', remote: 'theirs', winner: 'local' });
+  });
+
+  test('keeps what its delete goes over in a cell that was not sent', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+
+    await pushDeleted(fixture, {
+      isLost,
+      meanwhile: () => {
+        fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+        fixture.sandbox.store.update('Note', 7, { Body: 'theirs' });
+      },
+    });
+
+    expect(atOrigin(fixture, COLUMNS)).toHaveLength(5);
+    expect(here(fixture, COLUMNS)).toHaveLength(5);
+    expect(conflicts(fixture)).toEqual([{ kind: 'deletedHere', column: null, remote: 'theirs', winner: 'local' }]);
+  });
+
+  test('goes with a delete that nobody disagrees with, and leaves nothing to look at', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+
+    await pushDeleted(fixture, { isLost, meanwhile: () => fixture.execute('DELETE FROM "Note" WHERE _id = 1') });
+
+    expect(atOrigin(fixture, COLUMNS)).toHaveLength(5);
+    expect(conflicts(fixture)).toEqual([]);
+  });
+});
+
+test('is known by its answer, so that no row of its request is looked up', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id IN (1, 2)`);
+  fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Note', 1), { method: 'upsert' });
+  fixture.sandbox.requests.clear();
+
+  await pushNow(fixture);
+
+  expect(fixture.sandbox.requests.count({ method: 'select' })).toBe(0);
+  expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'mine']);
+});
+
+test('a second row that an update is said to have made beside its own is left to a person', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  const body = '[{"status":201,"id":7,"key":"7"}]';
+  fixture.sandbox.answerInstead(
+    1,
+    { status: 200, headers: { 'Content-Type': 'application/json' }, body },
+    { method: 'upsert' },
+  );
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ refused: 1, parked: 1 });
+  expect(here(fixture, ['Title'])[0]).toEqual([1, 'mine']);
+  expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'update' }]);
+});
