@@ -43,6 +43,11 @@ export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: 
         const column = COLUMNS.find((known) => local[known] === quoted(String(name)));
         return column === undefined || column === 'File' ? [] : [{ column, remote: remote as LocalValue }];
       }),
+    spared: new Set(
+      user
+        .query(`SELECT row_id FROM sync_conflicts WHERE kind = 'deletedHere' AND winner <> 'local'`)
+        .map(([id]) => Number(id)),
+    ),
     kept: textOfViews(user, KEPT),
     evidence: textOfViews(user, ['sync_deleted']),
   };

@@ -36,6 +36,8 @@ export interface Rest {
   readonly overwritten: ReadonlySet<string>;
   /** What the origin is said to have had in a cell when it was in conflict. */
   readonly conflicts: readonly { readonly column: string; readonly remote: LocalValue }[];
+  /** Rows that were deleted here, and whose delete did not win over what the origin said of them. */
+  readonly spared: ReadonlySet<number>;
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
   /** Last values of rows that the origin deleted, as one text; no edit may end there alone. */
@@ -122,7 +124,7 @@ function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }
 }
 
 /** I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5: who deleted. */
-function judgeCreates({ writes, books, local, origin, waiting, isOlderCopy }: Rest): readonly Complaint[] {
+function judgeCreates({ writes, books, local, origin, waiting, spared, isOlderCopy }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
@@ -153,9 +155,11 @@ function judgeCreates({ writes, books, local, origin, waiting, isOlderCopy }: Re
     }
   }
   // An update of a row that was deleted meanwhile may make a new one, which then gets the tag of that row; an older copy forgot that,
-  // and a table that a user did away with took it along.
+  // and a table that a user did away with took it along. Deleted here before that, it gets no tag any more; then it goes, or it stands on both
+  // sides because somebody, or the workflow, has written into it, and a conflict says so.
   for (const { id, tag } of origin) {
     if (tag !== 'null' || isOlderCopy || books.hasLostTable || waiting.has(id)) continue;
+    if (spared.has(id) && local.some((row) => row.id === id)) continue;
     complaints.push({ oracle: 'I4', what: `row ${id} was made at the origin by a push, and belongs to nobody` });
   }
   const seen = new Set<string>();
