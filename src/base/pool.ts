@@ -1,6 +1,6 @@
 /**
- * Runs asynchronous work with a bound on how much is under way. The first failure stops new work, waits for what is
- * under way, and is thrown.
+ * Runs asynchronous work with a bound on how much is under way: of many items, where the first failure stops new work, waits for what is
+ * under way, and is thrown; and of one question that many ask.
  */
 
 /** Takes items from `next` until it returns null with nothing under way, running at most `limit` at a time. */
@@ -30,4 +30,23 @@ export async function runAll<T>(items: readonly T[], limit: number, run: (item: 
     return step.done === true ? null : step.value;
   };
   await runPool(take, limit, run);
+}
+
+/**
+ * Makes of many askers few questions: one is under way at a time, and all who ask meanwhile share the next. So every asker gets an answer
+ * to a question that was put after they asked.
+ */
+export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
+  let next: Promise<T> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  const askNow = (): Promise<T> => {
+    next = null;
+    return ask();
+  };
+  return () => {
+    if (next !== null) return next;
+    next = last.then(askNow);
+    last = next.catch(() => undefined);
+    return next;
+  };
 }

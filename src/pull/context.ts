@@ -61,6 +61,8 @@ export interface PreparedTable {
   readonly address: Address;
   /** What the origin said of it. */
   readonly descriptor: TableDescriptor;
+  /** Asks in full how it looks now; askers who come while one is asked share the next question. */
+  readonly describeAgain: () => Promise<TableDescriptor>;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];

@@ -1,25 +1,30 @@
 /**
- * What a table looks like at the origin: asked conditionally before its rows are read and behind them, and in full before rows that
- * somebody edited here are merged. Answers name columns, and a name may have gone to another column since it was asked about.
+ * What a table looks like at the origin. Answers name columns, and a name may have gone to another column since it was asked about. So it is
+ * asked conditionally before the rows of a table are read and, where nobody edits it, behind them: what came under wrong names is read
+ * again. Of a table that people edit nothing is stored before it was asked in full behind the answer: an edit, or a row that is deleted at the
+ * origin meanwhile, would keep such values for good.
  */
 import { RowsyncError } from '../base/errors.ts';
+import type { Address } from '../origin/address.ts';
 import { valueOf } from '../origin/answers.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
-import { baseTarget, readDifferingIds } from '../replica/compare.ts';
+import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/ledger.ts';
-import { readRowsById } from '../replica/rows.ts';
-import type { Row, TableDescriptor, TableSummary } from '../wire/schema.ts';
+import { readRowsById, type RowTarget } from '../replica/rows.ts';
+import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
-/** Describes a table, conditionally. @throws RowsyncError of the origin and the replica. */
+/** Describes a table, conditionally unless `inFull`. @throws RowsyncError of the origin and the replica. */
 export async function describeTable(
   context: PullContext,
   { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
+  { inFull = false }: { readonly inFull?: boolean } = {},
 ): Promise<TableDescriptor> {
   const { origin, replica, signal } = context;
   const stored = readTableDescriptor(replica, id, origin.format);
-  const answer = await origin.describeTable({ name: recordName, alias }, { etag: stored?.etag, signal });
+  const etag = inFull ? undefined : stored?.etag;
+  const answer = await origin.describeTable({ name: recordName, alias }, { etag, signal });
   if (answer.kind === 'ok') {
     await replica.write(`Storing the description of ${recordName}`, (tx) =>
       storeDescriptor(tx, { of: id, format: origin.format }, answer),
@@ -29,11 +34,8 @@ export async function describeTable(
 }
 
 /** Describes a table in full: a wrong "not modified", as of a cache on the way, would vouch for names that have gone to other columns. */
-async function describeAgain(
-  { origin, signal }: PullContext,
-  { recordName, alias }: TableDescriptor,
-): Promise<TableDescriptor> {
-  return valueOf(await origin.describeTable({ name: recordName, alias }, { signal }));
+export async function describeAgain({ origin, signal }: PullContext, address: Address): Promise<TableDescriptor> {
+  return valueOf(await origin.describeTable(address, { signal }));
 }
 
 /** Whether rows that were read under one description mean the same under another. */
@@ -44,36 +46,44 @@ export function isSameShape(one: TableDescriptor, other: TableDescriptor): boole
 }
 
 /**
- * Writes what came of rows, and makes sure, before rows meet edits, that what differs in them did not just come under the name of another
- * column. A row that nobody edited is put right by the next description; a conflict, or a row that goes on as a new one, would keep
- * such values. Edits may be made until the transaction begins, so it is there that they are looked for.
+ * Writes what came of rows. Where people edit the table, and something in them is not what its base says, it is made sure first that this did
+ * not just come under the name of another column; what is as it was is right under any name.
  * @throws RowsyncError `origin.moving`.
  */
 export async function writeInShape<T>(
-  context: PullContext,
+  { replica, signal }: PullContext,
   table: PreparedTable,
-  { what, rows }: { readonly what: string; readonly rows: readonly Row[] },
+  { what, answer }: { readonly what: string; readonly answer: Pick<RowPage, 'rows' | 'unreadable'> },
   work: (tx: Tx) => T,
 ): Promise<T> {
-  const { replica, signal } = context;
-  const tried = await replica.write(what, (tx) => (meetsEdits(tx, table, rows) ? null : { done: work(tx) }), signal);
-  if (tried !== null) return tried.done;
-  if (isSameShape(table.descriptor, await describeAgain(context, table.descriptor))) {
-    return replica.write(what, work, signal);
-  }
+  if (table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)) await requireSameShape(table);
+  return replica.write(what, work, signal);
+}
+
+/** Makes sure that the columns of a table are still called as they were when it was prepared. @throws RowsyncError `origin.moving`. */
+export async function requireSameShape({ target, descriptor, describeAgain: describe }: PreparedTable): Promise<void> {
+  if (isSameShape(descriptor, await describe())) return;
   throw new RowsyncError('originDown', 'origin.moving', {
-    message: `${table.target.localName}: its columns changed while its rows were read`,
+    message: `${target.localName}: its columns changed while its rows were read`,
     hint: 'Somebody is at work on the table at the origin; the next run reads it again.',
   });
 }
 
-/** Whether a row was edited here and is not what base says. */
-function meetsEdits(from: Connection, { twoWay }: PreparedTable, rows: readonly Row[]): boolean {
-  if (twoWay === null) return false;
-  const ids = rows.map(({ id }) => id);
-  const edited = new Set(readDifferingIds(from, twoWay.table, ids));
-  if (edited.size === 0) return false;
-  const base = readRowsById(from, baseTarget(twoWay.table), [...edited]);
-  const baseById = new Map(base.map((row) => [row.id, row.values]));
-  return rows.some(({ id, values }) => edited.has(id) && changedIndexes(baseById.get(id) ?? [], values).length > 0);
+/** Whether some row is not what the origin confirmed last, or cannot be read as what it is taken for. */
+function bringsNews(
+  from: Connection,
+  table: RowTarget,
+  { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
+): boolean {
+  if (unreadable.length > 0) return true;
+  const base = readRowsById(
+    from,
+    baseTarget(table),
+    rows.map(({ id }) => id),
+  );
+  const baseById = new Map(base.map(({ id, values }) => [id, values]));
+  return rows.some(({ id, values }) => {
+    const before = baseById.get(id);
+    return before === undefined || changedIndexes(before, values).length > 0;
+  });
 }

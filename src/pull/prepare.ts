@@ -5,6 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
+import { shareNext } from '../base/pool.ts';
 import { shellWord } from '../base/text.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
@@ -49,6 +50,7 @@ import {
 } from '../replica/tables.ts';
 import { isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
+import { describeAgain } from './describe.ts';
 
 /**
  * Prepares a described table.
@@ -95,9 +97,11 @@ export async function prepareTable(
     } as const;
   });
   if (lost !== null) context.log.warn('table.restored', { table: target.localName, ...LOSSES[lost] });
+  const address = { name: descriptor.recordName, alias: descriptor.alias };
   return {
-    address: { name: descriptor.recordName, alias: descriptor.alias },
+    address,
     descriptor,
+    describeAgain: shareNext(() => describeAgain(context, address)),
     target: twoWay ?? target,
     shapes: target.columns,
     selection,

@@ -29,7 +29,7 @@ import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { valueOf } from '../origin/answers.ts';
-import { describeTable, isSameShape } from './describe.ts';
+import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
 import { runAll } from '../base/pool.ts';
 import { placeTables, prepareTable } from './prepare.ts';
@@ -291,7 +291,7 @@ async function pullTable(
 
 /**
  * Shapes a table as the origin describes it and reads its rows, until it is described after them as it was before: answers that came
- * in between may hold values under the names of other columns. Asks again only where rows came.
+ * in between may hold values under the names of other columns. Asks again only where rows came, and were stored without a look.
  * @throws RowsyncError of the origin and the replica, and `origin.moving` where its columns do not stand still.
  */
 async function pullRows(
@@ -302,10 +302,13 @@ async function pullRows(
 ): Promise<SuspectsOutcome> {
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person says so now, or said so while another process was at work.
-  const given = readTables(context.replica).find(({ id }) => id === summary.id)?.pullConsent ?? null;
+  const known = readTables(context.replica).find(({ id }) => id === summary.id);
+  const given = known?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
   let deletedCount = 0;
-  let described = await describeTable(context, summary);
+  // No "not modified" opens a table to edits.
+  const inFull = (tableOptions.editing ?? null) !== null && known?.push !== 'on';
+  let described = await describeTable(context, summary, { inFull });
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
     const prepare = (): Promise<PreparedTable> =>
@@ -321,7 +324,8 @@ async function pullRows(
       moving = thrown;
     }
     deletedCount += outcome.deletedCount;
-    if (counts.pagesReadCount > readBefore || moving !== null) described = await describeTable(context, summary);
+    const isUnlooked = table.twoWay === null && counts.pagesReadCount > readBefore;
+    if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
     if (isSameShape(before, described)) {
       if (moving !== null) throw moving;
       if (given !== null) await useUp(context, summary.id);
@@ -371,6 +375,8 @@ async function sweepOnce(
 ): Promise<SuspectsOutcome> {
   await sweepPages(context, table, tally);
   const suspects = await settleSuspects(context, table, consent);
+  // With the end of this sweep the table is opened to edits, which keep what they meet.
+  if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
   await finishSweep(context, table);
   return suspects;
 }

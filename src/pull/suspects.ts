@@ -89,7 +89,7 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       const missing = ids.filter((id) => !present.has(id));
       if (missing.length > 0) await requireSameCaller(context);
       const what = `Deleting rows of ${target.localName}`;
-      deletedCount += await writeInShape(context, table, { what, rows: value.rows }, (tx) => {
+      deletedCount += await writeInShape(context, table, { what, answer: value }, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);
         storeUnreadable(tx, target.id, value, at);

@@ -172,7 +172,7 @@ async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url'
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
   const what = `Storing page ${page} of ${table.target.localName}`;
-  const changes = await writeInShape(context, table, { what, rows: content.rows }, (tx) => {
+  const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
     const at = now(context);
     return applyPage(tx, table.target, { ...answered, sweep, at }, (rows) => storeRows(tx, table, rows, at));
   });

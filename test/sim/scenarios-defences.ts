@@ -76,6 +76,20 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: true,
   },
   {
+    name: 'columns-swapped-in-a-first-pull',
+    setup: { ...CALM, isWarm: false, isAdminAway: false, policy: 'local' },
+    acts: [
+      renamesColumn(SENT('select'), 'A', 'between'),
+      renamesColumn(null, 'B', 'A'),
+      renamesColumn(null, 'between', 'B'),
+      user(/^commit: Finishing/, `UPDATE Thing SET B = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(null, 1),
+    ],
+    cycles: 1,
+    proofs: [SENT('select'), /renames/, /^user: /, SENT('upsert')],
+    hasOneEnd: true,
+  },
+  {
     name: 'pages-vanish',
     setup: { ...CALM, rowCount: 8 },
     acts: [3, 4, 5, 6, 7, 8].map((id) => colleagueDeletes(null, id)),

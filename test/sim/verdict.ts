@@ -175,14 +175,14 @@ function judgeCreates({ writes, books, local, origin, waiting, spared, isOlderCo
 /** Match values that rowsync makes up itself. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
-/** Nothing appears in a cell that nobody wrote there. */
+/** Nothing appears in a cell that nobody wrote there, on either side: that rowsync wrote it at the origin makes it nobody's. */
 function judgeInventions({ local, origin, writes, books }: Rest): readonly Complaint[] {
-  // A row whose tag the origin does not have yet goes by its id there.
+  // A row whose tag the origin does not have yet goes by its id there. What arrives of a file is judged with the files.
   const written = new Set(
-    writes.flatMap(({ id, tag, cells }) =>
-      Object.entries(cells).map(([column, value]) =>
-        writtenKey({ tag: tag === '' ? `row ${id}` : tag, column, value }),
-      ),
+    writes.flatMap(({ by, id, tag, cells }) =>
+      Object.entries(cells)
+        .filter(([column]) => by !== 'api' || column === 'File')
+        .map(([column, value]) => writtenKey({ tag: tag === '' ? `row ${id}` : tag, column, value })),
     ),
   );
   const isKnown = (cell: Written & { readonly id: number }): boolean =>

@@ -263,12 +263,25 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'shape-asked-once-in-a-pull',
-    without: 'Nobody looks behind the rows whether columns changed their names while they were read.',
+    without:
+      'Rows of a table that people edit are stored without a look whether columns changed their names while they were read.',
+    edits: [
+      {
+        file: 'pull/describe.ts',
+        find: 'table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)',
+        replace: 'table.twoWay !== null && !bringsNews(replica, table.twoWay.table, answer) && answer.rows.length < 0',
+      },
+    ],
+  },
+  {
+    name: 'opened-without-a-look',
+    without:
+      'A table is opened to edits without a look whether columns changed their names while its first rows were read.',
     edits: [
       {
         file: 'pull/pull.ts',
-        find: 'if (isSameShape(before, described)) {',
-        replace: 'if (isSameShape(before, before)) {',
+        find: "  if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);\n",
+        replace: '',
       },
     ],
   },
