@@ -18,7 +18,7 @@ import { Freshness } from './freshness.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
-import { Overwrites } from './overwrites.ts';
+import { Overwrites, type Known } from './overwrites.ts';
 import type { Setup } from './setup.ts';
 import { TRIGGER_MARK, type User } from './user.ts';
 import { Vouching } from './vouching.ts';
@@ -141,6 +141,16 @@ export class Oracles {
     );
     for (const what of this.#freshness.complaints(base, new Set([...waiting, ...asSent].map(([id]) => Number(id)))))
       fail('fresh', what);
+  }
+
+  /** What was known of rows when users wrote into them, as a copy. */
+  known(): Known {
+    return this.#overwrites.known();
+  }
+
+  /** The replica is an older copy from now on, of which no more is known. */
+  goBackTo(known: Known): void {
+    this.#overwrites.goBackTo(known);
   }
 
   /** The file is another one: an older copy, or what a power cut left. */

@@ -21,16 +21,22 @@ export interface OverwriteParts {
   readonly writes: Writes;
 }
 
+/** What was known of rows when users wrote into them; a copy of the replica that is put back knows only what was known when it was made. */
+export interface Known {
+  /** What the base said of each row into which a user wrote a value, by the row's id then; a new row may be there twice for a moment. */
+  readonly baseByWritten: ReadonlyMap<string, ReadonlyMap<number, LocalValue>>;
+  /** What was known of a row, by its tag, when a user deleted it: what the base said, or of one that it did not have, what stood here. */
+  readonly byDeleted: ReadonlyMap<string, LocalRow>;
+}
+
 /** The columns that are judged: both are texts that nobody writes twice. */
 const JUDGED = ['A', 'B'] as const;
 
 /** Watches one world. */
 export class Overwrites {
   readonly #parts: OverwriteParts;
-  /** What the base said of each row into which a user wrote a value, by the row's id then; a new row may be there twice for a moment. */
-  readonly #baseByWritten = new Map<string, ReadonlyMap<number, LocalValue>>();
-  /** What was known of a row, by its tag, when a user deleted it: what the base said, or of one that it did not have, what stood here. */
-  readonly #knownByDeleted = new Map<string, LocalRow>();
+  #baseByWritten = new Map<string, ReadonlyMap<number, LocalValue>>();
+  #knownByDeleted = new Map<string, LocalRow>();
   /** The tag of the row that was sent last with a code and its id: an upsert that finds it deleted makes one with that code, and without a tag. */
   readonly #tagByCode = new Map<LocalValue, string>();
   /** Writes at the origin when the present push was planned. */
@@ -38,6 +44,17 @@ export class Overwrites {
 
   constructor(parts: OverwriteParts) {
     this.#parts = parts;
+  }
+
+  /** What is known now, as a copy. */
+  known(): Known {
+    return { baseByWritten: new Map(this.#baseByWritten), byDeleted: new Map(this.#knownByDeleted) };
+  }
+
+  /** The replica is an older copy from now on: a row that was deleted in it, came back and was deleted again is deleted as it was then. */
+  goBackTo({ baseByWritten, byDeleted }: Known): void {
+    this.#baseByWritten = new Map(baseByWritten);
+    this.#knownByDeleted = new Map(byDeleted);
   }
 
   /** A user wrote into the replica; `removed` are the rows that went with it. */

@@ -17,6 +17,7 @@ import { Colleague, makeOrigin } from './colleague.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
+import type { Known } from './overwrites.ts';
 import { judgeReopening } from './reopening.ts';
 import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
@@ -69,7 +70,7 @@ export class World {
   #isIdle = false;
   /** What a power cut would leave; null where the power never fails. */
   #onDisk: Image | null = null;
-  #copy: { readonly image: Image; readonly expected: Expected } | null = null;
+  #copy: { readonly image: Image; readonly expected: Expected; readonly known: Known } | null = null;
 
   constructor(
     tapes: Tapes,
@@ -394,17 +395,22 @@ export class World {
   }
 
   #makeCopy(): void {
-    this.#copy = { image: this.#options.disk.image(), expected: this.#books.expected() };
+    this.#copy = {
+      image: this.#options.disk.image(),
+      expected: this.#books.expected(),
+      known: this.#oracles.known(),
+    };
     this.#note('somebody copies the replica');
   }
 
   #restoreCopy(): void {
     if (this.#copy === null) throw new Error('Nobody has copied the replica');
-    const { image, expected } = this.#copy;
+    const { image, expected, known } = this.#copy;
     this.#kill('because its replica is replaced');
     this.#bury();
     this.#replace(image);
     this.#books.goBackTo(expected);
+    this.#oracles.goBackTo(known);
     this.#user.isOlderCopy = true;
     this.#count('restore');
     this.#note('somebody puts the older copy in the place of the replica');
