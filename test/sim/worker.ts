@@ -24,6 +24,7 @@ export interface WorkerReport {
 const REPORT_EVERY = 50;
 
 function report({ seedCount, found, coverage }: Sums): Promise<void> {
+  if (!process.connected) return Promise.resolve();
   const message: WorkerReport = { seedCount, found, coverage: [...coverage] };
   return new Promise((resolve) => {
     process.send?.(message, undefined, () => resolve());
@@ -33,7 +34,8 @@ function report({ seedCount, found, coverage }: Sums): Promise<void> {
 async function work({ root, from, step, end }: WorkerOrder): Promise<void> {
   using runner = new Runner(await loadEngine(new URL(root)));
   let sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
-  for (let seed = from; seed < end; seed += step) {
+  // Whoever waits for the seeds may end before they do.
+  for (let seed = from; seed < end && process.connected; seed += step) {
     await runner.runSeed(seed, sums);
     if (sums.seedCount < REPORT_EVERY && sums.found.length === 0) continue;
     await report(sums);
@@ -43,5 +45,7 @@ async function work({ root, from, step, end }: WorkerOrder): Promise<void> {
 }
 
 process.once('message', (order) => {
-  void work(order as WorkerOrder).then(() => process.disconnect?.());
+  void work(order as WorkerOrder).then(() => {
+    if (process.connected) process.disconnect?.();
+  });
 });
