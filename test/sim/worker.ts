@@ -42,10 +42,9 @@ async function work({ root, from, step, end }: WorkerOrder): Promise<void> {
     sums = { seedCount: 0, found: [], coverage: new Map() };
   }
   await report(sums);
+  if (process.connected) process.disconnect?.();
 }
 
 process.once('message', (order) => {
-  void work(order as WorkerOrder).then(() => {
-    if (process.connected) process.disconnect?.();
-  });
+  void work(order as WorkerOrder);
 });
