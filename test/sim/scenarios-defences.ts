@@ -20,6 +20,14 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
+    name: 'value-of-another-row',
+    setup: { ...CALM, rowCount: 1, match: null },
+    acts: [user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c0002', 'u-1')`)],
+    cycles: 1,
+    proofs: [SENT('create')],
+    hasOneEnd: false,
+  },
+  {
     name: 'first-pull-shrinking',
     setup: { ...CALM, isWarm: false, rowCount: 7, pageRows: 3 },
     acts: [colleagueDeletes(/^commit: Storing page 0/, 1), colleagueDeletes(null, 2)],

@@ -39,7 +39,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'remote-over-local': { story: 'edit-again-in-flight', at: '' },
   'intent-not-durable': { story: 'edit', at: '' },
   'made-again-over-colleagues': { story: 'made-again-and-edited-there', at: '' },
-  'any-row-with-the-value': { kept: 'taken-for-a-create.json' },
+  'any-row-with-the-value': { story: 'value-of-another-row', at: '34:lostBefore' },
   'restart-sends-again': { story: 'unkeyed-create', at: '38:kill' },
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },
