@@ -6,7 +6,7 @@
 import type { Logger } from '../../src/base/log.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { Books, Tokens, type Expected, type LocalRow } from './books.ts';
-import type { Image, Start } from './disk.ts';
+import type { Image, Moment, Start } from './disk.ts';
 import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
 import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from './files-people.ts';
@@ -69,7 +69,7 @@ export class World {
   #isEnding = false;
   #isIdle = false;
   /** What a power cut would leave; null where the power never fails. */
-  #onDisk: Image | null = null;
+  #onDisk: Moment | null = null;
   #copy: { readonly image: Image; readonly expected: Expected; readonly known: Known } | null = null;
 
   constructor(
@@ -133,7 +133,7 @@ export class World {
         this.#note(`request ${request.number} ends: ${end}${fault === null ? '' : ` (fault ${fault})`}`);
       },
     });
-    this.#onDisk = this.#setup.losesPower ? options.disk.image() : null;
+    this.#onDisk = this.#setup.losesPower ? options.disk.moment() : null;
   }
 
   async run(): Promise<void> {
@@ -343,7 +343,7 @@ export class World {
 
   /** Everything that was committed up to now survives a power cut. */
   #keepOnDisk(): void {
-    if (this.#onDisk !== null) this.#onDisk = this.#options.disk.image();
+    if (this.#onDisk !== null) this.#onDisk = this.#options.disk.moment();
   }
 
   #died(how: string): void {
@@ -378,9 +378,9 @@ export class World {
     }
   }
 
-  #replace(image: Image): void {
+  #replace(moment: Moment): void {
     this.#user.close();
-    this.#options.disk.restore(image);
+    this.#options.disk.restore(moment);
     const [[evidence, batch] = [0, 0]] = this.#user.query(
       `SELECT (SELECT coalesce(max(seq), 0) FROM _rowsync_deleted),
               (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_batches')`,
