@@ -67,8 +67,8 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'names-not-synced': { story: 'attachment-down', at: '' },
   'new-store-not-synced': { story: 'attachment-down', at: '' },
   'row-before-file': { story: 'attachment-down', at: '' },
-  'length-not-compared': { story: 'attachment-down', at: '55:truncated' },
+  'length-not-compared': { story: 'attachment-down', at: '58:truncated' },
   'lost-upload-not-compared': { seed: 1870 },
   'any-revision-is-ours': { seed: 943 },
-  'failed-files-forgotten': { story: 'attachment-down', at: '55:status404' },
+  'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
 };
