@@ -10,7 +10,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { finishSwitch } from '../capture/mode.ts';
-import { judgePages, pageSkip, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
+import { isSameMap, judgePages, pageSkip, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
 import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
 import {
   applyPage,
@@ -61,21 +61,27 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
     openSweep(tx, table.target.id, now(context)),
   );
   const pass: Pass = { context, table, sweep, tally, proofs: [] };
-  await readPass(pass, 0, true);
-  let shortPage: string | null = null;
+  await readPass(pass, 0, 'resume');
+  let before: readonly KnownPage[] | null = null;
+  let wasInFull = false;
   for (let round = 1; ; round += 1) {
     await dropBehindEnd(pass);
-    const verdict = judgePages(readPages(context.replica, table.target.id), context.settings.pageRows);
+    const pages = readPages(context.replica, table.target.id);
+    const verdict = judgePages(pages, context.settings.pageRows);
     const behind = verdict.kind === 'whole' ? await findRowsBehind(pass) : null;
     if (verdict.kind === 'whole' && behind === null) return;
-    if (behind !== null && behind.edge === shortPage) throw shortPageError(table, behind, context.settings.pageRows);
+    // What contradicts itself, and comes to the same when asked again, was wrong when it came: no "not modified" mends it.
+    const isSame = before !== null && isSameMap(before, pages);
+    if (behind !== null && isSame && wasInFull) throw shortPageError(table, behind, context.settings.pageRows);
     if (round > REPAIR_ROUNDS_MAX) throw movingError(table);
-    shortPage = behind?.edge ?? null;
+    const inFull: boolean = isSame && !wasInFull;
+    wasInFull ||= inFull;
+    before = pages;
     // Pages in front of a tear that were read before the rows shifted make the next tear: then all are asked again.
-    const isRepeated = verdict.kind === 'torn' && round > 1;
+    const isRepeated = verdict.kind === 'torn' && round > 1 && !inFull;
     const from = behind?.page ?? (verdict.kind === 'whole' || isRepeated ? 0 : verdict.from);
     context.log.info('sweep.torn', { table: table.target.localName, page: from, round });
-    await readPass(pass, from, false);
+    await readPass(pass, from, inFull ? 'repairInFull' : 'repair');
   }
 }
 
@@ -108,18 +114,21 @@ function pageQuery(pass: Pass, page: number): SelectParameters {
   return { columns: selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
 }
 
+/** What a pass over the pages is for; `repairInFull` sends no ETags. */
+type PassKind = 'resume' | 'repair' | 'repairInFull';
+
 /**
- * Reads the pages from `from` on. With `resume`, those that this sweep has proven already are left out, and those behind the
- * end are not asked for; without it, this pass repairs a page map that contradicts itself, and asks for all it knows.
+ * Reads the pages from `from` on. To `resume`, those that this sweep has proven already are left out, and those behind the
+ * end are not asked for; any other pass repairs a page map that contradicts itself, and asks for all it knows.
  */
-async function readPass(pass: Pass, from: number, resume: boolean): Promise<void> {
+async function readPass(pass: Pass, from: number, kind: PassKind): Promise<void> {
   const { context, table } = pass;
   const { pageRows, concurrency } = context.settings;
   const pages = readPages(context.replica, table.target.id);
   const byPage = new Map(pages.map((page) => [page.page, page]));
   const lastKnown = pages.at(-1)?.page ?? -1;
   const isSettled = (page: KnownPage): boolean =>
-    page.page < from || (resume && page.sweep === pass.sweep && isSameUrl(pass, page));
+    page.page < from || (kind === 'resume' && page.sweep === pass.sweep && isSameUrl(pass, page));
   const settled = pages.filter(isSettled);
   const settledPages = new Set(settled.map(({ page }) => page));
   const cursor = new PageCursor({
@@ -128,13 +137,13 @@ async function readPass(pass: Pass, from: number, resume: boolean): Promise<void
     firstFresh: lastKnown + 1,
     pageRows,
     ahead: concurrency + WAITING_MAX,
-    asksBehindEnd: !resume,
+    asksBehindEnd: kind !== 'resume',
   });
   for (const page of settled) cursor.answered(page.page, page.rowCount);
   await runPool(
     () => cursor.next(),
     concurrency + WAITING_MAX,
-    (page) => readPage(pass, page, { known: byPage.get(page), cursor }),
+    (page) => readPage(pass, page, { known: byPage.get(page), cursor, inFull: kind === 'repairInFull' }),
   );
   await noteProofs(pass);
 }
@@ -147,12 +156,12 @@ function isSameUrl(pass: Pass, page: KnownPage): boolean {
 async function readPage(
   pass: Pass,
   page: number,
-  { known, cursor }: { known: KnownPage | undefined; cursor: PageCursor },
+  { known, cursor, inFull }: { known: KnownPage | undefined; cursor: PageCursor; inFull: boolean },
 ): Promise<void> {
   const { context, table } = pass;
   const query = pageQuery(pass, page);
   const url = context.origin.selectUrl(table.address, query);
-  const etag = known?.url === url ? known.etag : null;
+  const etag = known?.url === url && !inFull ? known.etag : null;
   const request = { table: table.address, columns: table.shapes, query };
   const answer = await context.origin.select(request, { etag, signal: context.signal });
   if (answer.kind === 'notModified') {
@@ -222,8 +231,6 @@ interface RowsBehind {
   readonly page: number;
   readonly pageRowCount: number;
   readonly followingCount: number;
-  /** Tells whether the same page looked the same before. */
-  readonly edge: string;
 }
 
 /**
@@ -240,12 +247,7 @@ async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last.page), skip } };
   const answer = await context.origin.select(request, { signal: context.signal });
   if (answer.kind === 'notModified' || answer.value.ids.length === 0) return null;
-  return {
-    page: last.page,
-    pageRowCount: last.rowCount,
-    followingCount: answer.value.ids.length,
-    edge: `${last.page}:${last.rowCount}:${last.lastId}`,
-  };
+  return { page: last.page, pageRowCount: last.rowCount, followingCount: answer.value.ids.length };
 }
 
 function shortPageError(table: PreparedTable, behind: RowsBehind, pageRows: number): RowsyncError {

@@ -3,8 +3,8 @@
  *
  * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted while a
  * sweep runs shift everything behind them, and then the last row of one page is not the first row of the next: the tear
- * is seen, and the pages are read again (conditionally). Without the shared row a delete in the middle of a sweep hides
- * a row from it without a trace. Pure.
+ * is seen, and the pages are read again: conditionally, and once in full where that comes to the same. Without the shared
+ * row a delete in the middle of a sweep hides a row from it without a trace. Pure.
  */
 
 /** Times that torn pages are read again within one sweep; a table that still moves then is left to the next sweep. */
@@ -21,6 +21,15 @@ export interface PageEdges {
 /** Rows to skip for a page. */
 export function pageSkip(page: number, pageRows: number): number {
   return page * (pageRows - 1);
+}
+
+/** Whether two page maps name the same edges, so that one fits together just as badly as the other. */
+export function isSameMap(one: readonly PageEdges[], other: readonly PageEdges[]): boolean {
+  const isSame = (page: PageEdges, index: number): boolean => {
+    const { page: number, rowCount, firstId, lastId } = other[index] ?? {};
+    return page.page === number && page.rowCount === rowCount && page.firstId === firstId && page.lastId === lastId;
+  };
+  return one.length === other.length && one.every(isSame);
 }
 
 /** How the pages fit: whole, or torn from `from` on (read these and the following ones again), or the end is not reached. */

@@ -7,9 +7,10 @@ import { must } from '../../src/base/assert.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullProgress } from '../../src/pull/report.ts';
 import { resync } from '../../src/pull/resync.ts';
+import { REPAIR_ROUNDS_MAX } from '../../src/reconcile/pages.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
-import { startFixture } from '../support/replica.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
 
 /** Pages of five rows that share one, read one after the other. */
 const SETTINGS = { pageRows: 5, concurrency: 1 };
@@ -120,6 +121,70 @@ test('reads the tables first that were never read whole', async () => {
     { table: 'Last', code: 'origin.stopped' },
   ]);
   expect(report.tables.map(({ table }) => table)).toEqual(['Last', 'Note']);
+});
+
+/** The pages of a table that was pulled, with their ETags, as the origin answers them now; forgotten here. */
+async function forgottenPages(fixture: Fixture): Promise<readonly { readonly etag: string; readonly body: string }[]> {
+  const { sandbox, replica } = fixture;
+  await fixture.pull();
+  await resync(replica, []);
+  const answers: { etag: string; body: string }[] = [];
+  for (const { path } of sandbox.requests.find({ method: 'select' })) {
+    const answer = await fetch(sandbox.url + path, { headers: { Authorization: `Bearer ${sandbox.token}` } });
+    answers.push({ etag: must(answer.headers.get('etag'), 'a page has an ETag'), body: await answer.text() });
+  }
+  sandbox.requests.clear();
+  return answers;
+}
+
+/** Answers a page with the rows of another one, under the ETag that is its own. */
+function lie(
+  { sandbox }: Fixture,
+  nth: number,
+  { etag, body }: { readonly etag: string; readonly body: string },
+): void {
+  const headers = { 'Content-Type': 'application/json', ETag: etag };
+  sandbox.answerInstead(nth, { status: 200, headers, body }, { method: 'select' });
+}
+
+test('reads pages in full that contradict each other though none of them was modified', async () => {
+  await using fixture = await startFixture({ tables: [notes(16)] }, { settings: SETTINGS });
+  const [, first, second] = await forgottenPages(fixture);
+  lie(fixture, 3, { etag: second?.etag ?? '', body: first?.body ?? '' });
+
+  const mended = await fixture.pull();
+  const still = await fixture.pull();
+
+  expect([mended, still].map(({ tables }) => tables[0]?.error)).toEqual([null, null]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(still.tables).toMatchObject([{ pagesReadCount: 0 }]);
+});
+
+test('reads a page in full that was short though it was not modified, and does not blame the origin', async () => {
+  await using fixture = await startFixture({ tables: [notes(4)] }, { settings: SETTINGS });
+  const [only] = await forgottenPages(fixture);
+  const rows = JSON.parse(only?.body ?? '[]') as readonly unknown[];
+  lie(fixture, 1, { etag: only?.etag ?? '', body: JSON.stringify(rows.slice(0, 2)) });
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ error: null, rowCount: 4 }]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('reads pages in full once in a sweep where that mends nothing', async () => {
+  await using fixture = await startFixture({ tables: [notes(8)] }, { settings: SETTINGS });
+  const [, last] = await forgottenPages(fixture);
+  const rows = JSON.parse(last?.body ?? '[]') as readonly unknown[];
+  const torn = { etag: last?.etag ?? '', body: JSON.stringify(rows.slice(1)) };
+  // The first pass, one that asks whether the pages were modified, one in full: the second page comes without its first row.
+  for (const nth of [2, 6]) lie(fixture, nth, torn);
+
+  const report = await fixture.pull();
+
+  const askedAgain = fixture.sandbox.requests.count({ method: 'select', status: 304 });
+  expect(report.tables).toMatchObject([{ error: { code: 'origin.moving' } }]);
+  expect(askedAgain).toBe(2 * (REPAIR_ROUNDS_MAX - 1));
 });
 
 /** Rows in the order of their titles, without any column that tells when they changed. */

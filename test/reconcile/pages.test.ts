@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { judgePages, pageSkip, type PageEdges, type PagesVerdict } from '../../src/reconcile/pages.ts';
+import { isSameMap, judgePages, pageSkip, type PageEdges, type PagesVerdict } from '../../src/reconcile/pages.ts';
 
 /** Pages from lists of ids. */
 function pages(...lists: readonly (readonly number[])[]): readonly PageEdges[] {
@@ -34,4 +34,18 @@ test.each(CASES)('judges %s', (_name, given, expected) => {
 
 test('lets every page start at the last row of the one before', () => {
   expect([0, 1, 2].map((page) => pageSkip(page, 500))).toEqual([0, 499, 998]);
+});
+
+test.each([
+  ['another first row', pages([9, 2, 3], [4, 5])],
+  ['another last row', pages([1, 2, 9], [4, 5])],
+  ['another number of rows', pages([1, 2, 3], [4, 6, 5])],
+  ['one page less', pages([1, 2, 3])],
+  ['one page more', pages([1, 2, 3], [4, 5], [])],
+  ['a page that is another one', pages([1, 2, 3], [], [4, 5]).filter(({ page }) => page !== 1)],
+])('tells a map from one with %s', (_name, other) => {
+  const map = pages([1, 2, 3], [4, 5]);
+
+  expect(isSameMap(map, pages([1, 8, 3], [4, 5]))).toBe(true);
+  expect([isSameMap(map, other), isSameMap(other, map)]).toEqual([false, false]);
 });

@@ -98,6 +98,14 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: true,
   },
   {
+    name: 'pages-under-one-etag',
+    setup: { ...CALM, isWarm: false, rowCount: 5, etag: 'table' },
+    acts: [],
+    cycles: 2,
+    proofs: [SENT('select')],
+    hasOneEnd: true,
+  },
+  {
     name: 'pages-vanish',
     setup: { ...CALM, rowCount: 8 },
     acts: [3, 4, 5, 6, 7, 8].map((id) => colleagueDeletes(null, id)),

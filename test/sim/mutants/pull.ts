@@ -43,7 +43,24 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'etag-of-another-question',
     without: 'An ETag is sent with another question than the one that it answered: other columns, order or page size.',
-    edits: [{ file: 'pull/sweep.ts', find: 'known?.url === url ? known.etag : null', replace: 'known?.etag ?? null' }],
+    edits: [
+      {
+        file: 'pull/sweep.ts',
+        find: 'known?.url === url && !inFull ? known.etag',
+        replace: 'known !== undefined && !inFull ? known.etag',
+      },
+    ],
+  },
+  {
+    name: 'torn-pages-by-etag',
+    without: 'Pages that contradict each other are never asked for without the ETags that keep them so.',
+    edits: [
+      {
+        file: 'pull/sweep.ts',
+        find: 'const inFull: boolean = isSame && !wasInFull;',
+        replace: 'const inFull = false;',
+      },
+    ],
   },
   {
     name: 'pages-without-overlap',
