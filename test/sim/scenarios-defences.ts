@@ -19,6 +19,33 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     proofs: [/older copy/, SENT('(upsert|create)')],
     hasOneEnd: false,
   },
+  // Nothing could tell what became of these two: such a copy is not put back, unless the engine died before the origin knew (copies.ts).
+  {
+    name: 'older-copy-with-a-former-code',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      { after: null, act: (hands) => hands.copy() },
+      user(null, `UPDATE Thing SET Code = 'c-2' WHERE Tag = 't-1'`),
+      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
+    ],
+    cycles: 1,
+    proofs: [/leaves the replica as it is/, SENT('(upsert|create)')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'older-copy-with-a-code-of-another',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      { after: null, act: (hands) => hands.copy() },
+      user(null, `DELETE FROM Thing WHERE Tag = 't-1'; UPDATE Thing SET Code = 'c-1' WHERE _id = 1`),
+      { after: CYCLE_ENDS, act: (hands) => hands.restore() },
+    ],
+    cycles: 1,
+    proofs: [/leaves the replica as it is/, SENT('(upsert|update)')],
+    hasOneEnd: false,
+  },
   {
     name: 'value-of-another-row',
     setup: { ...CALM, rowCount: 1, match: null },

@@ -14,6 +14,7 @@ import { filesOf, type FilesWorld } from './files-world.ts';
 import type { OriginModel } from './model/origin.ts';
 import { Admin } from './admin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
+import { findUnrecognisable, newIn, type NewInCopy } from './copies.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
@@ -70,7 +71,12 @@ export class World {
   #isIdle = false;
   /** What a power cut would leave; null where the power never fails. */
   #onDisk: Moment | null = null;
-  #copy: { readonly image: Image; readonly expected: Expected; readonly known: Known } | null = null;
+  #copy: {
+    readonly image: Image;
+    readonly expected: Expected;
+    readonly known: Known;
+    readonly added: NewInCopy | null;
+  } | null = null;
 
   constructor(
     tapes: Tapes,
@@ -399,15 +405,23 @@ export class World {
       image: this.#options.disk.image(),
       expected: this.#books.expected(),
       known: this.#oracles.known(),
+      // Without a match column, what is new in a copy waits for a person.
+      added: this.#setup.match === null ? null : newIn(this.#user),
     };
     this.#note('somebody copies the replica');
   }
 
   #restoreCopy(): void {
     if (this.#copy === null) throw new Error('Nobody has copied the replica');
-    const { image, expected, known } = this.#copy;
+    const { image, expected, known, added } = this.#copy;
     this.#kill('because its replica is replaced');
     this.#bury();
+    const origin = this.#origin.rows(this.#names.table).map(({ id, values }) => this.#names.rowFromOrigin(id, values));
+    const tag = added === null ? null : findUnrecognisable(added, origin);
+    if (tag !== null) {
+      this.#count('restore given up');
+      return this.#note(`somebody leaves the replica as it is, since nothing would tell what became of ${tag}`);
+    }
     this.#replace(image);
     this.#books.goBackTo(expected);
     this.#oracles.goBackTo(known);
