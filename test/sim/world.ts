@@ -5,8 +5,8 @@
  */
 import type { Logger } from '../../src/base/log.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
-import { Books, Tokens, type Expected, type LocalRow } from './books.ts';
-import type { Image, Moment, Start } from './disk.ts';
+import { Books, Tokens, type LocalRow } from './books.ts';
+import type { Start } from './disk.ts';
 import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
 import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from './files-people.ts';
@@ -14,11 +14,10 @@ import { filesOf, type FilesWorld } from './files-world.ts';
 import type { OriginModel } from './model/origin.ts';
 import { Admin } from './admin.ts';
 import { Colleague, makeOrigin } from './colleague.ts';
-import { findUnrecognisable, newIn, type NewInCopy } from './copies.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
-import type { Known } from './overwrites.ts';
+import { Past } from './past.ts';
 import { judgeReopening } from './reopening.ts';
 import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
@@ -69,14 +68,7 @@ export class World {
   #jumpMs = 0;
   #isEnding = false;
   #isIdle = false;
-  /** What a power cut would leave; null where the power never fails. */
-  #onDisk: Moment | null = null;
-  #copy: {
-    readonly image: Image;
-    readonly expected: Expected;
-    readonly known: Known;
-    readonly added: NewInCopy | null;
-  } | null = null;
+  readonly #past: Past;
 
   constructor(
     tapes: Tapes,
@@ -139,7 +131,18 @@ export class World {
         this.#note(`request ${request.number} ends: ${end}${fault === null ? '' : ` (fault ${fault})`}`);
       },
     });
-    this.#onDisk = this.#setup.losesPower ? options.disk.moment() : null;
+    this.#past = new Past({
+      ...around,
+      setup,
+      disk: options.disk,
+      user: this.#user,
+      oracles: this.#oracles,
+      end: (how) => {
+        this.#kill(how);
+        this.#bury();
+      },
+      note: (line) => this.#note(line),
+    });
   }
 
   async run(): Promise<void> {
@@ -203,8 +206,8 @@ export class World {
       },
       haveFile: (name, content) => this.#files?.haveFile(name, content),
       kill: () => this.#kill('between two steps'),
-      copy: () => this.#makeCopy(),
-      restore: () => this.#restoreCopy(),
+      copy: () => this.#past.makeCopy(),
+      restore: () => this.#past.restoreCopy(),
       underWay: this.#network.underWay(),
     };
     return this.#script.act(this.#trace, hands);
@@ -344,12 +347,7 @@ export class World {
   #committed(facts: TransactionFacts): void {
     this.#note(`commit: ${facts.what}`);
     this.#oracles.onCommitted(facts);
-    if (facts.isDurable) this.#keepOnDisk();
-  }
-
-  /** Everything that was committed up to now survives a power cut. */
-  #keepOnDisk(): void {
-    if (this.#onDisk !== null) this.#onDisk = this.#options.disk.moment();
+    if (facts.isDurable) this.#past.keepOnDisk();
   }
 
   #died(how: string): void {
@@ -376,58 +374,13 @@ export class World {
   #afterDeath(): void {
     this.#bury();
     const cutsPower = (): boolean => this.#script?.cutsPower() ?? this.#tapes.of('disk').decide(0.5) !== 0;
-    if (this.#onDisk !== null && cutsPower()) {
-      this.#replace(this.#onDisk);
-      this.#count('power cut');
-      this.#note('the power failed: what was not on the disk is gone');
-      if (this.#files !== null) this.#note(this.#files.losePower(this.#tapes.of('disk').draw()));
-    }
-  }
-
-  #replace(moment: Moment): void {
-    this.#user.close();
-    this.#options.disk.restore(moment);
-    const [[evidence, batch] = [0, 0]] = this.#user.query(
-      `SELECT (SELECT coalesce(max(seq), 0) FROM _rowsync_deleted),
-              (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_batches')`,
-    );
-    this.#oracles.onReplaced(Number(evidence), Number(batch));
-    this.#keepOnDisk();
+    if (this.#past.losePower(cutsPower) && this.#files !== null)
+      this.#note(this.#files.losePower(this.#tapes.of('disk').draw()));
   }
 
   #copyOrRestore(draw: Draw): void {
-    if (this.#copy === null || draw.chance(0.3)) this.#makeCopy();
-    else this.#restoreCopy();
-  }
-
-  #makeCopy(): void {
-    this.#copy = {
-      image: this.#options.disk.image(),
-      expected: this.#books.expected(),
-      known: this.#oracles.known(),
-      // Without a match column, what is new in a copy waits for a person.
-      added: this.#setup.match === null ? null : newIn(this.#user),
-    };
-    this.#note('somebody copies the replica');
-  }
-
-  #restoreCopy(): void {
-    if (this.#copy === null) throw new Error('Nobody has copied the replica');
-    const { image, expected, known, added } = this.#copy;
-    this.#kill('because its replica is replaced');
-    this.#bury();
-    const origin = this.#origin.rows(this.#names.table).map(({ id, values }) => this.#names.rowFromOrigin(id, values));
-    const tag = added === null ? null : findUnrecognisable(added, origin);
-    if (tag !== null) {
-      this.#count('restore given up');
-      return this.#note(`somebody leaves the replica as it is, since nothing would tell what became of ${tag}`);
-    }
-    this.#replace(image);
-    this.#books.goBackTo(expected);
-    this.#oracles.goBackTo(known);
-    this.#user.isOlderCopy = true;
-    this.#count('restore');
-    this.#note('somebody puts the older copy in the place of the replica');
+    if (!this.#past.hasCopy || draw.chance(0.3)) this.#past.makeCopy();
+    else this.#past.restoreCopy();
   }
 
   #noteDeed(deed: FileDeed): void {
@@ -439,7 +392,7 @@ export class World {
     this.#count(`user ${done.name}${done.refusal === null ? '' : ' refused'}`);
     this.#note(`user: ${done.statements}${done.refusal === null ? '' : ` -- refused: ${done.refusal}`}`);
     this.#oracles.onUserActed(done.removed);
-    this.#keepOnDisk();
+    this.#past.keepOnDisk();
   }
 
   /** The faults stop; the engine comes to rest, and everything is judged. */
