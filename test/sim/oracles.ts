@@ -59,6 +59,11 @@ export class Oracles {
   #newestEvidence = 0;
   /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
   readonly #missing = new Map<number, number>();
+  /**
+   * Rows that a backup brought back before it was stored here that they are gone: those that were edited go on as new ones with all
+   * that stands in them, and are found at the origin.
+   */
+  readonly #wentOn = new Set<number>();
   /** Rows that were sent and not settled before the last good pull ended: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
   /** What left with the create of a row, also of one that was deleted at the origin and is wanted here. */
@@ -87,6 +92,8 @@ export class Oracles {
   onCommitted({ what, isDurable }: TransactionFacts): void {
     if (isDurable) this.#durableBatch = this.#newestBatch;
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
+    if (what.startsWith('Deleting rows'))
+      for (const id of this.#missing.keys()) if (this.#isBack(id)) this.#wentOn.add(id);
   }
 
   /** A user did something to the replica, and brought it to the disk; `removed` are the rows that went with it. */
@@ -230,10 +237,14 @@ export class Oracles {
    * to others, since nobody can tell that from one that is gone; and not one that a backup brought back behind the answer that it is.
    */
   #isThere(id: number): boolean {
-    const { origin, names, admin, writes } = this.#parts;
+    const { origin, names, admin } = this.#parts;
     const isHidden = admin.isNarrowed && id % 2 === 0 && id >= admin.narrowedFrom;
-    const isBack = (this.#missing.get(id) ?? Infinity) < writes.restoreCount;
-    return !isHidden && !isBack && origin.ids(names.table).includes(id);
+    return !isHidden && !this.#isBack(id) && origin.ids(names.table).includes(id);
+  }
+
+  /** Whether a backup may have brought a row back behind the answer that it is gone. */
+  #isBack(id: number): boolean {
+    return (this.#missing.get(id) ?? Infinity) < this.#parts.writes.restoreCount;
   }
 
   /** What the simulation calls a column; null for one that nobody edits. */
@@ -272,6 +283,7 @@ export class Oracles {
         const isKept = durable.some(([, , text]) => text.includes(JSON.stringify(value)));
         if (!isKept) this.#parts.fail('I11', `${name} = ${String(value)} leaves before its batch is on the disk`);
         if (tag === null || column === null || column === 'Code' || isMadeByTrigger(value)) continue;
+        if (this.#wentOn.has(Number(id))) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         const key = writtenKey({ tag, column, value });
