@@ -133,11 +133,17 @@ export function writtenKey({ tag, column, value }: Written): string {
 
 /** Makes texts that were never written before. */
 export class Tokens {
-  #count = 0;
+  readonly #given = new Set<string>();
 
   /** The next text; the prefix says who writes it. */
   next(prefix: string): string {
-    this.#count += 1;
-    return `${prefix}${String(this.#count).padStart(4, '0')}`;
+    const text = `${prefix}${String(this.#given.size + 1).padStart(4, '0')}`;
+    this.#given.add(text);
+    return text;
+  }
+
+  /** Whether a text was given out. */
+  isGiven(text: string): boolean {
+    return this.#given.has(text);
   }
 }

@@ -3,7 +3,7 @@
  * and a clock. Each turn either somebody acts or the next thing that is due happens; when the world's points are used up, all
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
-import type { Logger } from '../../src/base/log.ts';
+import type { LogFacts, Logger } from '../../src/base/log.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { Books, Tokens, type LocalRow } from './books.ts';
 import type { Start } from './disk.ts';
@@ -22,6 +22,7 @@ import { judgeReopening } from './reopening.ts';
 import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from './script.ts';
+import { leaksOf } from './secrecy.ts';
 import { drawFate, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
 import { Stillness } from './stillness.ts';
 import { Draw, type Tapes } from './tape.ts';
@@ -309,6 +310,7 @@ export class World {
     for (const error of errors) {
       this.#count(`error ${error.code}`);
       this.#note(`the cycle says: ${error.code}`);
+      this.#checkSaid(`the error ${error.code}`, `${error.message} ${error.hint ?? ''}`);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
     this.#oracles.onCycleEnd(errors);
@@ -320,12 +322,18 @@ export class World {
   }
 
   #logger(): Logger {
-    const log = (event: string): void => {
+    const log = (event: string, facts?: LogFacts): void => {
+      const line = `log: ${event}${facts === undefined ? '' : ` ${JSON.stringify(facts)}`}`;
+      this.#checkSaid('a line of the log', line);
       if (event === 'origin.request') return;
       this.#count(`event ${event}`);
-      this.#note(`log: ${event}`);
+      this.#note(line);
     };
     return { debug: log, info: log, warn: log, error: log };
+  }
+
+  #checkSaid(where: string, text: string): void {
+    for (const what of leaksOf(where, text, this.#tokens)) this.#fail('I16', what);
   }
 
   #fate(what: string, facts: TransactionFacts | null): Fate {
