@@ -61,8 +61,8 @@ export interface PreparedTable {
   readonly address: Address;
   /** What the origin said of it. */
   readonly descriptor: TableDescriptor;
-  /** Asks in full how it looks now; askers who come while one is asked share the next question. */
-  readonly describeAgain: () => Promise<TableDescriptor>;
+  /** Looks whether its columns are still called as the descriptor says; false for good once they were not. */
+  readonly keepsShape: () => Promise<boolean>;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];

@@ -5,6 +5,7 @@
  * origin meanwhile, would keep such values for good.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { shareNext } from '../base/pool.ts';
 import type { Address } from '../origin/address.ts';
 import { valueOf } from '../origin/answers.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
@@ -33,9 +34,21 @@ export async function describeTable(
   return valueOf(answer, stored?.descriptor ?? null);
 }
 
-/** Describes a table in full: a wrong "not modified", as of a cache on the way, would vouch for names that have gone to other columns. */
-export async function describeAgain({ origin, signal }: PullContext, address: Address): Promise<TableDescriptor> {
-  return valueOf(await origin.describeTable(address, { signal }));
+/**
+ * Looks, each time it is called, whether the columns of a table are still called as they were. Asks in full: a wrong "not modified", as of
+ * a cache on the way, would vouch for names that have gone to other columns. Looks that come while one is under way share the next. Once they
+ * were called otherwise, the answer stays no: what was read meanwhile may be under any name, also when they are called back.
+ */
+export function shapeWatch(
+  { origin, signal }: Pick<PullContext, 'origin' | 'signal'>,
+  address: Address,
+  descriptor: TableDescriptor,
+): () => Promise<boolean> {
+  let isSame = true;
+  return shareNext(async () => {
+    if (isSame) isSame = isSameShape(descriptor, valueOf(await origin.describeTable(address, { signal })));
+    return isSame;
+  });
 }
 
 /** Whether rows that were read under one description mean the same under another. */
@@ -61,8 +74,8 @@ export async function writeInShape<T>(
 }
 
 /** Makes sure that the columns of a table are still called as they were when it was prepared. @throws RowsyncError `origin.moving`. */
-export async function requireSameShape({ target, descriptor, describeAgain: describe }: PreparedTable): Promise<void> {
-  if (isSameShape(descriptor, await describe())) return;
+export async function requireSameShape({ target, keepsShape }: PreparedTable): Promise<void> {
+  if (await keepsShape()) return;
   throw new RowsyncError('originDown', 'origin.moving', {
     message: `${target.localName}: its columns changed while its rows were read`,
     hint: 'Somebody is at work on the table at the origin; the next run reads it again.',

@@ -5,7 +5,6 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { shareNext } from '../base/pool.ts';
 import { shellWord } from '../base/text.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
@@ -50,7 +49,7 @@ import {
 } from '../replica/tables.ts';
 import { isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
-import { describeAgain } from './describe.ts';
+import { shapeWatch } from './describe.ts';
 
 /**
  * Prepares a described table.
@@ -101,7 +100,7 @@ export async function prepareTable(
   return {
     address,
     descriptor,
-    describeAgain: shareNext(() => describeAgain(context, address)),
+    keepsShape: shapeWatch(context, address, descriptor),
     target: twoWay ?? target,
     shapes: target.columns,
     selection,

@@ -150,6 +150,19 @@ test('keeps what is edited right behind a page under its own columns, though the
   ]);
 });
 
+test('stores no page that was read under names which columns had for a moment', async () => {
+  await using fixture = await startTwoWay({ pageRows: 4 });
+  const { sandbox } = fixture;
+  for (const id of [1, 6]) sandbox.store.update('Note', id, { Count: 100 });
+  swapBeforePages(fixture);
+  sandbox.before(4, () => swapNames(fixture), { method: 'describe' }); // the third was the look behind one page, this is that behind the other
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error?.code).toBe('origin.moving');
+  expect(fixture.rows('SELECT "Title" FROM "Note" ORDER BY _id')).toEqual(Array.from({ length: 6 }, (_, index) => ({ Title: `title ${index + 1}` })));
+});
+
 test('shows no value under the name of another column in a table that is edited', async () => {
   await using fixture = await startTwoWay();
   const { sandbox } = fixture;
