@@ -160,7 +160,9 @@ test('stores no page that was read under names which columns had for a moment', 
   const report = await fixture.pull();
 
   expect(report.tables[0]?.error?.code).toBe('origin.moving');
-  expect(fixture.rows('SELECT "Title" FROM "Note" ORDER BY _id')).toEqual(Array.from({ length: 6 }, (_, index) => ({ Title: `title ${index + 1}` })));
+  expect(fixture.rows('SELECT "Title" FROM "Note" ORDER BY _id')).toEqual(
+    Array.from({ length: 6 }, (_, index) => ({ Title: `title ${index + 1}` })),
+  );
 });
 
 test('shows no value under the name of another column in a table that is edited', async () => {
