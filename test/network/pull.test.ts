@@ -53,15 +53,22 @@ describe.each(FAULTS)('%s', (_title, answer, code) => {
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });
 
-  test('behind a good page leaves whole pages, and the next pull ends it', async () => {
+  test('behind a good page leaves that page whole and the rest as it was, and the next pull ends it', async () => {
     await using fixture = await startFaulty();
+    const old = readReplica(fixture.path);
     changeOrigin(fixture);
+    const fresh = readOrigin(fixture.sandbox);
     fixture.proxy.play({ match: isRead, answer, isApplied: false, spares: 1 });
 
     await fixture.pull();
+    const between = readReplica(fixture.path);
+    const { faultedCount } = fixture.proxy;
     fixture.proxy.play(null);
     const second = await fixture.pull();
 
+    expect(faultedCount).toBeGreaterThan(0);
+    // Row 1 is the only one of the first page that is another one.
+    expect(between['Note']).toEqual([fresh['Note']?.[0], ...(old['Note'] ?? []).slice(1)]);
     expect([second.error, ...second.tables.map((table) => table.error)].filter((each) => each !== null)).toEqual([]);
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });
