@@ -122,6 +122,7 @@ async function huntSeeds(
 ): Promise<Catch> {
   let caught: Catch['found'] = null;
   let seedCount = 0;
+  let isEnded = false;
   let checking: Promise<void> = Promise.resolve();
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
     const worker = fork(join(PROJECT, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -130,6 +131,7 @@ async function huntSeeds(
     return worker;
   });
   const endAll = (): void => {
+    isEnded = true;
     for (const worker of workers) worker.kill('SIGKILL');
   };
   const check = async (found: readonly Found[]): Promise<void> => {
@@ -141,7 +143,7 @@ async function huntSeeds(
   };
   const ends = workers.map(
     (worker) =>
-      new Promise<void>((settle) => {
+      new Promise<void>((settle, fail) => {
         const onSilence = (): void => {
           caught ??= {
             world: `a seed behind ${seedCount}`,
@@ -158,9 +160,14 @@ async function huntSeeds(
           const earlier = checking;
           checking = earlier.then(() => check(report.found));
         });
-        worker.on('exit', () => {
+        worker.on('exit', (code, signal) => {
           clearTimeout(silence);
-          settle();
+          // Its seeds did not run: that none of them failed says nothing.
+          if (code === 0 || isEnded) settle();
+          else {
+            endAll();
+            fail(new Error(`A worker ended with ${String(code ?? signal)} behind ${seedCount} seeds`));
+          }
         });
       }),
   );
