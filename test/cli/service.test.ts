@@ -15,6 +15,41 @@ import { runCli, type RunResult } from '../support/session.ts';
 vi.setConfig({ testTimeout: 30_000 });
 
 const UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-sync@.timer'];
+/** What keeps a defect of the program, or of a package of its, from doing harm. */
+const HARDENING = [
+  'LimitCORE=0',
+  'UMask=0007',
+  'NoNewPrivileges=yes',
+  'CapabilityBoundingSet=',
+  'AmbientCapabilities=',
+  'RestrictSUIDSGID=yes',
+  'ProtectSystem=strict',
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'DevicePolicy=closed',
+  'PrivateMounts=yes',
+  'PrivateUsers=yes',
+  'PrivateIPC=yes',
+  'ProtectProc=invisible',
+  'ProcSubset=pid',
+  'RemoveIPC=yes',
+  'KeyringMode=private',
+  'ProtectClock=yes',
+  'ProtectHostname=yes',
+  'ProtectKernelLogs=yes',
+  'ProtectKernelModules=yes',
+  'ProtectKernelTunables=yes',
+  'ProtectControlGroups=yes',
+  'RestrictNamespaces=yes',
+  'RestrictRealtime=yes',
+  'LockPersonality=yes',
+  'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+  'SystemCallArchitectures=native',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
+];
+
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 /** Making users and owners in a folder needs root as well. */
 const canInstall = hasSystemd && process.getuid?.() === 0 && spawnSync('systemd-sysusers', ['--version']).status === 0;
@@ -66,6 +101,14 @@ test('both services have the same rights', () => {
 
   expect(directives('rowsync-sync@.service')).toEqual(directives('rowsync@.service'));
   expect(directives('rowsync@.service').length).toBeGreaterThan(30);
+});
+
+test.each(UNITS.slice(0, 2))('%s dumps no memory, gains no right and sees nothing but its own', (name) => {
+  const lines = unit(name).split('\n');
+
+  expect(HARDENING.filter((line) => !lines.includes(line))).toEqual([]);
+  // A dump would hold rows and the token.
+  expect(lines.filter((line) => /^\w.*(?:heapsnapshot|heap-prof|inspect|LimitCORE=(?!0$))/.test(line))).toEqual([]);
 });
 
 test('a program with blanks and percent signs is quoted as systemd reads it', () => {
@@ -142,7 +185,9 @@ describe.skipIf(!canInstall)('into a folder that stands for a machine', () => {
     expect(statSync(at('etc/rowsync/main.token')).mode & 0o777).toBe(0o600);
     expect(statSync(at('etc/rowsync')).mode & 0o777).toBe(0o750);
     expect(readFileSync(at('etc/rowsync/main.yaml'), 'utf8')).toContain('https://www.teamdesk.net');
-    expect(readFileSync(at('etc/systemd/system/rowsync@.service'), 'utf8')).toContain(`ExecStart=${process.execPath} `);
+    expect(readFileSync(at('etc/systemd/system/rowsync@.service'), 'utf8')).toContain(
+      `ExecStart=${process.execPath} --disable-proto=delete --max-old-space-size=512 --report-exclude-env `,
+    );
     expect(existsSync(at('etc/systemd/system/multi-user.target.wants/rowsync@main.service'))).toBe(false);
     expect(readdirSync(at('etc/systemd/system/multi-user.target.wants'))).toEqual(['rowsync@main.service']);
   });
