@@ -53,7 +53,8 @@ export class Names {
     const cells: Record<string, LocalValue> = {};
     for (const { id, name, alias } of this.#origin.table(this.table).columns) {
       const column = this.#columnById.get(id);
-      const value = values[name] ?? values[alias];
+      // An empty cell is a value as well.
+      const value = name in values ? values[name] : values[alias];
       if (column !== undefined && value !== undefined) cells[column] = value as LocalValue;
     }
     return cells;

@@ -3,7 +3,7 @@
  */
 import type { Books, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
-import { COLUMNS, quoted, rowFromReplica, selectedColumns, type Names } from './names.ts';
+import { COLUMNS, quoted, rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
 import type { User } from './user.ts';
 import type { OriginWrite, Rest } from './verdict.ts';
 
@@ -40,7 +40,7 @@ export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: 
     conflicts: user
       .query(`SELECT "column", remote FROM sync_conflicts WHERE kind = 'cell'`)
       .flatMap(([name, remote]) => {
-        const column = COLUMNS.find((known) => local[known] === quoted(String(name)));
+        const column = columnCalled(local, name);
         return column === undefined || column === 'File' ? [] : [{ column, remote: remote as LocalValue }];
       }),
     spared: new Set(
@@ -49,8 +49,19 @@ export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: 
         .map(([id]) => Number(id)),
     ),
     kept: textOfViews(user, KEPT),
+    keptCells: user
+      .query(KEPT.map((view) => `SELECT row_id, "column" FROM ${view}`).join(' UNION ALL '))
+      .map(([id, name]) => ({
+        rowId: Number(id),
+        column: name === null ? null : (columnCalled(local, name) ?? 'another'),
+      })),
     evidence: textOfViews(user, ['sync_deleted']),
   };
+}
+
+/** What the simulation calls a column of the replica. */
+function columnCalled(local: LocalNames, name: unknown): Column | undefined {
+  return COLUMNS.find((known) => local[known] === quoted(String(name)));
 }
 
 function textOfViews(user: User, views: readonly string[]): string {

@@ -40,6 +40,8 @@ export interface Rest {
   readonly spared: ReadonlySet<number>;
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
+  /** Cells and whole rows (`column` is null then) of which something is kept, by the row's id then. */
+  readonly keptCells: readonly { readonly rowId: number; readonly column: string | null }[];
   /** Last values of rows that the origin deleted, as one text; no edit may end there alone. */
   readonly evidence: string;
 }
@@ -55,6 +57,7 @@ export function judgeRest(rest: Rest): readonly Complaint[] {
   return [
     ...judgeEquality(rest),
     ...judgeEdits(rest),
+    ...judgeEmptied(rest),
     ...judgeDeletes(rest),
     ...judgeCreates(rest),
     ...judgeInventions(rest),
@@ -111,6 +114,36 @@ function judgeEdits({ books, writes, kept, evidence, local, waiting, overwritten
     .filter((tag) => !everThere.has(tag) && !(kept + evidence).includes(tag) && !waitingTags.has(tag))
     .map((tag) => ({ oracle: 'I2', what: `the row ${tag}, inserted here, is nowhere` }));
   return [...lost, ...lostRows];
+}
+
+/** Columns that users empty, and into which rowsync writes nothing of its own. */
+const EMPTIED = ['A', 'B'] as const;
+
+/**
+ * I2, for NULL, which has no text of its own: a cell that users emptied last, and that has a value now, was empty at the origin at some
+ * time, whoever emptied it, or something is kept of it. Rows that wait, or stand on one side only, are judged by the others; one that
+ * stands here twice waits as long as one of the two does.
+ */
+function judgeEmptied({ books, writes, keptCells, local, origin, waiting, overwritten }: Rest): readonly Complaint[] {
+  const { standing } = books.expected();
+  const emptied = new Set(
+    writes.flatMap(({ kind, tag, cells }) =>
+      EMPTIED.filter((column) => (kind === 'create' ? (cells[column] ?? null) : cells[column]) === null).map((column) =>
+        writtenKey({ tag, column, value: null }),
+      ),
+    ),
+  );
+  const here = new Map(local.map((row) => [row.tag, row.id]));
+  const waitingTags = new Set(local.filter(({ id }) => waiting.has(id)).map(({ tag }) => tag));
+  return origin
+    .filter(({ id, tag }) => here.get(tag) === id && !waitingTags.has(tag))
+    .flatMap(({ id, tag, cells }) =>
+      EMPTIED.filter((column) => {
+        if (cells[column] === null || standing.get(`${tag}.${column}`)?.value !== null) return false;
+        if (overwritten.has(column) || emptied.has(writtenKey({ tag, column, value: null }))) return false;
+        return !keptCells.some((kept) => kept.rowId === id && (kept.column === null || kept.column === column));
+      }).map((column) => ({ oracle: 'I2', what: `${column} of ${tag} was emptied here, and nobody emptied it there` })),
+    );
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */

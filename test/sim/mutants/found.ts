@@ -54,6 +54,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'no-question-before-update': { story: 'older-copy-of-a-create', at: '' },
   'upsert-without-id': { story: 'colleague-changes-code-in-flight', at: '' },
   'every-cell-is-sent': { story: 'edit', at: '' },
+  'null-is-not-sent': { story: 'edit', at: '' },
   'pull-settles-rows-in-flight': { story: 'rename-while-editing', at: '' },
   'created-rows-unsuspected': { story: 'created-and-deleted-there', at: '' },
   'shape-not-checked': { story: 'columns-swapped-before-push', at: '' },

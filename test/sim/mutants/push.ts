@@ -217,6 +217,17 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'null-is-not-sent',
+    without: 'A cell that a user emptied is left out of the request, and settled as what the origin made of it.',
+    edits: [
+      {
+        file: 'push/send.ts',
+        find: 'cells: cells.map(({ column, value, file }) => {',
+        replace: 'cells: cells.filter(({ value }) => value !== null).map(({ column, value, file }) => {',
+      },
+    ],
+  },
+  {
     name: 'pull-settles-rows-in-flight',
     without: 'A pull merges rows whose answer is awaited, against a base that does not know what was sent.',
     edits: [
