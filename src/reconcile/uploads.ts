@@ -69,11 +69,9 @@ const LOOKUP_REVISIONS_MAX = 20;
 export function revisionsToCompare(sent: SentFile, remote: Value, showsHistory: boolean): number {
   // Whoever deletes a file leaves its revisions, where they are shown.
   if (typeof remote !== 'string' || remote === '') return showsHistory ? LOOKUP_REVISIONS_MAX : 0;
-  const file = fileFromCell(remote);
-  if (file === null) return 1;
-  if (remote === sent.before) return 0;
-  const newCount = file.revision - (revisionBefore(sent) ?? 0);
-  return showsHistory ? Math.max(1, Math.min(newCount, LOOKUP_REVISIONS_MAX)) : 1;
+  if (fileFromCell(remote) !== null && remote === sent.before) return 0;
+  // Not just as many as the cell is ahead: somebody may have added one since it was read.
+  return showsHistory ? LOOKUP_REVISIONS_MAX : 1;
 }
 
 /** Revisions that may be the one that was sent: as many bytes, and newer than what the cell showed before. */

@@ -352,6 +352,24 @@ describe('an answer that gets lost', () => {
     expect(await captured(fixture, 'Album')).toEqual([]);
   });
 
+  test('settles a row without a second request although a colleague added another file behind the look at the row', async () => {
+    await using fixture = await start();
+    fixture.put('a.txt', 'mine');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+    const theirs = { name: 'b.txt', mediaType: 'text/plain', bytes: Buffer.from('them') };
+    const add = (): void => void fixture.sandbox.store.update('Album', 1, { Photo: theirs });
+    fixture.sandbox.before(1, add, { method: 'attachments' });
+
+    const settings = { tableOptions: () => ({ conflict: 'local', workflow: 'run' }) } as const;
+    await fixture.upload({ settings });
+    await fixture.upload({ settings });
+
+    expect(changesSent(fixture)).toEqual(['update']);
+    expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 them', 'a.txt 1 mine']);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+  });
+
   test('settles a row without a second request where the origin had the file, although a colleague deleted it', async () => {
     await using fixture = await start();
     fixture.put('a.txt', 'mine');
