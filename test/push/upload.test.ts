@@ -361,7 +361,7 @@ describe('an answer that gets lost', () => {
     const add = (): void => void fixture.sandbox.store.update('Album', 1, { Photo: theirs });
     fixture.sandbox.before(1, add, { method: 'attachments' });
 
-    const settings = { tableOptions: () => ({ conflict: 'local', workflow: 'run' }) } as const;
+    const settings = { tableOptions: () => ({ conflict: 'local', workflow: 'run' }) as const };
     await fixture.upload({ settings });
     await fixture.upload({ settings });
 
