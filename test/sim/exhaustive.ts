@@ -88,10 +88,16 @@ export async function playUndisturbed(runner: Runner, scenario: Scenario): Promi
   const failure =
     played.failure ??
     (missing === undefined ? null : { oracle: 'script', what: `nothing in the story matches ${String(missing)}` }) ??
+    wrongEnd(scenario, played.rows) ??
     (again.trace.join('\n') === played.trace.join('\n')
       ? null
       : { oracle: 'determinism', what: 'the same story went differently' });
   return { ...played, failure };
+}
+
+function wrongEnd({ end }: Scenario, rows: readonly LocalRow[]): Complaint | null {
+  if (end === undefined || end.test(endOf(rows))) return null;
+  return { oracle: 'end', what: `the story ends with\n${endOf(rows)}\nwhich does not match ${String(end)}` };
 }
 
 /** The rows as people see them: ids and made-up codes are not the same twice. */

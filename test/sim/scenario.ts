@@ -22,6 +22,8 @@ export interface Scenario {
   readonly cycles: number;
   /** Lines that the undisturbed story has. */
   readonly proofs: readonly RegExp[];
+  /** What the rows of the undisturbed story are at the end, as `endOf` in exhaustive.ts tells them; absent where oracles say enough. */
+  readonly end?: RegExp;
   /** Whether rows, but for their ids and made-up codes, are the same at the end wherever the engine dies. */
   readonly hasOneEnd: boolean;
 }

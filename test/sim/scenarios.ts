@@ -33,6 +33,7 @@ function conflict(policy: ConflictPolicy): Scenario {
     ],
     cycles: policy === 'ask' ? 2 : 1,
     proofs: [SENT('(upsert|update)')],
+    end: policy === 'origin' ? /"A":"w-theirs","B":"u-beside"/ : /"A":"u-mine","B":"u-beside"/,
     hasOneEnd: false,
   };
 }

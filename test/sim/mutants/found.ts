@@ -34,6 +34,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'caller-asked-once-in-a-pull': { kept: 'rights-lost-in-a-pull.json' },
   'shape-asked-once-in-a-pull': { story: 'columns-swapped-in-a-pull', at: '' },
   'opened-without-a-look': { story: 'columns-swapped-in-a-first-pull', at: '' },
+  'policy-ignored': { story: 'conflict-local', at: '' },
   'conflict-loser-dropped': { story: 'conflict-origin', at: '' },
   'delete-there-beats-edit-here': { story: 'colleague-deletes-edited', at: '' },
   'delete-here-beats-edit-there': { story: 'colleague-edits-deleted', at: '' },

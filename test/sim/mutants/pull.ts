@@ -202,6 +202,17 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       'whoever drops a trigger changes the schema, which leads to the same comparison (schema-change-ignored); worlds have no mirrors, where it does not',
   },
   {
+    name: 'policy-ignored',
+    without: 'The origin wins every conflict that no person is asked about, whatever the policy says.',
+    edits: [
+      {
+        file: 'reconcile/merge.ts',
+        find: "return policy === 'ask' ? 'nobody' : policy;",
+        replace: "return policy === 'ask' ? 'nobody' : 'origin';",
+      },
+    ],
+  },
+  {
     name: 'conflict-loser-dropped',
     without: 'Who loses a conflict in a pull is not kept.',
     edits: [
