@@ -41,6 +41,13 @@ export interface Upload {
   readonly rowId: number;
   /** Empty where there is none any more. */
   readonly name: string;
+  /** What the origin holds behind a backup that was brought back (`uploadKey`); null where this is an upload. */
+  readonly held: ReadonlySet<string> | null;
+}
+
+/** Names a file of a row. */
+export function uploadKey(rowId: number, name: string): string {
+  return `${rowId} ${name}`;
 }
 
 /** Files at rest. */
@@ -132,15 +139,16 @@ function judgeShown({ shown, disk }: FilesRest): readonly Complaint[] {
 
 /**
  * What was attached here arrived once, as it was. Where the origin shows no history, nobody can tell whether a file arrived that a
- * colleague replaced or deleted since.
+ * colleague replaced or deleted since. A backup of the origin that is brought back takes files with it.
  */
 function judgeUploads({ uploads, origin, mayHold, isOlderCopy, setup }: FilesRest): readonly Complaint[] {
   const seen = new Set<string>();
   const complaints: Complaint[] = [];
-  for (const { by, rowId, name } of uploads) {
+  for (const { by, rowId, name, held } of uploads) {
+    if (held !== null) for (const key of seen) if (!held.has(key)) seen.delete(key);
     if (by !== 'api' && !setup.showsHistory) for (const key of seen) if (key.startsWith(`${rowId} `)) seen.delete(key);
     if (by !== 'api' || name === '') continue;
-    const key = `${rowId} ${name}`;
+    const key = uploadKey(rowId, name);
     if (seen.has(key) && !isOlderCopy)
       complaints.push({ oracle: 'I4', what: `${name} was sent to row ${rowId} twice` });
     seen.add(key);

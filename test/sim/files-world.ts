@@ -8,7 +8,7 @@ import type { Tokens } from './books.ts';
 import { FileDisk, type FileImage } from './files-disk.ts';
 import { FilePeople, type FileDeed } from './files-people.ts';
 import { FILE_COLUMN, type FilesSetup } from './files-setup.ts';
-import { judgeFiles, judgeStore, type OriginFile, type ShownFile } from './files-verdict.ts';
+import { judgeFiles, judgeStore, uploadKey, type OriginFile, type ShownFile, type Upload } from './files-verdict.ts';
 import { readBody } from './model/body.ts';
 import { Refusal } from './model/call.ts';
 import type { OriginModel } from './model/origin.ts';
@@ -41,6 +41,8 @@ export class FilesWorld {
   readonly disk = new FileDisk();
   readonly #people: FilePeople;
   readonly #parts: FilesWorldParts;
+  /** Which files the origin held when a backup was brought back, by the number of writes before that. */
+  readonly #restores = new Map<number, ReadonlySet<string>>();
 
   constructor(parts: FilesWorldParts, image: FileImage | null) {
     this.#parts = parts;
@@ -94,6 +96,12 @@ export class FilesWorld {
     return judgeStore(this.disk, named);
   }
 
+  /** A backup of the origin was brought back: files that it does not hold are gone there. */
+  noteRestore(): void {
+    const held = this.#atOrigin().map(({ rowId, name }) => uploadKey(rowId, name));
+    this.#restores.set(this.#parts.origin.log.length, new Set(held));
+  }
+
   /** What is wrong once nothing moves any more. */
   judge(): readonly Complaint[] {
     const { setup, user, origin } = this.#parts;
@@ -102,11 +110,14 @@ export class FilesWorld {
       disk: this.disk,
       shown: this.#shown(),
       origin: this.#atOrigin(),
-      uploads: origin.log.flatMap(({ by, kind, id, cells }) =>
-        kind === 'delete' || cells[FILE_COLUMN] === undefined
-          ? []
-          : [{ by, rowId: id, name: partsOf(cells[FILE_COLUMN]).name }],
-      ),
+      uploads: origin.log.flatMap(({ by, kind, id, cells }, index): readonly Upload[] => {
+        const held = this.#restores.get(index);
+        const upload = { by, rowId: id, name: partsOf(cells[FILE_COLUMN]).name, held: null };
+        return [
+          ...(held === undefined ? [] : [{ by: 'admin', rowId: 0, name: '', held }]),
+          ...(kind === 'delete' || cells[FILE_COLUMN] === undefined ? [] : [upload]),
+        ];
+      }),
       mayHold: (name, content) => this.#people.mayHold(name, content),
       isOlderCopy: user.isOlderCopy,
     });

@@ -95,7 +95,13 @@ export class World {
       books: this.#books,
       count: (what: string) => this.#count(what),
     };
-    this.#admin = new Admin({ ...around, onRestore: () => this.#writes.noteRestore() });
+    this.#admin = new Admin({
+      ...around,
+      onRestore: () => {
+        this.#writes.noteRestore();
+        this.#files?.noteRestore();
+      },
+    });
     this.#colleague = new Colleague(around);
     this.#user = new User(options.disk, { books: this.#books, tokens: this.#tokens, names: this.#names });
     this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
