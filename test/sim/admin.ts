@@ -29,7 +29,6 @@ const NARROWED = 'Narrowed';
 export class Admin {
   /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
   isNarrowed = false;
-  wasNarrowed = false;
   /** Ids from here on were given since. */
   narrowedFrom = Infinity;
   readonly #parts: AdminParts;
@@ -158,7 +157,6 @@ export class Admin {
   #narrowRole(): string {
     if (this.isNarrowed) return 'leaves the role as it is';
     this.isNarrowed = true;
-    this.wasNarrowed = true;
     this.narrowedFrom = this.#parts.origin.table(this.#parts.names.table).nextRow;
     this.#setRole({ canWrite: true });
     this.#parts.origin.changeUser({ role: NARROWED });

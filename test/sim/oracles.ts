@@ -2,11 +2,15 @@
  * What must be true at every moment of a simulated world, looked at in each transaction just before it is committed, and at each
  * request before it leaves. What must be true once all is quiet is in verdict.ts.
  *
- *   fresh  what a good pull brought was true while it ran (freshness.ts)
- *   I2   a push writes over nothing that it could have known of (overwrites.ts)
- *   writer flag off      another connection never sees it set          I7   what is in flight is in a batch, and the reverse
- *   I5   no row leaves the replica that the origin has                 I8   a request carries only what users wrote
- *   I11  what a request changes stands in a batch on the disk          I6   rows are what the ETag that is kept vouches for
+ *   fresh   what a good pull brought was true while it ran (freshness.ts)
+ *   writer  a commit never leaves the writer flag set
+ *   flight  whatever is marked as sent is in a batch, and the reverse
+ *   I2      a push writes over nothing that it could have known of (overwrites.ts)
+ *   I5      no row leaves the replica that the origin has; none is to be deleted there that stands here, or that nobody deleted
+ *   I6      rows are what the ETag that is kept vouches for (vouching.ts)
+ *   I8      of a row that the origin knows, a request carries no value that stands in the base, but for the match value, and none that
+ *           nobody wrote here
+ *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
@@ -15,6 +19,7 @@ import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import { Freshness } from './freshness.ts';
+import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
@@ -35,9 +40,6 @@ export interface OracleParts {
   readonly setup: Setup;
   readonly fail: (oracle: string, what: string) => void;
 }
-
-/** A batch that stands in the file; its rows as JSON. */
-type KeptBatch = readonly [id: number, method: string, rows: string];
 
 interface InFlight {
   readonly tableId: number;
@@ -64,6 +66,8 @@ export class Oracles {
    * that stands in them, and are found at the origin.
    */
   readonly #wentOn = new Set<number>();
+  /** Rows that the caller was not shown when he asked for them, or wanted them deleted, by their ids. */
+  readonly #hidden = new Set<number>();
   /** Rows that were sent and not settled before the last good pull ended: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
   /** What left with the create of a row, also of one that was deleted at the origin and is wanted here. */
@@ -170,20 +174,30 @@ export class Oracles {
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
     if (request.kind !== 'change') return;
-    const batches = this.#parts.user.query('SELECT id, method, rows FROM _rowsync_batches ORDER BY id') as KeptBatch[];
-    const durable = batches.filter(([id]) => id <= this.#durableBatch);
-    if (request.method === 'delete') this.#checkDelete(request, durable);
-    else this.#checkWrite(request, durable);
+    const intents = new Intents((statement) => this.#parts.user.query(statement), this.#durableBatch);
+    if (request.method === 'delete') this.#checkDelete(request, intents);
+    else this.#checkWrite(request, intents);
+  }
+
+  /** Rows that the origin has, and of which it said, or may have said, that they are not there. */
+  get hidden(): ReadonlySet<number> {
+    return this.#hidden;
   }
 
   /** After an answer; `fault` is what happened to it on its way, or null. */
   onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
     const { method, path, kind } = request;
     if (fault !== null && kind !== 'change') this.#freshness.excuse();
+    if (method === 'retrieve' || method === 'delete') this.#noteHidden(request);
     if (fault === null && method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
     const { etag } = result.headers;
     if (typeof etag === 'string' && this.#parts.setup.isAdminAway) this.#vouching.note(path, etag, result.body);
+  }
+
+  #noteHidden({ query }: SeenRequest): void {
+    if (!this.#parts.admin.isNarrowed) return;
+    for (const id of new URLSearchParams(query).getAll('id').map(Number)) if (id % 2 === 0) this.#hidden.add(id);
   }
 
   /** Which rows the origin just said it does not have. */
@@ -211,11 +225,12 @@ export class Oracles {
     const inBatch = new Set(kept.map(keyOf));
     const inMarks = new Set(marked.map(keyOf));
     for (const row of marked) {
-      if (!inBatch.has(keyOf(row))) this.#parts.fail('I7', `"${what}": row ${row.rowId} is in flight, and in no batch`);
+      if (!inBatch.has(keyOf(row)))
+        this.#parts.fail('flight', `"${what}": row ${row.rowId} is in flight, and in no batch`);
     }
     for (const row of kept) {
       if (!inMarks.has(keyOf(row)))
-        this.#parts.fail('I7', `"${what}": row ${row.rowId} is in a batch, and not in flight`);
+        this.#parts.fail('flight', `"${what}": row ${row.rowId} is in a batch, and not in flight`);
     }
   }
 
@@ -252,11 +267,13 @@ export class Oracles {
     return Object.keys(this.#parts.names.fromOrigin({ [name]: '' }))[0] ?? null;
   }
 
-  #checkDelete(request: SeenRequest, durable: readonly KeptBatch[]): void {
+  #checkDelete(request: SeenRequest, intents: Intents): void {
     const ids = new URLSearchParams(request.query).getAll('id');
+    // A row that somebody deleted once may have come back since.
+    const here = new Set(this.#parts.user.rows().map((row) => row.id));
     for (const id of ids) {
-      const isKept = durable.some(([, method, rows]) => method === 'delete' && rows.includes(`[${id},"delete"`));
-      if (!isKept) this.#parts.fail('I11', `the delete of row ${id} leaves before its batch is on the disk`);
+      for (const what of intents.complaintsOfDelete(Number(id))) this.#parts.fail('I11', what);
+      if (here.has(Number(id))) this.#parts.fail('I5', `row ${id} is to be deleted at the origin, and stands here`);
       const tag = this.#parts.names.tagOf(Number(id));
       const unseen = this.#parts.setup.isAdminAway ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
       for (const what of unseen) this.#parts.fail('I2', what);
@@ -266,12 +283,15 @@ export class Oracles {
     }
   }
 
-  #checkWrite(request: SeenRequest, durable: readonly KeptBatch[]): void {
-    const rows = JSON.parse(request.body ?? '[]') as readonly Readonly<Record<string, LocalValue>>[];
+  #checkWrite(request: SeenRequest, intents: Intents): void {
+    const rows = JSON.parse(request.body ?? '[]') as readonly SentRow[];
     if (this.#parts.setup.isAdminAway)
       for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
+    const base = readBase((statement) => this.#parts.user.query(statement), this.#parts.names);
     for (const row of rows) {
+      for (const what of intents.complaints(row)) this.#parts.fail('I11', what);
       const id = row['@row.id'] ?? null;
+      const before = id === null ? undefined : base?.get(Number(id));
       this.#sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
@@ -280,9 +300,14 @@ export class Oracles {
         const column = this.#columnOf(name);
         if (id === null && column !== null)
           this.#created.add(writtenKey({ tag: String(columns.get('Tag')), column, value }));
-        const isKept = durable.some(([, , text]) => text.includes(JSON.stringify(value)));
-        if (!isKept) this.#parts.fail('I11', `${name} = ${String(value)} leaves before its batch is on the disk`);
-        if (tag === null || column === null || column === 'Code' || isMadeByTrigger(value)) continue;
+        const known =
+          before === undefined || column === null ? undefined : { ...before.cells, Tag: before.tag }[column];
+        if (value === known) {
+          // The match value tells which row it is; nothing else may travel unchanged.
+          if (column === this.#parts.setup.match) continue;
+          this.#parts.fail('I8', `${name} = ${value} of row ${String(id)} is sent, and stands in the base`);
+        }
+        if (tag === null || column === null || isMadeByTrigger(value)) continue;
         if (this.#wentOn.has(Number(id))) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;

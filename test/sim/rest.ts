@@ -17,12 +17,12 @@ export interface Sides {
   readonly origin: OriginModel;
   readonly books: Books;
   readonly writes: readonly OriginWrite[];
-  /** Whether the caller did not see the rows with even ids for a while. */
-  readonly wasNarrowed: boolean;
+  /** Rows that the caller was not shown when he asked for them. */
+  readonly hidden: ReadonlySet<number>;
 }
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
-export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: Sides): Rest | null {
+export function gatherRest({ user, names, origin, books, writes, hidden }: Sides): Rest | null {
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null) return null;
   const base = `_rowsync_base_${names.tableId}`;
@@ -34,7 +34,7 @@ export function gatherRest({ user, names, origin, books, writes, wasNarrowed }: 
     origin: origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values)),
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),
-    hidden: new Set(wasNarrowed ? origin.ids(names.table).filter((id) => id % 2 === 0) : []),
+    hidden,
     isOlderCopy: user.isOlderCopy,
     overwritten: new Set(user.hadTrigger ? ['B'] : []),
     conflicts: user

@@ -28,7 +28,7 @@ export interface Rest {
   readonly writes: readonly OriginWrite[];
   /** Rows that wait for a person or a timer, and rows that cannot be read. */
   readonly waiting: ReadonlySet<number>;
-  /** Rows that did not exist for the caller for a while. */
+  /** Rows of which the origin said that they are not there, since the caller did not see them then. */
   readonly hidden: ReadonlySet<number>;
   /** Whether the replica was replaced by an older copy. */
   readonly isOlderCopy: boolean;
@@ -148,8 +148,12 @@ function judgeEmptied({ books, writes, keptCells, local, origin, waiting, overwr
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
 function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }: Rest): readonly Complaint[] {
-  // Deleted at the origin too, and brought back there with a backup.
-  const back = new Set(writes.flatMap(({ kind, tag }) => (kind === 'restore' ? [tag] : [])));
+  // Deleted at the origin too, and brought back there with a backup since.
+  const [gone, back] = [new Set<string>(), new Set<string>()];
+  for (const { kind, tag } of writes) {
+    if (kind === 'delete') gone.add(tag);
+    if (kind === 'restore' && gone.has(tag)) back.add(tag);
+  }
   const there = new Set(origin.filter(({ id }) => !waiting.has(id) && !hidden.has(id)).map(({ tag }) => tag));
   return [...books.expected().deleted]
     .filter((tag) => there.has(tag) && !back.has(tag) && !(kept + evidence).includes(tag))

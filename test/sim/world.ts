@@ -469,7 +469,7 @@ export class World {
       origin: this.#origin,
       books: this.#books,
       writes: this.#writes.all,
-      wasNarrowed: this.#admin.wasNarrowed,
+      hidden: this.#oracles.hidden,
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
     return [...judgeRest(rest), ...(this.#files?.judge() ?? [])];
