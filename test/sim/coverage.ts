@@ -4,11 +4,14 @@
 import { FAULTS } from './faults.ts';
 import { USER_ACTIONS } from './user.ts';
 
-const EVENTS = [
+/** What happens all the time must happen once in so many seeds; most of it does ten times as often. */
+const OFTEN_SEEDS = 150;
+
+/** What happens all the time. */
+const OFTEN = [
   'admin addColumn',
   'admin backup',
   'admin changeColumn',
-  'admin dropColumn',
   'admin renameColumn',
   'admin renameTable',
   'admin rights',
@@ -18,21 +21,24 @@ const EVENTS = [
   'clock jump',
   'colleague delete',
   'colleague insert',
+  'colleague undo',
   'colleague update',
   'death',
-  'error guard.deletes',
-  'error guard.pushDeletes',
   'error origin.busy',
-  'error origin.moving',
-  'error replica.full',
-  'event guard.held',
+  'error origin.forbidden',
+  'error origin.notApi',
+  'error origin.redirect',
+  'error origin.refused',
+  'error origin.timeout',
+  'error origin.unauthorized',
+  'error origin.unexpected',
+  'error push.identity',
+  'error push.shape',
+  'event identity.changed',
   'event origin.retry',
   'event push.lookUp',
-  'event push.unfinished',
   'event sweep.torn',
   'event table.failed',
-  'event file.failed',
-  'event files.stopped',
   'fate dieAfter',
   'fate dieBefore',
   'fate dieInside',
@@ -43,12 +49,8 @@ const EVENTS = [
   'files colleague uploads',
   'files user attaches',
   'files user attaches to a new row',
-  'files user attaches to all rows',
-  'files user changes what is attached',
-  'files user clears a file',
-  'files user copies the value of a file',
-  'files user names no file',
-  'files user removes what is attached',
+  'point Deleting rows',
+  'point Dropping pages',
   'point file create',
   'point file makeFolder',
   'point file open',
@@ -56,24 +58,118 @@ const EVENTS = [
   'point file rename',
   'point file sync',
   'point file write',
+  'point Finishing the sweep',
+  'point Looking for the missing rows',
+  'point Noting a problem',
+  'point Noting unchanged pages',
+  'point Placing tables',
+  'point Planning the push',
+  'point Preparing the table Thing',
+  'point push step describe',
+  'point push step finish',
+  'point push step identify',
+  'point push step lookUp',
+  'point push step plan',
+  'point push step readBack',
+  'point push step record',
+  'point push step reread',
+  'point push step send',
+  'point push step settle',
+  'point push step store',
+  'point Recording a batch',
+  'point Recording a run',
+  'point Settling a batch',
+  'point Settling the missing rows',
+  'point Starting a sweep',
+  'point Storing files',
+  'point Storing page',
+  'point Storing the answer to a batch',
+  'point Storing the description',
+  'point Storing the revisions of Thing.File',
+  'point Storing what a file is',
+  'point Storing what stopped a push',
+  'point Storing who is calling',
+  'point Taking up the batches',
+  'point Trying again at once',
   'power cut',
   'request attachment',
   'request attachments',
   'request create',
   'request delete',
+  'request describe',
   'request retrieve',
+  'request select',
   'request update',
   'request upsert',
+  'request user',
   'restore',
+  'user attach',
+  'user changeCode',
+  'user delete',
+  'user dropTrigger',
+  'user insert',
+  'user insertWithFile',
+  'user ownIndex',
+  'user replace',
+  'user rollBack',
+  'user setNull',
+  'user several',
+  'user touch',
+  'user update',
+  'user updateAll',
 ];
 
-/** What of it never did. */
-export function neverHappened(coverage: ReadonlyMap<string, number>): readonly string[] {
-  const happened = [...coverage.keys()];
-  const faults = FAULTS.map(({ name }) => `fault ${name}`);
-  const actions = USER_ACTIONS.map(([, name]) => `user ${name}`);
-  return [
-    ...EVENTS.filter((event) => !coverage.has(event)),
-    ...[...faults, ...actions].filter((what) => !happened.some((key) => key === what || key.startsWith(`${what} `))),
+/** What happens now and then. */
+const SOMETIMES = [
+  'admin dropColumn',
+  'error guard.deletes',
+  'error guard.pending',
+  'error guard.pushDeletes',
+  'error origin.moving',
+  'error origin.truncated',
+  'error origin.unreachable',
+  'error replica.full',
+  'event file.failed',
+  'event files.stopped',
+  'event guard.held',
+  'event push.unfinished',
+  'event table.reshaped',
+  'event table.restored',
+  'files user attaches to all rows',
+  'files user changes what is attached',
+  'files user clears a file',
+  'files user copies the value of a file',
+  'files user names no file',
+  'files user removes what is attached',
+  'point Holding deletes',
+  'point Leaving a file out',
+  'point Marking files of deleted rows',
+  'point Noting a file that failed',
+  'point Storing where files are',
+  'user attachToAll',
+  'user clearFile',
+  'user copyFileValue',
+  'user nameNoFile',
+];
+
+/** What of it happened too seldom in so many seeds, and how often. An action of users that was refused each time did not happen. */
+export function tooSeldom(coverage: ReadonlyMap<string, number>, seedCount: number): readonly string[] {
+  const often = Math.max(1, Math.floor(seedCount / OFTEN_SEEDS));
+  const count = (what: string): number => coverage.get(what) ?? 0;
+  const needs: readonly (readonly [what: string, happened: number, atLeast: number])[] = [
+    ...OFTEN.map((what) => [what, count(what), often] as const),
+    ...[...SOMETIMES, ...USER_ACTIONS.map(([, name]) => `user ${name}`)].map((what) => [what, count(what), 1] as const),
+    // Most requests read; what strikes other kinds of requests alone does so seldom.
+    ...FAULTS.map(
+      ({ name, on }) => [`fault ${name}`, faultCount(coverage, name), on.includes('read') ? often : 1] as const,
+    ),
   ];
+  return needs.flatMap(([what, happened, atLeast]) =>
+    happened >= atLeast ? [] : [`${what} (${happened} of ${atLeast})`],
+  );
+}
+
+/** A fault is counted for each kind of request that it struck. */
+function faultCount(coverage: ReadonlyMap<string, number>, name: string): number {
+  return [...coverage].reduce((sum, [key, times]) => (key.startsWith(`fault ${name} on `) ? sum + times : sum), 0);
 }
