@@ -177,7 +177,7 @@ export const SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
-    name: 'colleague-takes-code',
+    name: 'colleague-deletes-beside-create',
     setup: { ...CALM, rowCount: 1 },
     acts: [
       user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
