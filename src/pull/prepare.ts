@@ -162,7 +162,7 @@ function keepLockedEdits(
 }
 
 /** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
-function noteOpenness(tx: Tx, target: RowTarget): void {
+function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>): void {
   if (readTable(tx, target.id).push === 'on') storeCompareDue(tx, target.id, true);
   else doubtRows(tx, target);
 }
@@ -188,12 +188,17 @@ function matchColumn(
  */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
-  const nameById = new Map(readTables(replica).map(({ id, name }) => [id, name]));
-  if (tables.every(({ id, recordName }) => nameById.get(id) === recordName)) return;
+  const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
+  if (tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName)) return;
   await replica.write('Placing tables', (tx) => {
     for (const table of tables.toSorted((a, b) => a.id - b.id)) {
+      // Asked first: triggers are made again under another name, and nobody could see then that one was missing.
+      const known = knownById.get(table.id);
+      const wasOpenToEdits = known !== undefined && hasUserTable(tx, known.localName) && isTampered(tx, known.id);
       const placed = placeTable(tx, table);
-      if (placed.changed) ensureCapture(tx, placed.id);
+      if (!placed.changed) continue;
+      if (wasOpenToEdits) noteOpenness(tx, placed);
+      ensureCapture(tx, placed.id);
     }
   });
   replica.forgetStatements();
@@ -251,7 +256,7 @@ function shapeTable(
     target: { id: descriptor.id, localName: table.localName, columns: shapes },
     live,
     changed: table.changed || wasTampered || plan.actions.some(isChange),
-    wasOpenToEdits: wasTampered && !table.changed,
+    wasOpenToEdits: wasTampered && !wasDropped,
     wasDropped,
   };
 }

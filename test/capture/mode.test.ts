@@ -10,7 +10,7 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { startFixture, temporaryFolder } from '../support/replica.ts';
-import { captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const EDIT = `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`;
 const MIRROR = { tableOptions: () => ({ sort: null }) };
@@ -35,6 +35,29 @@ test('a mirror that was edited around its guards becomes two-way once the origin
 
   expect(await captured(fixture)).toEqual([]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('edits around a dropped trigger are found although the table is renamed at the origin before the next pull', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`DROP TRIGGER _rowsync_capture_update_${tableId(fixture)}`);
+  await capture(fixture); // the schema is known from now on, without the trigger
+  fixture.execute(EDIT);
+  fixture.sandbox.store.renameTable('Note', 'Remark');
+
+  await fixture.pull();
+
+  expect(await captured(fixture, 'Remark')).toEqual(['update 1 Title']);
+});
+
+test('a mirror that was edited around its guards is put right although it is renamed at the origin', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  fixture.execute(`DROP TRIGGER _rowsync_guard_update_${tableId(fixture)}; ${EDIT}`);
+  fixture.sandbox.store.renameTable('Note', 'Remark');
+
+  await fixture.pull();
+
+  expect(fixture.rows('SELECT "Title" FROM "Remark" WHERE _id = 1')).toEqual([{ Title: 'title 1' }]);
 });
 
 function tableId(fixture: { rows(query: string): unknown[] }): number {
