@@ -1,6 +1,6 @@
 /**
- * The order of a cycle, whoever asks for it: the rows of the tables, the pushes, then the files that the cells name. Files come
- * last because the rows say which there are; a table whose rows failed is left for the next cycle.
+ * What a cycle does about files: they come behind the rows, which say which there are, and a table whose rows failed is left for the next
+ * cycle. `rowsync sync` pushes between the two; the daemon's pull brings both, and its push is a job of its own.
  */
 import type { FilesContext, FilesReport } from '../files/context.ts';
 import { pullFiles } from '../files/pull.ts';
