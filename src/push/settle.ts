@@ -16,14 +16,21 @@ import { isSameValue } from '../reconcile/diff.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike, adoptByValue } from '../reconcile/push-adopt.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
-import { baseAfterLookup, baseAsSent, baseForReadBack, baseOfMadeAgain } from '../reconcile/push-settle.ts';
+import {
+  baseAfterLookup,
+  baseAsSent,
+  baseForReadBack,
+  baseOfMadeAgain,
+  judgeAbsentCreate,
+} from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
+import { readTable } from '../replica/ledger.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
-import { requireSameCaller } from './identity.ts';
+import { identify, requireSameCaller } from './identity.ts';
 import { findAlike, findById, findByValue, isFindable, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
@@ -45,8 +52,16 @@ export async function readBack(run: TablePush, batch: Batch): Promise<Findings> 
   const isMissing = ({ id, kind, answer }: BatchRow): boolean =>
     id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
   if (batch.rows.some(isMissing)) await requireSameCaller(run);
+  // Who just asked decides whether a create that is not returned is sent again, or waits (#settleAbsent).
+  if (batch.rows.some((row) => isAbsentCreate(row, findings))) await identify(context);
   await requireShapeAsSent(run, batch, byId);
   return findings;
+}
+
+/** Whether a row is new, had no answer, and was not found by its unique value or all that was sent. */
+function isAbsentCreate({ id, kind, answer }: BatchRow, { byValue, alike, unclear }: Findings): boolean {
+  const isFound = byValue.has(id) || unclear.has(id) || (alike.get(id)?.length ?? 0) > 0;
+  return kind === 'insert' && answer === null && !isFound;
 }
 
 /** Settles the rows of a batch as they were read back. */
@@ -108,8 +123,13 @@ async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
   return { found, byValue, alike: files.alike, unclear, files };
 }
 
+interface Anchor {
+  readonly column: number;
+  readonly value: Value;
+}
+
 /** A cell that was sent and by which the row can be found: the match value, or that of another unique column. */
-function anchorOf(run: TablePush, { cells }: BatchRow): { readonly column: number; readonly value: Value } | null {
+function anchorOf(run: TablePush, { cells }: BatchRow): Anchor | null {
   const { match } = run.planned;
   for (const column of [...(match === null ? [] : [match]), ...run.uniqueColumns]) {
     const cell = cells.find((sent) => sent.column === column);
@@ -253,11 +273,27 @@ class Settling {
       });
     } else if (row.kind === 'update') {
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
-    } else if (anchorOf(this.#run, row) === null) {
-      this.#doubt(row, 'no answer came when it was created, and nothing at the origin proves that it was, or was not');
     } else {
-      this.#move([row.id], 'notApplied');
+      this.#settleAbsent(row, anchorOf(this.#run, row));
     }
+  }
+
+  /** A create that the origin does not return. */
+  #settleAbsent(row: BatchRow, anchor: Anchor | null): void {
+    if (anchor === null) {
+      this.#doubt(row, 'no answer came when it was created, and nothing at the origin proves that it was, or was not');
+      return;
+    }
+    const { table } = this.#run;
+    const [version] = readVersions(this.#tx, table, [row.id]);
+    const verdict = judgeAbsentCreate({
+      isSameCaller: readTable(this.#tx, table.id).identityChecked,
+      sent: anchor.value,
+      here: version?.local?.values[anchor.column],
+      type: must(table.columns[anchor.column], 'a cell names a column of its table').type,
+    });
+    if (verdict === 'notApplied') this.#move([row.id], 'notApplied');
+    else this.#doubt(row, 'no answer came when it was created, and it may be hidden from the present user or role');
   }
 
   /** Revisions that were sent from here, and whose content is in the file store already. */

@@ -3,7 +3,7 @@
  * what was sent (I12), and an edit made while the row was in flight stays a change. Rows have the table's columns in order;
  * `sent` are the cells of the request. Pure.
  */
-import type { Row, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import type { MergeColumn } from './merge.ts';
 import type { SentCell } from './push-plan.ts';
@@ -83,4 +83,21 @@ export function baseOfMadeAgain(base: Row, former: Row | null, columns: readonly
     columns[column]?.writable === false ? (former?.values[column] ?? null) : value,
   );
   return { ...base, values };
+}
+
+/**
+ * What a create is whose answer got lost, and which the origin does not return under its unique value. notApplied: it never happened, or
+ * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none, and
+ * nothing would keep the origin from making it twice, because the value here is another one now, or the row was deleted here.
+ */
+export function judgeAbsentCreate(facts: {
+  /** Whether whoever asks now sees what the sender saw. */
+  readonly isSameCaller: boolean;
+  readonly sent: Value;
+  /** What stands here now; undefined where the row was deleted. */
+  readonly here: Value | undefined;
+  readonly type: ColumnType;
+}): 'notApplied' | 'inDoubt' {
+  const isKept = facts.here !== undefined && isSameValue(facts.type, facts.here, facts.sent);
+  return facts.isSameCaller || isKept ? 'notApplied' : 'inDoubt';
 }

@@ -242,6 +242,75 @@ test('a create is found by its unique value also where a pull has brought its ro
   expect(await captured(fixture)).toEqual([]);
 });
 
+describe('a create that is looked for by another user than the one that sent it, and not found', () => {
+  /** Creates a row whose answer is lost for good; afterwards the origin returns no such row, since it never was, or is hidden. */
+  async function loseCreate(fixture: Fixture, fault: FaultName, edit: string): Promise<void> {
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    setFaults(fixture, [{ fault, method: 'create', nth: 1 }]);
+    const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+    await pushNow(fixture, {
+      before: (step) => {
+        if (step === 'readBack') throw end;
+      },
+    });
+    fixture.execute(edit);
+    if (fault === 'resetAfter') fixture.sandbox.store.delete('Note', 7);
+  }
+
+  test.each([
+    ['whose unique value was changed', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`],
+    ['whose unique value was emptied', `UPDATE "Note" SET "Code" = NULL WHERE "Code" = 'n1'`],
+    ['that was deleted here', `DELETE FROM "Note" WHERE "Code" = 'n1'`],
+  ])('is in doubt, and never sent again on a guess, %s', async (_what, edit) => {
+    await using fixture = await startTwoWay();
+    await loseCreate(fixture, 'resetAfter', edit);
+    fixture.sandbox.store.changeUser({ id: 4711 });
+    await fixture.pull();
+
+    const report = await pushNow(fixture);
+    await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    expect(changesSent(fixture)).toEqual(['create']);
+    expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
+  });
+
+  test('is sent again with the same unique value, which the origin takes only once', async () => {
+    await using fixture = await startTwoWay();
+    await loseCreate(fixture, 'resetBefore', `UPDATE "Note" SET "Title" = 'y' WHERE "Code" = 'n1'`);
+    fixture.sandbox.store.changeUser({ id: 4711 });
+    await fixture.pull();
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1 });
+    expect(changesSent(fixture)).toEqual(['create', 'create']);
+    expect(titlesOf(fixture).at(-1)).toBe('y');
+  });
+
+  test('waits where the user changes just while it is looked for', async () => {
+    await using fixture = await startTwoWay();
+    await loseCreate(fixture, 'resetAfter', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.changeUser({ id: 4711 }), { method: 'select' });
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual(['push.identity']);
+    expect(changesSent(fixture)).toEqual(['create']);
+  });
+
+  test('is sent again by the same user, whatever its unique value is now', async () => {
+    await using fixture = await startTwoWay();
+    await loseCreate(fixture, 'resetBefore', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1 });
+    expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'x', 'n2']);
+  });
+});
+
 test('keeps an edit that was made while the answer got lost', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`UPDATE "Note" SET "Title" = 'first' WHERE _id = 1`);

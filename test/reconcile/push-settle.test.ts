@@ -5,6 +5,7 @@ import {
   baseAsSent,
   baseForReadBack,
   baseOfMadeAgain,
+  judgeAbsentCreate,
   type SentRow,
 } from '../../src/reconcile/push-settle.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
@@ -199,4 +200,15 @@ test('a row that its update made again is a new one, but for what only the origi
     conflicts: [],
     state: 'changed',
   });
+});
+
+test.each<[string, boolean, Value | undefined, string]>([
+  ['was not applied where the caller is the same', true, 'n2', 'notApplied'],
+  ['was not applied where the caller is the same, and the row was deleted here', true, undefined, 'notApplied'],
+  ['may be sent again for another caller with the same unique value', false, 'n1', 'notApplied'],
+  ['is in doubt for another caller with another unique value', false, 'n2', 'inDoubt'],
+  ['is in doubt for another caller without the unique value', false, null, 'inDoubt'],
+  ['is in doubt for another caller where it was deleted here', false, undefined, 'inDoubt'],
+])('a create that is not returned %s', (_what, isSameCaller, here, verdict) => {
+  expect(judgeAbsentCreate({ isSameCaller, sent: 'n1', here, type: 'Text' })).toBe(verdict);
 });

@@ -44,6 +44,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'any-row-with-the-value': { story: 'value-of-another-row', at: '34:lostBefore' },
   'restart-sends-again': { story: 'unkeyed-create', at: '38:kill' },
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
+  'absence-under-any-caller': { kept: 'looked-for-by-another-role.json' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },
   'no-question-before-insert': { story: 'older-copy-of-a-create', at: '' },
   'adoption-without-merge': { story: 'create-then-edit-in-flight', at: '37:lostAfter' },

@@ -34,8 +34,28 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: '} else if (anchorOf(this.#run, row) === null) {',
-        replace: '} else if (anchorOf(this.#run, row) === undefined) {',
+        find: 'if (anchor === null) {\n      this.#doubt(',
+        replace: 'if (anchor === undefined) {\n      this.#doubt(',
+      },
+      { file: 'push/settle.ts', find: 'sent: anchor.value,', replace: 'sent: anchor?.value ?? null,' },
+      { file: 'push/settle.ts', find: 'values[anchor.column],', replace: 'values[anchor?.column ?? 0],' },
+      {
+        file: 'push/settle.ts',
+        find: 'isSameCaller: readTable(this.#tx, table.id).identityChecked,',
+        replace: 'isSameCaller: true,',
+      },
+      { file: 'push/settle.ts', find: 'table.columns[anchor.column]', replace: 'table.columns[anchor?.column ?? 0]' },
+    ],
+  },
+  {
+    name: 'absence-under-any-caller',
+    without:
+      'A create without an answer that another caller does not find is sent again under a unique value that it got since.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'isSameCaller: readTable(this.#tx, table.id).identityChecked,',
+        replace: 'isSameCaller: true,',
       },
     ],
   },
