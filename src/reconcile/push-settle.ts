@@ -67,6 +67,9 @@ export function baseAfterLookup(
     // The origin shows the file in another form: what still stands here as it was sent is no edit of it.
     if (arrived.has(index)) return local?.values[index] === sent ? (sent ?? null) : there;
     if (sent !== undefined && isSameValue(type, sent, there)) return there;
+    // A create has no former value that emptying it would go back to.
+    const isEmptied = before.base === null && local !== null && (local.values[index] ?? null) === null;
+    if (isEmptied && sent !== undefined) return sent;
     const isFilledIn = before.base === null && sent === undefined;
     if (isFilledIn && (local?.values[index] ?? null) !== null) return there;
     return before.base?.values[index] ?? null;

@@ -325,6 +325,26 @@ test('keeps an edit that was made while the answer got lost', async () => {
   expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
 });
 
+test('a cell that is emptied while the answer to its create is lost, and written by a colleague, is a conflict', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Body") VALUES ('x', 'n1', 'b')`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw end;
+    },
+  });
+  fixture.execute(`UPDATE "Note" SET "Body" = NULL WHERE "Code" = 'n1'`);
+  fixture.sandbox.store.update('Note', 7, { Body: 'theirs' });
+
+  await pushNow(fixture);
+
+  expect(fixture.rows('SELECT row_id, "column", base, local, remote FROM sync_conflicts')).toEqual([
+    { row_id: 7, column: 'Body', base: 'b', local: null, remote: 'theirs' },
+  ]);
+});
+
 test('deletes at the origin a row that was deleted here while its create was on its way', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);

@@ -173,6 +173,18 @@ describe('a row that was looked up after its answer got lost', () => {
     expect(conflicts).toMatchObject([{ kind: 'cell', column: 0, base: 'a', local: 'b', remote: 'theirs' }]);
   });
 
+  test('is a conflict where a cell of it was emptied here since, and a colleague wrote another value', () => {
+    const { conflicts } = settle(NEW, row(-1, null, 'x', null), row(9, 'theirs', 'x', null));
+
+    expect(conflicts).toMatchObject([{ kind: 'cell', column: 0, base: 'b', local: null, remote: 'theirs' }]);
+  });
+
+  test('is settled where a cell of it was emptied on both sides since', () => {
+    const { conflicts, state } = settle(NEW, row(-1, null, 'x', null), row(9, null, 'x', null));
+
+    expect({ conflicts, state }).toEqual({ conflicts: [], state: 'settled' });
+  });
+
   test('is a conflict where the row with the same match value is somebody else’s', () => {
     const { conflicts } = settle(
       {

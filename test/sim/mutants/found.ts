@@ -45,6 +45,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'restart-sends-again': { story: 'unkeyed-create', at: '38:kill' },
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
   'absence-under-any-caller': { kept: 'looked-for-by-another-role.json' },
+  'emptied-in-flight-is-no-edit': { kept: 'emptied-without-an-answer.json' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },
   'no-question-before-insert': { story: 'older-copy-of-a-create', at: '' },
   'adoption-without-merge': { story: 'create-then-edit-in-flight', at: '37:lostAfter' },

@@ -60,6 +60,17 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'emptied-in-flight-is-no-edit',
+    without: 'A cell of a create that was emptied while its answer got lost counts as never written.',
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: 'if (isEmptied && sent !== undefined) return sent;',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'no-lookup-by-value',
     without: 'A create without an answer is not looked up by its unique value.',
     edits: [
