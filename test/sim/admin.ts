@@ -31,6 +31,8 @@ export class Admin {
   isNarrowed = false;
   /** Ids from here on were given since. */
   narrowedFrom = Infinity;
+  /** Whether the calling user ever could not write: edits of columns that nobody may write lose, whatever the policy says. */
+  wasForbidden = false;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
@@ -166,6 +168,7 @@ export class Admin {
   #changeRights(draw: Draw): string {
     const canWrite = draw.chance(0.5);
     this.#setRole({ canWrite });
+    if (!canWrite) this.wasForbidden = true;
     return canWrite ? 'lets the role write' : 'forbids the role to write';
   }
 

@@ -26,6 +26,7 @@ import type { SeenRequest } from './network.ts';
 import { Overwrites, type Known } from './overwrites.ts';
 import type { Setup } from './setup.ts';
 import { TRIGGER_MARK, type User } from './user.ts';
+import type { SentEver } from './verdict.ts';
 import { Vouching } from './vouching.ts';
 import type { Writes } from './writes.ts';
 
@@ -70,8 +71,7 @@ export class Oracles {
   readonly #hidden = new Set<number>();
   /** Rows that were sent and not settled before the last good pull ended: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
-  /** What left with the create of a row, also of one that was deleted at the origin and is wanted here. */
-  readonly #created = new Set<string>();
+  readonly #sentEver = { ids: new Set<number>(), created: new Set<string>() };
 
   constructor(parts: OracleParts) {
     this.#parts = parts;
@@ -184,6 +184,11 @@ export class Oracles {
     return this.#hidden;
   }
 
+  /** What ever left for the origin. */
+  get sentEver(): SentEver {
+    return this.#sentEver;
+  }
+
   /** After an answer; `fault` is what happened to it on its way, or null. */
   onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
     const { method, path, kind } = request;
@@ -292,6 +297,7 @@ export class Oracles {
       for (const what of intents.complaints(row)) this.#parts.fail('I11', what);
       const id = row['@row.id'] ?? null;
       const before = id === null ? undefined : base?.get(Number(id));
+      if (id !== null) this.#sentEver.ids.add(Number(id));
       this.#sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
@@ -299,7 +305,7 @@ export class Oracles {
       for (const [name, value] of cells) {
         const column = this.#columnOf(name);
         if (id === null && column !== null)
-          this.#created.add(writtenKey({ tag: String(columns.get('Tag')), column, value }));
+          this.#sentEver.created.add(writtenKey({ tag: String(columns.get('Tag')), column, value }));
         const known =
           before === undefined || column === null ? undefined : { ...before.cells, Tag: before.tag }[column];
         if (value === known) {
@@ -312,7 +318,7 @@ export class Oracles {
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         const key = writtenKey({ tag, column, value });
-        if (!this.#parts.books.everWritten.has(key) && !this.#created.has(key)) {
+        if (!this.#parts.books.everWritten.has(key) && !this.#sentEver.created.has(key)) {
           this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
         }
       }

@@ -1,11 +1,12 @@
 /**
  * Looks at both sides of a world at rest. Input: the user's connection, the origin, the books. Output: what verdict.ts judges.
  */
+import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import type { Books, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import { COLUMNS, quoted, rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
 import type { User } from './user.ts';
-import type { OriginWrite, Rest } from './verdict.ts';
+import type { KeptConflict, OriginWrite, Rest, SentEver } from './verdict.ts';
 
 /** Views in which rowsync keeps what lost and what waits. */
 const KEPT = ['sync_conflicts', 'sync_failures', 'sync_changes'];
@@ -19,10 +20,15 @@ export interface Sides {
   readonly writes: readonly OriginWrite[];
   /** Rows that the caller was not shown when he asked for them. */
   readonly hidden: ReadonlySet<number>;
+  readonly policy: ConflictPolicy;
+  /** Whether the calling user ever could not write. */
+  readonly wasForbidden: boolean;
+  readonly sent: SentEver;
 }
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
-export function gatherRest({ user, names, origin, books, writes, hidden }: Sides): Rest | null {
+export function gatherRest(sides: Sides): Rest | null {
+  const { user, names, origin, books, writes, hidden, policy, wasForbidden, sent } = sides;
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null) return null;
   const base = `_rowsync_base_${names.tableId}`;
@@ -37,12 +43,10 @@ export function gatherRest({ user, names, origin, books, writes, hidden }: Sides
     hidden,
     isOlderCopy: user.isOlderCopy,
     overwritten: new Set(user.hadTrigger ? ['B'] : []),
-    conflicts: user
-      .query(`SELECT "column", remote FROM sync_conflicts WHERE kind = 'cell'`)
-      .flatMap(([name, remote]) => {
-        const column = columnCalled(local, name);
-        return column === undefined || column === 'File' ? [] : [{ column, remote: remote as LocalValue }];
-      }),
+    conflicts: conflictsIn(user, local),
+    policy,
+    wasForbidden,
+    sent,
     spared: new Set(
       user
         .query(`SELECT row_id FROM sync_conflicts WHERE kind = 'deletedHere' AND winner <> 'local'`)
@@ -57,6 +61,20 @@ export function gatherRest({ user, names, origin, books, writes, hidden }: Sides
       })),
     evidence: textOfViews(user, ['sync_deleted']),
   };
+}
+
+/** Conflicts of whole rows, and of the cells that are judged. */
+function conflictsIn(user: User, local: LocalNames): readonly KeptConflict[] {
+  return user
+    .query(`SELECT kind, "column", base, remote, winner, state FROM sync_conflicts`)
+    .flatMap(([kind, name, base, remote, winner, state]) => {
+      const column = name === null ? null : columnCalled(local, name);
+      if (column === undefined || column === 'File') return [];
+      const [before, there] = [base as LocalValue, remote as LocalValue];
+      return [
+        { kind: String(kind), column, base: before, remote: there, winner: String(winner), state: String(state) },
+      ];
+    });
 }
 
 /** What the simulation calls a column of the replica. */

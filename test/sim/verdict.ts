@@ -3,6 +3,7 @@
  * were written once in all. Input: both sides, what users wrote, and everything that was ever written at the origin.
  * Output: what is wrong, in plain sentences. Pure.
  */
+import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
 import { isMadeByTrigger } from './oracles.ts';
 
@@ -17,6 +18,26 @@ export interface OriginWrite {
   /** Whether the caller did not see all rows then, and whether this one was among those. */
   readonly isNarrowed?: boolean;
   readonly isHidden?: boolean;
+}
+
+/** What ever left for the origin, whether it arrived or not. */
+export interface SentEver {
+  /** Rows that were sent with the id that they had there, to be written. */
+  readonly ids: ReadonlySet<number>;
+  /** What left with the create of a row, also of one that was deleted there and is wanted here, by `tag.column=value`. */
+  readonly created: ReadonlySet<string>;
+}
+
+/** A conflict as it is kept. */
+export interface KeptConflict {
+  readonly kind: string;
+  /** Null for whole rows. */
+  readonly column: string | null;
+  /** What the origin had confirmed, and what it is said to have had then. */
+  readonly base: LocalValue;
+  readonly remote: LocalValue;
+  readonly winner: string;
+  readonly state: string;
 }
 
 /** The world at rest. */
@@ -34,8 +55,11 @@ export interface Rest {
   readonly isOlderCopy: boolean;
   /** Columns that a trigger of the user's may have written over. */
   readonly overwritten: ReadonlySet<string>;
-  /** What the origin is said to have had in a cell when it was in conflict. */
-  readonly conflicts: readonly { readonly column: string; readonly remote: LocalValue }[];
+  readonly conflicts: readonly KeptConflict[];
+  readonly policy: ConflictPolicy;
+  /** Whether the calling user ever could not write: an edit of a column that nobody may write loses, whatever the policy says. */
+  readonly wasForbidden: boolean;
+  readonly sent: SentEver;
   /** Rows that were deleted here, and whose delete did not win over what the origin said of them. */
   readonly spared: ReadonlySet<number>;
   /** Everything that is kept about losers and rows that wait, as one text. */
@@ -62,6 +86,7 @@ export function judgeRest(rest: Rest): readonly Complaint[] {
     ...judgeCreates(rest),
     ...judgeInventions(rest),
     ...judgeConflicts(rest),
+    ...judgeWinners(rest),
   ];
 }
 
@@ -245,16 +270,54 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
  * twice for a moment may have two edits, of which one takes the origin's place.
  */
 function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[] {
-  const textAt = (column: string, value: LocalValue): string => `${column}=${String(value)}`;
   const there = new Set(
     writes.flatMap(({ cells }) => Object.entries(cells).map(([column, value]) => textAt(column, value))),
   );
-  const here = new Set([...books.everWritten].map((key) => key.slice(key.indexOf('.') + 1)));
+  const here = withoutTags(books.everWritten);
   return conflicts
+    .flatMap(({ kind, column, remote }) => (kind === 'cell' && column !== null ? [{ column, remote }] : []))
     .filter(({ column, remote }) => remote !== null && !there.has(textAt(column, remote)))
     .filter(({ column, remote }) => !here.has(textAt(column, remote)))
     .map(({ column, remote }) => ({
       oracle: 'invented',
       what: `a conflict says that ${column} was ${String(remote)} at the origin, which it never was`,
     }));
+}
+
+/**
+ * Conflicts are decided by the policy, in any world. What is decided otherwise: cells that nobody may write follow the origin; of a row that
+ * stood here twice, the later edit takes the place of the other; and what was sent goes over whatever the origin has by then, edited
+ * again, deleted, or made again there. So no edit wins against the policy over what nobody sent.
+ */
+function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: Rest): readonly Complaint[] {
+  const [here, created] = [withoutTags(books.everWritten), withoutTags(sent.created)];
+  const isMadeHere = (id: number): boolean =>
+    writes.some((write) => write.id === id && write.kind === 'create' && write.by === 'api');
+  const isWrong = ({ kind, column, base, remote, winner, state }: KeptConflict): boolean => {
+    if (winner === 'nobody') return policy !== 'ask';
+    if (winner === policy || state !== 'decided') return false;
+    if (winner === 'origin') {
+      const isOfHere = column !== null && here.has(textAt(column, remote));
+      return !(wasForbidden || isOfHere || (kind === 'cell' && base === remote));
+    }
+    if (column === null) {
+      const { _id: id } = JSON.parse(String(base)) as { readonly _id: number };
+      return !sent.ids.has(id) && !isMadeHere(id);
+    }
+    if (base === null || isMadeByTrigger(base)) return false;
+    return !here.has(textAt(column, base)) && !created.has(textAt(column, base));
+  };
+  return conflicts.filter(isWrong).map(({ kind, column, base, remote, winner }) => ({
+    oracle: 'policy',
+    what: `${winner} won where the policy is ${policy}: ${kind} ${column ?? ''}, ${String(base)} before, ${String(remote)} at the origin`,
+  }));
+}
+
+/** Values by their columns, whatever the row: of `tag.column=value`. */
+function withoutTags(keys: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...keys].map((key) => key.slice(key.indexOf('.') + 1)));
+}
+
+function textAt(column: string, value: LocalValue): string {
+  return `${column}=${String(value)}`;
 }

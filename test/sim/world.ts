@@ -470,6 +470,9 @@ export class World {
       books: this.#books,
       writes: this.#writes.all,
       hidden: this.#oracles.hidden,
+      policy: this.#setup.policy,
+      wasForbidden: this.#admin.wasForbidden,
+      sent: this.#oracles.sentEver,
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
     return [...judgeRest(rest), ...(this.#files?.judge() ?? [])];

@@ -35,6 +35,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'shape-asked-once-in-a-pull': { story: 'columns-swapped-in-a-pull', at: '' },
   'opened-without-a-look': { story: 'columns-swapped-in-a-first-pull', at: '' },
   'policy-ignored': { story: 'conflict-local', at: '' },
+  'policy-of-the-origin-ignored': { seed: 820010 },
   'conflict-loser-dropped': { story: 'conflict-origin', at: '' },
   'delete-there-beats-edit-here': { story: 'colleague-deletes-edited', at: '' },
   'delete-here-beats-edit-there': { story: 'colleague-edits-deleted', at: '' },

@@ -213,6 +213,17 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'policy-of-the-origin-ignored',
+    without: 'The replica wins every conflict that no person is asked about, whatever the policy says.',
+    edits: [
+      {
+        file: 'reconcile/merge.ts',
+        find: "return policy === 'ask' ? 'nobody' : policy;",
+        replace: "return policy === 'ask' ? 'nobody' : 'local';",
+      },
+    ],
+  },
+  {
     name: 'conflict-loser-dropped',
     without: 'Who loses a conflict in a pull is not kept.',
     edits: [
