@@ -21,6 +21,7 @@ import {
   baseAsSent,
   baseForReadBack,
   baseOfMadeAgain,
+  isApplied,
   judgeAbsentCreate,
 } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -154,6 +155,8 @@ class Settling {
   readonly #nowMs: number;
   readonly #toSettle: RowToSettle[] = [];
   readonly #left: BatchRow[] = [];
+  /** Updates without an answer that the origin does not show: they go again. */
+  readonly #untaken = new Set<number>();
 
   constructor(tx: Tx, run: TablePush, findings: Findings) {
     this.#tx = tx;
@@ -256,10 +259,12 @@ class Settling {
       // Whoever was adopted has all the files: they were compared.
       const inFiles = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
       const arrived = remote === adopted ? new Set(inFiles) : files.arrived.get(row.id);
+      const { columns } = this.#run.table;
+      const isTaken = row.kind === 'insert' || isMadeAgain || isApplied(row.cells, remote, columns, arrived);
+      if (!isTaken) this.#untaken.add(row.id);
       this.#toSettle.push({
         rowId: row.id,
         base: ({ base, local }) => {
-          const { columns } = this.#run.table;
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
           const after = baseAfterLookup(sent, { local, remote }, columns, arrived);
           return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
@@ -272,6 +277,7 @@ class Settling {
         ],
       });
     } else if (row.kind === 'update') {
+      this.#untaken.add(row.id);
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else {
       this.#settleAbsent(row, anchorOf(this.#run, row));
@@ -410,7 +416,8 @@ class Settling {
       const row = rowById.get(rowId);
       return row === undefined || row.answer?.as === 'look' ? [] : [{ row, newId }];
     });
-    for (const { row } of done) {
+    const taken = done.filter(({ row }) => !this.#untaken.has(row.id));
+    for (const { row } of taken) {
       if (row.kind === 'insert') counts.insertedCount += 1;
       else if (row.kind === 'update') counts.updatedCount += 1;
       else counts.deletedCount += 1;
@@ -420,7 +427,7 @@ class Settling {
       table.id,
       done.flatMap(({ row, newId }) => [row.id, newId]),
     );
-    const updates = done.filter(({ row }) => row.kind === 'update');
+    const updates = taken.filter(({ row }) => row.kind === 'update');
     storePushes(
       this.#tx,
       table.id,

@@ -55,12 +55,8 @@ export function baseAfterLookup(
   arrived: ReadonlySet<number> = new Set(),
 ): Row {
   const sentByColumn = new Map(before.sent.map(({ column, value }) => [column, value]));
-  const isApplied = before.sent.every(
-    ({ column, value }) =>
-      arrived.has(column) || isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
-  );
   // Created there, deleted here since: the delete is of the row as the origin made it.
-  if (before.base === null && local === null && isApplied) return remote;
+  if (before.base === null && local === null && isApplied(before.sent, remote, columns, arrived)) return remote;
   const values = columns.map(({ type }, index) => {
     const there = remote.values[index] ?? null;
     const sent = sentByColumn.get(index);
@@ -75,6 +71,19 @@ export function baseAfterLookup(
     return before.base?.values[index] ?? null;
   });
   return { id: remote.id, allow: before.base?.allow ?? null, values };
+}
+
+/** Whether a row at the origin holds all the cells of a request; `arrived` are the columns of files that were compared by content. */
+export function isApplied(
+  sent: readonly SentCell[],
+  remote: Row,
+  columns: readonly MergeColumn[],
+  arrived: ReadonlySet<number> = new Set(),
+): boolean {
+  return sent.every(
+    ({ column, value }) =>
+      arrived.has(column) || isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
+  );
 }
 
 /**

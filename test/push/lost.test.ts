@@ -95,6 +95,33 @@ test('is found at once when the origin answers again, without another request th
   expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'x']);
 });
 
+test.each<[FaultName, string | null, string, Record<string, number>]>([
+  ['resetBefore', 'Code', `UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`, { updated: 1 }],
+  ['resetAfter', 'Code', `UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`, { updated: 1 }],
+  ['resetBefore', null, `UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`, { updated: 1 }],
+  ['resetAfter', null, `UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`, { updated: 1 }],
+  ['resetBefore', 'Code', `INSERT INTO "Note" ("Title") VALUES ('x')`, { inserted: 1 }],
+  ['resetBefore', null, `DELETE FROM "Note" WHERE _id = 1`, { deleted: 1 }],
+])('after %s (match %s) the report counts once what the origin took: %s', async (fault, match, statement, counts) => {
+  await using fixture = await startTwoWay({ editing: { match } });
+  fixture.execute(statement);
+  setFaults(
+    fixture,
+    ['upsert', 'update', 'delete'].map((method) => ({ fault, method, nth: 1 })),
+  );
+
+  expect(countsOf(await pushNow(fixture))).toEqual(counts);
+});
+
+test('an update that a colleague’s delete met instead is counted as none', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+  setFaults(fixture, [{ fault: 'resetBefore', method: 'update', nth: 1 }]);
+  fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Note', 1), { method: 'update' });
+
+  expect(countsOf(await pushNow(fixture))).toEqual({ conflict: 1 });
+});
+
 describe('a create without anything unique', () => {
   const insert = `INSERT INTO "Note" ("Title", "Count") VALUES ('x', 9)`;
 
