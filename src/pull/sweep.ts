@@ -10,7 +10,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { finishSwitch } from '../capture/mode.ts';
-import { isSameMap, judgePages, pageSkip, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
+import { isSameMap, judgePages, pageSkip, planRepair, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
 import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
 import {
   applyPage,
@@ -69,19 +69,18 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
     const pages = readPages(context.replica, table.target.id);
     const verdict = judgePages(pages, context.settings.pageRows);
     const behind = verdict.kind === 'whole' ? await findRowsBehind(pass) : null;
-    if (verdict.kind === 'whole' && behind === null) return;
-    // What contradicts itself, and comes to the same when asked again, was wrong when it came: no "not modified" mends it.
     const isSame = before !== null && isSameMap(before, pages);
-    if (behind !== null && isSame && wasInFull) throw shortPageError(table, behind, context.settings.pageRows);
-    if (round > REPAIR_ROUNDS_MAX) throw movingError(table);
-    const inFull: boolean = isSame && !wasInFull;
-    wasInFull ||= inFull;
+    const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
+    if (step.kind === 'done') return;
+    if (step.kind === 'giveUp') {
+      throw behind !== null && step.why === 'short'
+        ? shortPageError(table, behind, context.settings.pageRows)
+        : movingError(table);
+    }
+    wasInFull ||= step.inFull;
     before = pages;
-    // Pages in front of a tear that were read before the rows shifted make the next tear: then all are asked again.
-    const isRepeated = verdict.kind === 'torn' && round > 1 && !inFull;
-    const from = behind?.page ?? (verdict.kind === 'whole' || isRepeated ? 0 : verdict.from);
-    context.log.info('sweep.torn', { table: table.target.localName, page: from, round });
-    await readPass(pass, from, inFull ? 'repairInFull' : 'repair');
+    context.log.info('sweep.torn', { table: table.target.localName, page: step.from, round });
+    await readPass(pass, step.from, step.inFull ? 'repairInFull' : 'repair');
   }
 }
 

@@ -54,3 +54,37 @@ export function judgePages(pages: readonly PageEdges[], pageRows: number): Pages
     }
   }
 }
+
+/** What is known when the page map was judged again, in round `round` of its repair, 1 behind the first pass. */
+export interface RepairFacts {
+  readonly verdict: PagesVerdict;
+  /** A page that looked like the last one, behind which rows follow nevertheless; null where none was found. */
+  readonly shortPage: number | null;
+  readonly round: number;
+  /** Whether the map is what it was before the last pass. */
+  readonly isSame: boolean;
+  /** Whether a pass of this repair went without ETags already. */
+  readonly wasInFull: boolean;
+}
+
+/**
+ * What to do about the page map. done: it is whole · read: pass over the pages from `from` on once more, without ETags where `inFull` ·
+ * giveUp: the origin keeps its pages too short (`short`), or rows keep moving.
+ */
+export type RepairStep =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'read'; readonly from: number; readonly inFull: boolean }
+  | { readonly kind: 'giveUp'; readonly why: 'short' | 'moving' };
+
+/** Decides on the next pass over the pages, or that there is none. */
+export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: RepairFacts): RepairStep {
+  if (verdict.kind === 'whole' && shortPage === null) return { kind: 'done' };
+  if (shortPage !== null && isSame && wasInFull) return { kind: 'giveUp', why: 'short' };
+  if (round > REPAIR_ROUNDS_MAX) return { kind: 'giveUp', why: 'moving' };
+  // What contradicts itself, and comes to the same when asked again, was wrong when it came: no "not modified" mends it.
+  const inFull = isSame && !wasInFull;
+  // Pages in front of a tear that were read before the rows shifted make the next tear: then all are asked again.
+  const isRepeated = verdict.kind === 'torn' && round > 1 && !inFull;
+  const torn = verdict.kind === 'whole' || isRepeated ? 0 : verdict.from;
+  return { kind: 'read', from: shortPage ?? torn, inFull };
+}

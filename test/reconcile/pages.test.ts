@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
 
-import { isSameMap, judgePages, pageSkip, type PageEdges, type PagesVerdict } from '../../src/reconcile/pages.ts';
+import {
+  isSameMap,
+  judgePages,
+  pageSkip,
+  planRepair,
+  REPAIR_ROUNDS_MAX,
+  type PageEdges,
+  type PagesVerdict,
+  type RepairFacts,
+  type RepairStep,
+} from '../../src/reconcile/pages.ts';
 
 /** Pages from lists of ids. */
 function pages(...lists: readonly (readonly number[])[]): readonly PageEdges[] {
@@ -48,4 +58,55 @@ test.each([
 
   expect(isSameMap(map, pages([1, 8, 3], [4, 5]))).toBe(true);
   expect([isSameMap(map, other), isSameMap(other, map)]).toEqual([false, false]);
+});
+
+const WHOLE: RepairFacts = {
+  verdict: { kind: 'whole', pageCount: 3 },
+  shortPage: null,
+  round: 1,
+  isSame: false,
+  wasInFull: false,
+};
+const TORN: RepairFacts = { ...WHOLE, verdict: { kind: 'torn', from: 2 } };
+const MORE: RepairFacts = { ...WHOLE, verdict: { kind: 'more', from: 3 } };
+const SHORT: RepairFacts = { ...WHOLE, shortPage: 1 };
+const LATE = REPAIR_ROUNDS_MAX + 1;
+
+test.each<[string, RepairFacts, RepairStep]>([
+  ['a whole map is done', WHOLE, { kind: 'done' }],
+  ['a whole map is done, however late', { ...WHOLE, round: LATE, isSame: true }, { kind: 'done' }],
+  ['torn pages are read from the tear on', TORN, { kind: 'read', from: 2, inFull: false }],
+  ['an end that is not reached is looked for from there', MORE, { kind: 'read', from: 3, inFull: false }],
+  ['a second tear has all pages asked again', { ...TORN, round: 2 }, { kind: 'read', from: 0, inFull: false }],
+  ['a missing end does not', { ...MORE, round: 2 }, { kind: 'read', from: 3, inFull: false }],
+  [
+    'what comes to the same is read in full, from the tear on',
+    { ...TORN, round: 2, isSame: true },
+    { kind: 'read', from: 2, inFull: true },
+  ],
+  [
+    'what comes to the same after that is read by ETags again',
+    { ...TORN, round: 3, isSame: true, wasInFull: true },
+    { kind: 'read', from: 0, inFull: false },
+  ],
+  ['rows behind a short page are read from that page on', SHORT, { kind: 'read', from: 1, inFull: false }],
+  ['also in a later round', { ...SHORT, round: 2 }, { kind: 'read', from: 1, inFull: false }],
+  [
+    'a page that stays short is read in full',
+    { ...SHORT, round: 2, isSame: true },
+    { kind: 'read', from: 1, inFull: true },
+  ],
+  [
+    'a page that stays short in full is the origin’s way',
+    { ...SHORT, round: 3, isSame: true, wasInFull: true },
+    { kind: 'giveUp', why: 'short' },
+  ],
+  ['rows that keep moving are left to the next sweep', { ...TORN, round: LATE }, { kind: 'giveUp', why: 'moving' }],
+  [
+    'so are pages that are short for another reason each time',
+    { ...SHORT, round: LATE },
+    { kind: 'giveUp', why: 'moving' },
+  ],
+])('%s', (_what, facts, step) => {
+  expect(planRepair(facts)).toEqual(step);
 });

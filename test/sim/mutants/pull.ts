@@ -56,8 +56,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Pages that contradict each other are never asked for without the ETags that keep them so.',
     edits: [
       {
-        file: 'pull/sweep.ts',
-        find: 'const inFull: boolean = isSame && !wasInFull;',
+        file: 'reconcile/pages.ts',
+        find: 'const inFull = isSame && !wasInFull;',
         replace: 'const inFull = false;',
       },
     ],
