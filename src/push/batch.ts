@@ -83,7 +83,7 @@ export async function pushBatch(run: TablePush, planned: PlannedBatch, order: Ba
   await step(run, 'store');
   const left = await storeOutcomes(run, batch, sent);
   if (left === null) return { stop: sent.stop, settle: null, isApart };
-  const found = readBack(run, left);
+  const found = readBack(run, left, { isAtOnce: true });
   found.catch(() => undefined); // thrown where it is waited for
   return { stop: sent.stop, settle: async () => settleFound(run, left, await found), isApart };
 }

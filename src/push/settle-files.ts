@@ -44,6 +44,8 @@ export async function findFiles(
     readonly found: FoundRows;
     readonly byValue: ReadonlyMap<number, Row>;
     readonly alike: ReadonlyMap<number, readonly Row[]>;
+    /** Whether the answers to the batch came a moment ago. */
+    readonly isAtOnce: boolean;
   },
 ): Promise<FileFindings> {
   const withFiles = rows.filter(({ cells }) => cells.some(({ file }) => file !== undefined));
@@ -53,7 +55,7 @@ export async function findFiles(
   for (const row of withFiles) {
     if (row.answer !== null) {
       const remote = looked.found.byId.get(row.answer.id ?? row.id);
-      if (remote !== undefined && row.answer.as !== 'look') finding.addAccepted(row, remote);
+      if (remote !== undefined && row.answer.as !== 'look') finding.addAccepted(row, remote, looked.isAtOnce);
       continue;
     }
     const remote = looked.found.byId.get(row.id) ?? looked.byValue.get(row.id);
@@ -86,11 +88,11 @@ class Finding {
   }
 
   /** A row that the origin took. */
-  addAccepted({ kind, answer, cells }: BatchRow, remote: Row): void {
+  addAccepted({ kind, answer, cells }: BatchRow, remote: Row, isAtOnce: boolean): void {
     const isNew = kind === 'insert' || answer?.as === 'recreated';
     for (const { column, file } of cells) {
       const value = remote.values[column] ?? null;
-      const isOurs = file !== undefined && acceptedRevision(file, value, { isNew }) !== null;
+      const isOurs = file !== undefined && acceptedRevision(file, value, { isNew, isAtOnce }) !== null;
       if (isOurs) this.#addOwn(remote, column, file);
     }
   }

@@ -39,16 +39,19 @@ import { requireShapeAsSent } from './shape.ts';
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
 
-/** Settles the rows of a batch as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
+/** Settles the rows of a batch that an earlier push left behind, as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
-  await settleFound(run, batch, await readBack(run, batch));
+  await settleFound(run, batch, await readBack(run, batch, { isAtOnce: false }));
 }
 
-/** Asks the origin what became of the rows of a batch. @throws RowsyncError of the origin, or `push.shape`. */
-export async function readBack(run: TablePush, batch: Batch): Promise<Findings> {
+/**
+ * Asks the origin what became of the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, or
+ * `push.shape`.
+ */
+export async function readBack(run: TablePush, batch: Batch, when: { readonly isAtOnce: boolean }): Promise<Findings> {
   const { context, table } = run;
   await context.before?.('readBack', table.localName);
-  const findings = await lookUp(run, batch);
+  const findings = await lookUp(run, batch, when);
   const { byId, unreadable } = findings.found;
   const isMissing = ({ id, kind, answer }: BatchRow): boolean =>
     id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
@@ -86,7 +89,7 @@ export interface Findings {
   readonly files: FileFindings;
 }
 
-async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
+async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isAtOnce: boolean }): Promise<Findings> {
   const { rows, method } = batch;
   const ids = rows.flatMap(({ id, kind, answer }) => {
     const answered = answer?.id ?? null;
@@ -120,7 +123,7 @@ async function lookUp(run: TablePush, batch: Batch): Promise<Findings> {
   const creates = unanchored.filter(({ kind }) => kind === 'insert');
   const alike = await findAlike(run, creates);
   if (!alike.isWhole) for (const { id } of creates) unclear.add(id);
-  const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey });
+  const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
   return { found, byValue, alike: files.alike, unclear, files };
 }
 

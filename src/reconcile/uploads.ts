@@ -4,7 +4,8 @@
  * is push/upload.ts.
  *
  * The origin numbers the revisions of a cell one by one, so that exactly one more than before, after a write of ours that
- * it took, is ours. Everything else is told by content. Pure.
+ * it took, is ours; unless the origin was put back from a backup since, and the number was given a second time. So the name must be ours
+ * too, and the row read back at once. Everything else is told by content, or downloaded. Pure.
  */
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { fileFromCell, type CellFile } from './files.ts';
@@ -42,14 +43,17 @@ export function rowAsNew(local: Row, id: number, columns: readonly { readonly ty
   return { id, allow: null, values };
 }
 
-/** The revision that a write made which the origin took, if no other can have come in between; `isNew`: in a new row. */
+/**
+ * The revision that a write made which the origin took, if no other can have come in between. `isNew`: in a new row;
+ * `isAtOnce`: the row was read back right after the answer.
+ */
 export function acceptedRevision(
   sent: SentFile,
   remote: Value,
-  { isNew }: { readonly isNew: boolean },
+  { isNew, isAtOnce }: { readonly isNew: boolean; readonly isAtOnce: boolean },
 ): CellFile | null {
   const file = typeof remote === 'string' ? fileFromCell(remote) : null;
-  if (file === null) return null;
+  if (!isAtOnce || file?.name !== sent.name) return null;
   const before = isNew ? 0 : revisionBefore(sent);
   return before !== null && file.revision === before + 1 ? file : null;
 }
