@@ -75,6 +75,19 @@ export const FILE_MUTANTS: readonly Mutant[] = [
         replace: 'return before !== null ? file : null;',
       },
     ],
+    equivalent:
+      'each file of a world has a name of its own, so that the name tells ours from those of colleagues (number-is-enough)',
+  },
+  {
+    name: 'number-is-enough',
+    without: 'A revision is taken for ours by its number alone, whatever its name and however old the answer.',
+    edits: [
+      {
+        file: 'reconcile/uploads.ts',
+        find: 'if (!isAtOnce || file?.name !== sent.name) return null;',
+        replace: 'if (file === null) return null;',
+      },
+    ],
   },
   {
     name: 'failed-files-forgotten',

@@ -23,4 +23,8 @@ export const MUTANT_PAIRS: readonly MutantPair[] = [
     names: ['tampering-ignored', 'schema-change-ignored'],
     why: 'Whoever drops a trigger changes the schema: both lead to a comparison of all rows.',
   },
+  {
+    names: ['any-revision-is-ours', 'number-is-enough'],
+    why: 'Every file of a world has a name of its own, which tells it apart without a number.',
+  },
 ];
