@@ -13,7 +13,7 @@ import type { Draw } from './tape.ts';
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules, files }: Setup,
+  { rowCount, systemColumns, etag, rules, files, refusedShare }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -35,8 +35,18 @@ export function makeOrigin(
       ...firstFile(files, tokens, index),
     })),
   };
-  const knobs = { etag, rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const) };
+  const knobs = {
+    etag,
+    rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const),
+    refusesCell: refusedShare === 0 ? null : ({ value }: { readonly value: unknown }) => isRefused(value, refusedShare),
+  };
   return new OriginModel({ tables: [thing], nowMs, database: DATABASE, token: MODEL_TOKEN, knobs, draw });
+}
+
+/** The same values again and again, as a rule would refuse them: some of those that users write into cells. */
+function isRefused(value: unknown, share: number): boolean {
+  const number = typeof value === 'string' ? /^u(\d{4})/.exec(value)?.[1] : undefined;
+  return number !== undefined && (Number(number) * 37) % 100 < share * 100;
 }
 
 /** What colleagues work with. */

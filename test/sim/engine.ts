@@ -9,6 +9,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { RowsyncError } from '../../src/base/errors.ts';
 import type { FileSystem } from '../../src/base/file-system.ts';
 import type { Logger } from '../../src/base/log.ts';
+import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../src/capture/decide.ts';
 import type { pullFilesAfter } from '../../src/daemon/cycle.ts';
 import type { FilesContext, FilesReport, FilesSettings } from '../../src/files/context.ts';
 import type { pullFiles } from '../../src/files/pull.ts';
@@ -35,14 +36,15 @@ export interface EngineModules {
   readonly pullFiles: typeof pullFiles;
   readonly pullFilesAfter: typeof pullFilesAfter;
   readonly uploadKeeper: typeof uploadKeeper;
+  readonly carryOutDecision: typeof carryOutDecision;
 }
 
 /** Loads the engine from a folder such as `src/`. */
 export async function loadEngine(root: URL): Promise<EngineModules> {
   const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
   const paths = ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'];
-  const ofFiles = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts'];
-  const modules = await Promise.all([...paths, ...ofFiles].map(load));
+  const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts'];
+  const modules = await Promise.all([...paths, ...others].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }
 
@@ -104,17 +106,20 @@ type FilesCounts = Pick<FilesReport, 'downloadedCount' | 'knownCount' | 'failedC
 
 /** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
 function replicaFailure(thrown: unknown): CycleReport {
-  // Not by its class: the engine may come from another source tree.
-  const isOfReplica = typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
-  if (!isOfReplica) throw thrown;
+  if (!isOfReplica(thrown)) throw thrown;
   return {
-    errors: [thrown as unknown as RowsyncError],
+    errors: [thrown],
     insertedCount: 0,
     updatedCount: 0,
     deletedCount: 0,
     pagesReadCount: 0,
     files: null,
   };
+}
+
+/** Not by its class: the engine may come from another source tree. */
+function isOfReplica(thrown: unknown): thrown is RowsyncError {
+  return typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
 }
 
 /** What a cycle consists of. */
@@ -224,6 +229,15 @@ export class Life {
       }
     }
     return { errors, ...counts, files: files === null ? null : filesCounts(files) };
+  }
+
+  /** Carries out what a person decided, as the daemon does it for the command line; null where the replica cannot be written. */
+  decide(decision: PersonDecision): Promise<DecisionOutcome | null> {
+    const { replica } = this.#sides();
+    const at = new Date(this.#clock.nowMs()).toISOString();
+    return replica
+      .write('Carrying out a decision', (tx) => this.#parts.modules.carryOutDecision(tx, decision, at))
+      .catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
   }
 
   /** Waits, unless it dies meanwhile. */

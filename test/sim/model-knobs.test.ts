@@ -190,6 +190,25 @@ test('a row that the caller cannot see is nowhere, but holds its unique value', 
   expect(post('upsert', [{ Code: 'c2' }])).toMatchObject([{ status: 400, errors: [{ error: 409 }] }]);
 });
 
+test('a value that is refused fails its row, and no other row of the request', () => {
+  const { model, post } = startModel({
+    knobs: { refusesCell: ({ column, value }) => column === 'Title' && value === 'bad' },
+  });
+  const logged = model.log.length;
+
+  const statuses = post('upsert', [
+    { '@row.id': 1, Title: 'good' },
+    { '@row.id': 2, Title: 'bad', Count: 8 },
+    { Title: 'bad' },
+    { Code: 'bad' },
+  ]);
+
+  const refused = { status: 400, errors: [{ code: 4105, source: 'Title' }] };
+  expect(statuses).toMatchObject([{ status: 200 }, { ...refused, id: 2 }, refused, { status: 201 }]);
+  expect(model.log.slice(logged).map(({ kind, id }) => `${kind} ${id}`)).toEqual(['update 1', 'create 7']);
+  expect(model.rows('Note')[1]?.values).toMatchObject({ Title: 't2', Count: 7 });
+});
+
 test('reads lag behind writes by a drawn time, and no longer than they may', () => {
   const { model, clock, get, post } = startModel({ knobs: { readLagMsMax: 5000 }, draw: () => 0.999 });
   const title = (): unknown => jsonOf(get('Note/retrieve.json?id=1&column=Title'))[0]?.['Title'];

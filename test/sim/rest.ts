@@ -8,6 +8,9 @@ import { COLUMNS, quoted, rowFromReplica, selectedColumns, type Column, type Loc
 import type { User } from './user.ts';
 import type { KeptConflict, OriginWrite, Rest, SentEver } from './verdict.ts';
 
+/** The model's code for a value that its workflow refuses. */
+const REFUSED_BY_RULE = 4105;
+
 /** Views in which rowsync keeps what lost and what waits. */
 const KEPT = ['sync_conflicts', 'sync_failures', 'sync_changes'];
 
@@ -60,6 +63,7 @@ export function gatherRest(sides: Sides): Rest | null {
         column: name === null ? null : (columnCalled(local, name) ?? 'another'),
       })),
     evidence: textOfViews(user, ['sync_deleted']),
+    refused: user.query(`SELECT row_id FROM sync_failures WHERE code = ${REFUSED_BY_RULE}`).map(([id]) => Number(id)),
   };
 }
 

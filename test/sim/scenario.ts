@@ -47,6 +47,8 @@ export const CALM: Setup = {
   pauseRate: 0,
   fullRate: 0,
   losesPower: false,
+  refusedShare: 0,
+  personRate: 0,
   etag: 'page',
   rules: [],
   isAdminAway: true,

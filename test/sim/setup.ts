@@ -48,6 +48,10 @@ export interface Setup {
   readonly isAdminAway: boolean;
   readonly actors: readonly (readonly [weight: number, actor: Actor])[];
   readonly weather: Weather;
+  /** How often a person decides something by the command line, or the page, between two cycles. */
+  readonly personRate: number;
+  /** The share of the users' values that the origin's workflow refuses until the faults stop. */
+  readonly refusedShare: number;
   /** What is done with attached files; null where the table has none. */
   readonly files: FilesSetup | null;
 }
@@ -95,7 +99,11 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
     files,
     laterPageRows: pick([null, null, null, null, null, 2, 3, 4]),
   };
-  return { ...setup, pointCount: shorten(setup.pointCount, tape.draw()) };
+  const pointCount = shorten(setup.pointCount, tape.draw());
+  // Drawn last, so that worlds which were kept before stay as they were.
+  const refusedShare = pick([0, 0, 0, 0, 0, 0, 0.1, 0.3]);
+  const personRate = pick([0, 0, 0, 0.1, 0.4]);
+  return { ...setup, pointCount, refusedShare, personRate };
 }
 
 /** Lets most worlds end early: short ones find as much in the same time, and some defects need a long one. */

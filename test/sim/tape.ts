@@ -20,6 +20,7 @@ export const TAPE_NAMES = [
   'admin',
   'clock',
   'files',
+  'person',
 ] as const;
 
 /** Whose tape it is. */

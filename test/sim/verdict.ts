@@ -68,6 +68,8 @@ export interface Rest {
   readonly keptCells: readonly { readonly rowId: number; readonly column: string | null }[];
   /** Last values of rows that the origin deleted, as one text; no edit may end there alone. */
   readonly evidence: string;
+  /** Rows that wait because the workflow refused them, which it does not any more, as a person has said. */
+  readonly refused: readonly number[];
 }
 
 /** A complaint: the invariant and a sentence. */
@@ -87,6 +89,7 @@ export function judgeRest(rest: Rest): readonly Complaint[] {
     ...judgeInventions(rest),
     ...judgeConflicts(rest),
     ...judgeWinners(rest),
+    ...rest.refused.map((id) => ({ oracle: 'L2', what: `row ${id} waits, and the origin would take it` })),
   ];
 }
 

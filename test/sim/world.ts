@@ -18,6 +18,7 @@ import { Names } from './names.ts';
 import { Network } from './network.ts';
 import { Oracles } from './oracles.ts';
 import { Past } from './past.ts';
+import { Person } from './person.ts';
 import { judgeReopening } from './reopening.ts';
 import { gatherRest } from './rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
@@ -57,6 +58,7 @@ export class World {
   readonly #colleague: Colleague;
   readonly #admin: Admin;
   readonly #names: Names;
+  readonly #person: Person;
   readonly #oracles: Oracles;
   readonly #stillness: Stillness;
   readonly #trace: string[] = [];
@@ -104,6 +106,8 @@ export class World {
     });
     this.#colleague = new Colleague(around);
     this.#user = new User(options.disk, { books: this.#books, tokens: this.#tokens, names: this.#names });
+    const { personRate: rate } = this.#setup;
+    this.#person = new Person({ ...around, rate, user: this.#user, note: (line) => this.#note(line) });
     this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
     this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
     this.#oracles = new Oracles({
@@ -301,6 +305,7 @@ export class World {
         // Whoever confirms has looked; where rights may go at any moment, nobody can have.
         const confirm = draw.chance(0.3) && this.#setup.isAdminAway;
         const files = draw.chance(0.3) ? 'now' : 'withPull';
+        await this.#person.act(life, this.#tapes.of('person'));
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
         this.#oracles.onCycle(pull);
         this.#noteCycle(await life.cycle({ pull, push, confirm, files }));
@@ -417,6 +422,7 @@ export class World {
     await this.#until(() => this.#isIdle && this.#life !== null);
     this.#admin.giveBack();
     this.#user.tidyUp();
+    await this.#finish((life) => this.#person.letAll(life));
     for (let cycle = 1; ; cycle += 1) {
       if (cycle > CYCLES_MAX) {
         this.#fail('L1', `after ${CYCLES_MAX} cycles without faults there is still something to do`);
@@ -430,26 +436,27 @@ export class World {
 
   /** Runs one more cycle; whether there was nothing to do any more. */
   async #isQuietCycle(): Promise<boolean> {
-    const life = this.#life;
-    if (life === null) throw new Error('An engine lives');
-    const reports: CycleReport[] = [];
     this.#isIdle = false;
     this.#stillness.begin();
-    void this.#oneCycle(life, reports);
-    await runDry();
-    await this.#until(() => reports.length > 0);
-    return reports.every((report) => this.#stillness.end(report));
+    let report: CycleReport | null = null;
+    await this.#finish(async (life) => {
+      this.#oracles.onCycle(true);
+      report = await life.cycle({ pull: true, push: true, confirm: true, files: 'now' });
+      this.#noteCycle(report);
+    });
+    return report !== null && this.#stillness.end(report);
   }
 
-  async #oneCycle(life: Life, reports: CycleReport[]): Promise<void> {
-    try {
-      this.#oracles.onCycle(true);
-      const report = await life.cycle({ pull: true, push: true, confirm: true, files: 'now' });
-      this.#noteCycle(report);
-      reports.push(report);
-    } catch (thrown) {
-      this.#noteThrown(thrown);
-    }
+  /** Goes on until something that the engine does has come to its end. */
+  async #finish(work: (life: Life) => Promise<void>): Promise<void> {
+    const life = this.#life;
+    if (life === null) throw new Error('An engine lives');
+    let isDone = false;
+    void work(life)
+      .catch((thrown: unknown) => this.#noteThrown(thrown))
+      .finally(() => (isDone = true));
+    await runDry();
+    await this.#until(() => isDone);
   }
 
   async #until(isDone: () => boolean): Promise<void> {

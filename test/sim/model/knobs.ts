@@ -48,11 +48,13 @@ export interface ModelKnobs {
   rules: readonly ModelRule[];
   /** Rows that the calling user cannot see, and so neither change nor delete. */
   hidesRow: ((row: { table: string; id: number; values: Readonly<Record<string, Value>> }) => boolean) | null;
+  /** Values that the API may not write: the row fails, as where a workflow rule fails it. */
+  refusesCell: ((cell: { readonly table: string; readonly column: string; readonly value: Value }) => boolean) | null;
   /** Reads may show the state of up to so many milliseconds ago. */
   readLagMsMax: number;
 }
 
 /** An origin that is steady and honest. */
 export function steadyKnobs(): ModelKnobs {
-  return { pageOrder: 'stable', etag: 'page', rules: [], hidesRow: null, readLagMsMax: 0 };
+  return { pageOrder: 'stable', etag: 'page', rules: [], hidesRow: null, refusesCell: null, readLagMsMax: 0 };
 }

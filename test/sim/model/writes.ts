@@ -117,6 +117,8 @@ function writeRow(writing: Writing, row: BodyRow): Status {
   const before = target?.row ?? null;
   const wrong = constraintProblems(table, before === null ? withDefaults(table, cells) : cells, before);
   if (wrong.length > 0) return failed(writing, cells, before?.id ?? null, wrong);
+  const unwanted = unwantedCells(writing, cells);
+  if (unwanted.length > 0) return failed(writing, cells, before?.id ?? null, unwanted);
   const author = authorOf(call);
   if (before !== null && !updateRow(call.ledger, table, before.id, cells, author)) return done(writing, 304, before.id);
   const id = before?.id ?? insertRow(call.ledger, table, cells, author);
@@ -218,6 +220,15 @@ function constraintProblems(table: ModelTable, cells: CellMap, before: ModelRow 
   return [...cells].flatMap(([column, cell]) => {
     const broken = brokenConstraint(table, column, cell, before?.id ?? null);
     return broken === null ? [] : [brokenProblem(broken, column.name, isFile(cell) ? null : cell)];
+  });
+}
+
+function unwantedCells({ call, table }: Writing, cells: CellMap): readonly Problem[] {
+  const { refusesCell } = call.knobs;
+  if (refusesCell === null) return [];
+  return [...cells].flatMap(([{ name: column }, cell]) => {
+    const isRefused = refusesCell({ table: table.name, column, value: isFile(cell) ? null : cell });
+    return isRefused ? [problem(4105, 'A workflow rule refuses the value', column)] : [];
   });
 }
 

@@ -1,0 +1,95 @@
+/**
+ * A person at the command line or the page: lets refused rows be tried again, puts rows back, decides conflicts. Decisions are carried out
+ * as the daemon does it, between two cycles. Input: draws, and the views of the replica. Output: what became of each, in a sentence.
+ */
+import type { PersonDecision } from '../../src/capture/decide.ts';
+import type { Books } from './books.ts';
+import type { Life } from './engine.ts';
+import type { OriginModel } from './model/origin.ts';
+import type { LocalNames, Names } from './names.ts';
+import { Draw, type Tape } from './tape.ts';
+import type { User } from './user.ts';
+
+/** What a person works with. */
+export interface PersonParts {
+  /** How often a decision comes before a cycle. */
+  readonly rate: number;
+  readonly origin: OriginModel;
+  readonly names: Names;
+  readonly user: User;
+  readonly books: Books;
+  readonly count: (what: string) => void;
+  readonly note: (line: string) => void;
+}
+
+/** The person. */
+export class Person {
+  readonly #parts: PersonParts;
+
+  constructor(parts: PersonParts) {
+    this.#parts = parts;
+  }
+
+  /** Decides something now and then. */
+  async act(life: Life, tape: Tape): Promise<void> {
+    const { rate, names, user, books } = this.#parts;
+    const value = rate === 0 ? 0 : tape.decide(rate);
+    if (value === 0) return;
+    const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);
+    const local = names.inReplica(query);
+    const decision = local === null ? null : decisionOf(new Draw(value), local, query);
+    if (decision === null) return;
+    const before = user.rows();
+    await this.#decide(life, decision);
+    // Taking a version is an edit like any other; putting a row back is none.
+    if (decision.kind === 'resolve') books.note(before, user.rows());
+  }
+
+  /** The workflow refuses nothing from now on, and the person has all refused rows tried again. */
+  async letAll(life: Life): Promise<void> {
+    const { knobs } = this.#parts.origin;
+    if (knobs.refusesCell === null) return;
+    knobs.refusesCell = null;
+    await this.#decide(life, { kind: 'retry', ids: [] });
+  }
+
+  async #decide(life: Life, decision: PersonDecision): Promise<void> {
+    const { count, note } = this.#parts;
+    const outcome = await life.decide(decision);
+    const isSomething = outcome?.kind === 'done' && outcome.rowCount > 0;
+    count(`person ${decision.kind}${isSomething ? '' : ' in vain'}`);
+    note(`person: ${JSON.stringify(decision)}: ${outcome?.words ?? 'the disk is full'}`);
+  }
+}
+
+/** What a person decides; null where there is nothing to decide on. */
+function decisionOf(
+  draw: Draw,
+  { T }: LocalNames,
+  query: (statement: string) => readonly (readonly unknown[])[],
+): PersonDecision | null {
+  const numbers = (statement: string): readonly number[] => query(statement).map(([number]) => Number(number));
+  // Another try of a create in doubt may make a second row, as everybody is told who asks for one.
+  const refused = numbers(`SELECT id FROM sync_failures WHERE kind NOT IN ('read', 'inDoubt') ORDER BY id`);
+  const edited = numbers('SELECT DISTINCT row_id FROM sync_changes ORDER BY row_id');
+  const conflicts = numbers('SELECT id FROM sync_conflicts ORDER BY id');
+  const table = T.slice(1, -1).replaceAll('""', '"');
+  const retry: readonly (() => PersonDecision)[] = [
+    () => ({ kind: 'retry', ids: [] }),
+    () => ({ kind: 'retry', ids: [draw.pick(refused)] }),
+  ];
+  const discard: typeof retry = [
+    () => ({ kind: 'discard', table, rowId: draw.pick(edited) }),
+    () => ({ kind: 'discard', table, rowId: draw.pick(edited) }),
+    () => ({ kind: 'discard', table, rowId: null }),
+  ];
+  const resolve = (): PersonDecision => {
+    return { kind: 'resolve', id: draw.pick(conflicts), take: draw.pick(['local', 'remote', 'base']), value: null };
+  };
+  const possible = [
+    ...(refused.length === 0 ? [] : retry),
+    ...(edited.length === 0 ? [] : discard),
+    ...(conflicts.length === 0 ? [] : [resolve, resolve]),
+  ];
+  return possible.length === 0 ? null : draw.pick(possible)();
+}
