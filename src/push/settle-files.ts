@@ -178,8 +178,8 @@ class Finding {
       return 'absent';
     } catch (thrown) {
       const error = asRowsyncError(thrown);
-      // A cell that shows no file is all there is to know of it then.
-      if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';
+      // A cell that shows no file proves nothing: somebody may have taken away what arrived. A redirect says nothing of the cell.
+      if (error.kind === 'originRefused' && error.code !== 'origin.redirect') return 'unclear';
       throw error;
     }
   }

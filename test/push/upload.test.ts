@@ -416,23 +416,50 @@ describe('an answer that gets lost', () => {
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });
 
-  test('waits for a person where the origin does not let revisions be compared', async () => {
+  const isLooked = { method: 'attachments' } as const;
+
+  test.each([
+    ['shows a file', (): void => undefined],
+    [
+      'shows none, since a colleague deleted it',
+      ({ sandbox }: FilesFixture) => void sandbox.store.update('Album', 1, { Photo: null }),
+    ],
+  ])(
+    'waits for a person where the origin lets no revisions be compared of a cell that %s',
+    async (_what, meanwhile) => {
+      await using fixture = await start();
+      fixture.put('a.txt', 'sent');
+      fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+      setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+      const refusal = JSON.stringify({ error: 403, code: 4000, message: 'no', source: null });
+      const headers = { 'Content-Type': 'application/json;charset=utf-8' };
+      fixture.sandbox.answerInstead(1, { status: 403, headers, body: refusal }, isLooked);
+
+      expect(countsOf(await fixture.upload({ before: at('readBack', () => meanwhile(fixture)) }))).toEqual({
+        inDoubt: 1,
+        parked: 1,
+      });
+      await fixture.upload();
+
+      expect(changesSent(fixture)).toEqual(['update']);
+      expect(revisionsAt(fixture, 1)).toHaveLength(1);
+    },
+  );
+
+  test('is looked for again with the next push where something on the way redirects the question', async () => {
     await using fixture = await start();
     fixture.put('a.txt', 'sent');
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
     setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
-    const refusal = JSON.stringify({ error: 403, code: 4000, message: 'no', source: null });
-    fixture.sandbox.answerInstead(
-      1,
-      { status: 403, headers: { 'Content-Type': 'application/json;charset=utf-8' }, body: refusal },
-      { method: 'attachments' },
-    );
+    const headers = { Location: 'https://login.example/' };
+    fixture.sandbox.answerInstead(1, { status: 302, headers, body: '' }, isLooked);
+    const remove = at('readBack', () => void fixture.sandbox.store.update('Album', 1, { Photo: null }));
 
-    expect(countsOf(await fixture.upload())).toEqual({ inDoubt: 1, parked: 1 });
-    await fixture.upload();
+    expect(codesOf(await fixture.upload({ before: remove }))).toEqual(['origin.redirect']);
+    expect(countsOf(await fixture.upload())).toEqual({ updated: 1 });
 
     expect(changesSent(fixture)).toEqual(['update']);
-    expect(revisionsAt(fixture, 1)).toHaveLength(1);
+    expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 sent']);
   });
 });
 

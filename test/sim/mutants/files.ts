@@ -66,6 +66,18 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'empty-cell-is-proof',
+    without:
+      'Where the revisions of a cell cannot be listed after an upload without an answer, an empty cell says that it never came.',
+    edits: [
+      {
+        file: 'push/settle-files.ts',
+        find: "if (error.kind === 'originRefused' && error.code !== 'origin.redirect') return 'unclear';",
+        replace: "if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';",
+      },
+    ],
+  },
+  {
     name: 'any-revision-is-ours',
     without: 'The revision that a cell shows after an upload is taken for ours, whatever its number.',
     edits: [

@@ -75,6 +75,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'row-before-file': { story: 'attachment-down', at: '' },
   'length-not-compared': { story: 'attachment-down', at: '58:truncated' },
   'lost-upload-not-compared': { seed: 1870 },
+  'empty-cell-is-proof': { kept: 'empty-cell-behind-a-redirect.json' },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
   'any-revision-is-ours+number-is-enough': { seed: 943 },
   'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
