@@ -45,6 +45,8 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'any-row-with-the-value': { story: 'value-of-another-row', at: '34:lostBefore' },
   'restart-sends-again': { story: 'unkeyed-create', at: '38:kill' },
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
+  'retried-in-vain': { seed: 5 },
+  'refused-update-is-settled': { seed: 30 },
   'absence-under-any-caller': { kept: 'looked-for-by-another-role.json' },
   'emptied-in-flight-is-no-edit': { kept: 'emptied-without-an-answer.json' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },

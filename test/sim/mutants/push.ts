@@ -48,6 +48,29 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'retried-in-vain',
+    without: 'A refused row that a person lets be tried again goes on waiting.',
+    edits: [
+      {
+        file: 'capture/refusals.ts',
+        find: "for (const { tableId, rowId } of rows) moveRows(tx, tableId, [rowId], { event: 'retried', at });",
+        replace: 'if (at.length === 0) moveRows(tx, 0, [], { event: "retried", at });',
+      },
+    ],
+  },
+  {
+    name: 'refused-update-is-settled',
+    without: 'An update that the origin refuses counts as taken.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: "if (typeof verdict === 'object') return {",
+        replace:
+          "if (typeof verdict === 'object' && row.kind === 'update') return { kind: 'keep', row: { ...row, answer: { as: 'accepted', id: row.id, refusal: null } } };\n  if (typeof verdict === 'object') return {",
+      },
+    ],
+  },
+  {
     name: 'absence-under-any-caller',
     without:
       'A create without an answer that another caller does not find is sent again under a unique value that it got since.',
