@@ -52,7 +52,24 @@ export function fileColumns(files: FilesSetup | null): readonly ColumnSpec[] {
 /** The file of a row as the world begins with it. */
 export function firstFile(files: FilesSetup | null, tokens: Tokens, index: number): Readonly<Record<string, FileSpec>> {
   if (files === null || index % files.everyRows !== 0) return {};
-  return { [FILE_COLUMN]: fileOf(`${tokens.next('f')}.txt`, 1 + ((index * 13) % FILE_BYTES_MAX)) };
+  return { [FILE_COLUMN]: fileOf(`${tokens.next('f')}.txt`, firstByteCount(index)) };
+}
+
+function firstByteCount(index: number): number {
+  return 1 + ((index * 13) % FILE_BYTES_MAX);
+}
+
+/** The same first files with as little else as makes a difference to what a pull without faults stores of so many rows. */
+export function calmFiles({ showsHistory, maxFileBytes, everyRows }: FilesSetup, rowCount: number): FilesSetup {
+  const indexes = Array.from({ length: rowCount }, (_, index) => index).filter((index) => index % everyRows === 0);
+  const isAnyLeftOut = indexes.some((index) => firstByteCount(index) > (maxFileBytes ?? Infinity));
+  return {
+    mode: 'latest',
+    showsHistory,
+    maxFileBytes: isAnyLeftOut ? maxFileBytes : null,
+    everyRows: Math.min(everyRows, Math.max(rowCount, 1)),
+    weight: 0,
+  };
 }
 
 /** A file whose content begins with its name, cut or filled up to so many bytes. */

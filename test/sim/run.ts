@@ -1,15 +1,16 @@
 /**
- * Runs one world, from tapes or from a script. Most worlds begin with a replica that was pulled before; it is made once, by a world in
- * which nothing happens, and kept for all others of its kind.
+ * Runs one world, from tapes or from a script. Most worlds begin with a replica that was pulled before (warm.ts), by a world in which
+ * nothing happens.
  */
 import type { LocalRow } from './books.ts';
 import type { Disk, Start } from './disk.ts';
 import type { EngineModules } from './engine.ts';
 import type { Script } from './script.ts';
 import { drawFiles } from './files-setup.ts';
-import { calmSetup, drawSetup, type Setup } from './setup.ts';
+import { drawSetup, type Setup } from './setup.ts';
 import { Tapes, type TapeRecord } from './tape.ts';
 import type { Complaint } from './verdict.ts';
+import type { WarmStarts } from './warm.ts';
 import { World } from './world.ts';
 
 /** What a world is run with, beside its tapes. */
@@ -17,7 +18,7 @@ export interface WorldOptions {
   readonly modules: EngineModules;
   readonly disk: Disk;
   /** Replicas that were pulled once, for all worlds that begin with one. */
-  readonly warm: Map<string, Start>;
+  readonly warm: WarmStarts;
 }
 
 /** What came of a world. */
@@ -55,14 +56,11 @@ async function run(world: World): Promise<WorldResult> {
 }
 
 /** A replica that was pulled from such an origin, without anything happening. */
-async function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
-  const { key, calm } = calmSetup(setup);
-  const known = options.warm.get(key);
-  if (known !== undefined) return known;
-  const world = new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null });
-  const { failure } = await run(world);
-  if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
-  const start = { ...options.disk.keep(), files: world.fileImage() };
-  options.warm.set(key, start);
-  return start;
+function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
+  return options.warm.startOf(setup, options.disk, async (calm) => {
+    const world = new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null });
+    const { failure } = await run(world);
+    if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
+    return { ...options.disk.keep(), files: world.fileImage() };
+  });
 }

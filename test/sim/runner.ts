@@ -5,12 +5,13 @@
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Case } from './corpus.ts';
-import { Disk, type Start } from './disk.ts';
+import { Disk } from './disk.ts';
 import type { EngineModules } from './engine.ts';
 import { shrink } from './shrink.ts';
 import { Tapes } from './tape.ts';
 import type { Script } from './script.ts';
 import { runScript, runWorld, type WorldResult } from './run.ts';
+import { WarmStarts } from './warm.ts';
 
 /** A world that failed. */
 export interface Found {
@@ -39,7 +40,7 @@ export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=
 export class Runner {
   readonly #modules: EngineModules;
   readonly #disk: Disk;
-  readonly #warm = new Map<string, Start>();
+  readonly #warm = new WarmStarts();
 
   constructor(modules: EngineModules) {
     this.#modules = modules;
