@@ -1,11 +1,11 @@
 /**
  * Keeps connections to the files of a simulated world: opening one, reading the schema and preparing every statement anew costs more than
  * all that a short life does with it. A connection that is closed is given to the next life, or to the next world, as a new one would be,
- * with nothing open. SQLite itself looks whether the schema is still the one that it knows. Before a file is replaced, all are
- * closed; where a file is written anew in its place, `catchUp` lets them see it.
+ * with nothing open. SQLite itself looks whether the schema is still the one that it knows. Where a file is written anew in its place,
+ * `catchUp` lets them see it; to what replaces a replica within a world, everybody opens a new one.
  *
- * What a new connection alone can show (a log that is read from the file, a schema that cannot be parsed) is shown behind each power cut
- * and each copy, and in every world that follows one.
+ * So what a new connection alone can show (a log that is read from the file, a schema that cannot be parsed) is shown behind each power cut
+ * and each copy.
  */
 import Database from 'better-sqlite3';
 

@@ -122,12 +122,18 @@ export class Disk {
     return this.#isMainUntouched() ? { main: this.#main, logBytes: statSync(`${this.path}-wal`).size } : this.image();
   }
 
-  /** Puts what stood there in the place of the replica; nobody may be using it. What stands beside the file stays. */
+  /**
+   * Puts what stood there in the place of the replica; nobody may be using it. What stands beside the file stays. It goes to a path of its
+   * own: everybody opens it anew, and the connections to the first one are as good as new for the next world.
+   */
   restore(moment: Moment): void {
     const log = this.#logOf(moment);
+    const sent = readFileSync(`${this.path}.sent`);
+    this.#path = join(this.#folder, 'replaced.db');
     this.connections.closeAllTo(this.path);
     this.#removeLogs();
     this.#writeMain(moment.main);
+    writeFileSync(`${this.path}.sent`, sent);
     if (log !== null) writeFileSync(`${this.path}-wal`, log);
   }
 

@@ -153,9 +153,9 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     losesPower: false,
   };
   const { rowCount, systemColumns, pageRows } = setup;
-  // Without ETags everything is read once more; where they prove nothing, a table without rows is not looked at a second time.
-  const isSpecial = setup.etag === 'absent' || (setup.etag === 'flaky' && rowCount === 0);
-  const etag = isSpecial ? setup.etag : 'page';
+  // Where ETags prove nothing, a table without rows is not looked at a second time.
+  const isProven = rowCount > 0 || (setup.etag !== 'absent' && setup.etag !== 'flaky');
+  const etag = isProven ? 'page' : 'flaky';
   const files = setup.files === null ? null : calmFiles(setup.files, rowCount);
   const weather = new Map<string, number>();
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, match: null, etag, files, weather } as const;

@@ -30,7 +30,6 @@ const KINDS: readonly (readonly [what: string, setup: Partial<Setup>])[] = [
   ['ETags of the whole table', { etag: 'table' }],
   ['ETags that change by themselves', { etag: 'flaky' }],
   ['such ETags and no rows', { etag: 'flaky', rowCount: 0 }],
-  ['no ETags', { etag: 'absent' }],
   ['all revisions of files', { files: { ...FILES, mode: 'all' } }],
   ['files that are left out', { files: { ...FILES, maxFileBytes: 40 } }],
   ['a bound that no file reaches', { rowCount: 2, files: { ...FILES, maxFileBytes: 40, everyRows: 3 } }],
@@ -42,13 +41,25 @@ describe('a world that begins with a replica', () => {
     const setup = { ...drawSetup(Tapes.fromRecord(0, {}).of('setup'), null), rowCount: 6, ...kind };
     const warm = new WarmStarts();
     // Fitted from one that was pulled for another kind.
-    await warm.startOf({ ...setup, match: 'Code', etag: setup.etag === 'absent' ? 'absent' : 'page' }, disk, pull);
+    await warm.startOf({ ...setup, match: 'Code', etag: 'page' }, disk, pull);
 
     const start = await warm.startOf(setup, disk, pull);
     const { match, etag, files } = setup;
     const pulled = await pull({ ...calmSetup(setup).calm, match, etag, files });
 
     expect(contentOf(start)).toEqual(contentOf(pulled));
+  });
+
+  test('finds no ETags where the origin gives none', async () => {
+    const setup = { ...drawSetup(Tapes.fromRecord(0, {}).of('setup'), null), rowCount: 6, etag: 'absent' } as const;
+
+    const { main } = await new WarmStarts().startOf(setup, disk, pull);
+
+    const [pages, descriptors] = disk.lookInto({ main, log: null }, (look) => [
+      look('SELECT DISTINCT etag FROM _rowsync_pages'),
+      look('SELECT etag FROM _rowsync_descriptors'),
+    ]);
+    expect({ pages, descriptors }).toEqual({ pages: [[null]], descriptors: [] });
   });
 });
 

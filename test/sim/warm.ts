@@ -3,8 +3,8 @@
  * by a worker, in a world in which nothing happens; what else stands in the file (the ETags of this kind of origin, the match column,
  * which revisions of files were looked for) is written into a copy of it. Both are kept, a copy as the pages in which it differs.
  *
- * Input: setups. Output: what their worlds begin with. Invariant: that is, to the byte that anything reads, what a pull under this setup
- * would have left (warm.test.ts).
+ * Input: setups. Output: what their worlds begin with. Invariant: that is what a pull under this setup would have left, but for moments,
+ * and for how often pages were read by an origin without ETags (warm.test.ts).
  */
 import type Database from 'better-sqlite3';
 import { Admin } from './admin.ts';
@@ -38,7 +38,7 @@ export class WarmStarts {
     const what = JSON.stringify([key, setup.match, setup.etag, setup.files?.mode]);
     let difference = this.#fitted.get(what);
     if (difference === undefined) this.#fitted.set(what, (difference = fit(start, setup, disk)));
-    const main = Uint8Array.from(start.main);
+    const main = new Uint8Array(start.main);
     for (const [offset, bytes] of difference) main.set(bytes, offset);
     return { ...start, main };
   }
@@ -60,12 +60,16 @@ function fit(start: Start, setup: Setup, disk: Disk): Difference {
 
 /** ETags as an origin of this setup would have given them out. */
 function storeEtags(db: Database.Database, setup: Setup): void {
+  if (setup.etag === 'absent') {
+    db.exec('UPDATE _rowsync_pages SET etag = NULL; DELETE FROM _rowsync_descriptors');
+    return;
+  }
   const origin = makeOrigin(setup, { tokens: new Tokens(), nowMs: () => START_MS, draw: () => 0 });
   const nothing = (): void => undefined;
   // As in the world that pulled: where ETags go by the structure, they are of another one than a new world begins with.
   new Admin({ origin, names: new Names(origin), count: nothing, onRestore: nothing }).giveBack();
-  const pages = db.prepare('SELECT url FROM _rowsync_pages WHERE etag IS NOT NULL').pluck().all() as string[];
-  for (const url of pages) {
+  const urls = db.prepare('SELECT url FROM _rowsync_pages WHERE etag IS NOT NULL').pluck().all() as string[];
+  for (const url of urls) {
     const { pathname, search } = new URL(url);
     db.prepare('UPDATE _rowsync_pages SET etag = ? WHERE url = ?').run(etagOf(origin, pathname + search), url);
   }
