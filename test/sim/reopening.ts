@@ -7,12 +7,8 @@ import type { Life } from './engine.ts';
 
 type Look = (statement: string) => readonly (readonly unknown[])[];
 
-/** Every so many lives one is opened twice. */
-const TWICE_EVERY = 2;
-
-/** Opens the replica of every other life once more. @returns what that changed, a sentence a table. */
+/** Opens the replica once more. @returns what that changed, a sentence a table. */
 export function judgeReopening(life: Life, disk: Disk, look: Look): readonly string[] {
-  if (life.number % TWICE_EVERY !== 0) return [];
   const imageBefore = disk.image();
   life.reopen();
   // Where no byte was written, no row was.
