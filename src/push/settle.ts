@@ -21,6 +21,7 @@ import {
   baseAsSent,
   baseForReadBack,
   baseOfMadeAgain,
+  editedCells,
   isApplied,
   judgeAbsentCreate,
 } from '../reconcile/push-settle.ts';
@@ -353,7 +354,8 @@ class Settling {
     const { table } = this.#run;
     const { local } = now;
     const isNew = kind === 'insert' || isMadeAgain;
-    const asked = isNew ? table.columns.keys() : cells.values().map(({ column }) => column);
+    const edited = editedCells({ base: now.base, sent: cells }, table.columns);
+    const asked = isNew ? table.columns.keys() : edited.values().map(({ column }) => column);
     const over = [...asked].flatMap((column): readonly (Conflict & { kind: 'cell' })[] => {
       const { type, writable, automatic } = must(table.columns[column], 'a cell names a column of its table');
       const cell = cells.find((sent) => sent.column === column);

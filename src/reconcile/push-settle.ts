@@ -33,7 +33,7 @@ export function baseForReadBack(
 ): Row {
   const asSent = baseAsSent(before, remote.id, columns.length);
   const values = asSent.values.slice();
-  const ours = before.base === null ? columns.keys() : before.sent.map(({ column }) => column);
+  const ours = before.base === null ? columns.keys() : editedCells(before, columns).map(({ column }) => column);
   for (const index of ours) {
     const was = values[index] ?? null;
     // Deleted while in flight: a delete of what the origin made of what was sent, but not of what it was told by others.
@@ -71,6 +71,14 @@ export function baseAfterLookup(
     return before.base?.values[index] ?? null;
   });
   return { id: remote.id, allow: before.base?.allow ?? null, values };
+}
+
+/** The cells of a request that say something else than the base; the match value of a row that has one goes along unchanged. */
+export function editedCells({ base, sent }: SentRow, columns: readonly MergeColumn[]): readonly SentCell[] {
+  return sent.filter(
+    ({ column, value }) =>
+      base === null || !isSameValue(columns[column]?.type ?? 'Text', value, base.values[column] ?? null),
+  );
 }
 
 /** Whether a row at the origin holds all the cells of a request; `arrived` are the columns of files that were compared by content. */

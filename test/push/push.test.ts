@@ -189,6 +189,24 @@ test('looks again for the match value of an insert that was edited while the ori
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test('a match value that went along is no edit, and a colleague who changes it is heard', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step !== 'readBack') return;
+      fixture.sandbox.store.update('Note', 1, { Code: 'theirs' });
+      fixture.execute(`UPDATE "Note" SET "Code" = 'mine' WHERE _id = 1 AND "Code" = 'c1'`);
+    },
+  });
+
+  expect(fixture.rows('SELECT "column", base, local, remote, winner FROM sync_conflicts')).toEqual([
+    { column: 'Code', base: 'c1', local: 'mine', remote: 'theirs', winner: 'origin' },
+  ]);
+  expect(here(fixture, ['Title', 'Code'])[0]).toEqual([1, 'x', 'theirs']);
+});
+
 test('a row that takes over the unique value of a deleted one is created after the delete, also without a match column', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('again', 'c2')`);

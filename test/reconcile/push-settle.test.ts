@@ -127,6 +127,21 @@ describe('a row that was accepted and read back', () => {
   });
 });
 
+test('a match value that only said which row is meant is in conflict like any other cell that was not sent', () => {
+  const sent = [
+    { column: 0, value: 'b' },
+    { column: 1, value: 'x' },
+  ];
+  const [local, remote] = [row(7, 'b', null, 'f'), row(7, 'b', 'theirs', 'f')];
+  const base = baseForReadBack({ base: BEFORE, sent }, { local, remote }, COLUMNS);
+
+  expect(mergeRow({ base, local, remote }, COLUMNS, 'origin')).toMatchObject({
+    local: remote,
+    conflicts: [{ kind: 'cell', column: 1, base: 'x', local: null, remote: 'theirs', winner: 'origin' }],
+    state: 'settled',
+  });
+});
+
 describe('a row that was looked up after its answer got lost', () => {
   const settle = (before: SentRow, local: Row | null, remote: Row): MergeDecision =>
     mergeRow({ base: baseAfterLookup(before, { local, remote }, COLUMNS), local, remote }, COLUMNS, 'origin');

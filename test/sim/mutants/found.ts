@@ -47,6 +47,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
   'retried-in-vain': { seed: 5 },
   'refused-update-is-settled': { seed: 30 },
+  'match-value-counts-as-edit': { kept: 'match-value-edited-in-flight.json' },
   'absence-under-any-caller': { kept: 'looked-for-by-another-role.json' },
   'emptied-in-flight-is-no-edit': { kept: 'emptied-without-an-answer.json' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },

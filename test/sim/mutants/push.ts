@@ -71,6 +71,17 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'match-value-counts-as-edit',
+    without: 'A match value that went along with an update counts as edited here.',
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: 'base === null || !isSameValue(columns',
+        replace: 'base !== undefined || !isSameValue(columns',
+      },
+    ],
+  },
+  {
     name: 'absence-under-any-caller',
     without:
       'A create without an answer that another caller does not find is sent again under a unique value that it got since.',
