@@ -10,6 +10,7 @@
  *   I6      rows are what the ETag that is kept vouches for (vouching.ts)
  *   I8      of a row that the origin knows, a request carries no value that stands in the base, but for the match value, and none that
  *           nobody wrote here
+ *   L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
  *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
@@ -26,6 +27,7 @@ import type { SeenRequest } from './network.ts';
 import { Overwrites, type Known } from './overwrites.ts';
 import type { Setup } from './setup.ts';
 import { TRIGGER_MARK, type User } from './user.ts';
+import { Parking } from './parking.ts';
 import type { SentEver } from './verdict.ts';
 import { Vouching } from './vouching.ts';
 import type { Writes } from './writes.ts';
@@ -56,6 +58,7 @@ export class Oracles {
   readonly #vouching: Vouching;
   readonly #freshness: Freshness;
   readonly #overwrites: Overwrites;
+  readonly #parking: Parking;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
   #durableBatch = 0;
   #newestBatch = 0;
@@ -78,6 +81,7 @@ export class Oracles {
     this.#vouching = new Vouching(parts.names);
     this.#freshness = new Freshness(parts.origin, parts.names);
     this.#overwrites = new Overwrites(parts);
+    this.#parking = new Parking(parts);
   }
 
   /** Looks at a transaction that is about to be committed. */
@@ -87,6 +91,7 @@ export class Oracles {
     if (flagCount !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
     if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
+    if (facts.what.startsWith('Holding deletes')) this.#parking.onHold();
     this.#newestBatch = batch;
     if (this.#parts.setup.isAdminAway && !LEAVES_ROWS_ALONE.test(facts.what))
       for (const what of this.#vouching.complaints(replica)) fail('I6', `"${facts.what}": ${what}`);
@@ -95,6 +100,7 @@ export class Oracles {
   /** After a commit. One that reached the disk took everything before it along. */
   onCommitted({ what, isDurable }: TransactionFacts): void {
     if (isDurable) this.#durableBatch = this.#newestBatch;
+    this.#parking.onCommitted(what);
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
     if (what.startsWith('Deleting rows'))
       for (const id of this.#missing.keys()) if (this.#isBack(id)) this.#wentOn.add(id);
@@ -109,6 +115,7 @@ export class Oracles {
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
     const { isAdminAway, actors } = this.#parts.setup;
+    this.#parking.onCycle();
     // In a story, administrators do nothing that no pull could see.
     const isScripted = actors.length === 0;
     this.#freshness.begin(isPull && (isAdminAway || isScripted));
@@ -123,6 +130,7 @@ export class Oracles {
   onCycleEnd(errors: readonly { readonly code: string }[]): void {
     if (errors.some(({ code }) => code === 'origin.moving') && this.#freshness.isStill)
       this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
+    for (const what of this.#parking.complaintsOfGuards(errors.map(({ code }) => code))) this.#parts.fail('L3', what);
     // What was pushed was read back.
     if (errors.length === 0) this.#judgePull();
   }
@@ -162,6 +170,12 @@ export class Oracles {
   /** The replica is an older copy from now on, of which no more is known. */
   goBackTo(known: Known): void {
     this.#overwrites.goBackTo(known);
+    this.#parking.onOlderCopy();
+  }
+
+  /** The engine died, and what it sent has arrived or is lost. */
+  onDeath(): void {
+    this.#parking.onDeath();
   }
 
   /** The file is another one: an older copy, or what a power cut left. */
@@ -174,6 +188,7 @@ export class Oracles {
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
     if (request.kind !== 'change') return;
+    this.#parking.onDeparture(request);
     const intents = new Intents((statement) => this.#parts.user.query(statement), this.#durableBatch);
     if (request.method === 'delete') this.#checkDelete(request, intents);
     else this.#checkWrite(request, intents);
@@ -184,6 +199,11 @@ export class Oracles {
     return this.#hidden;
   }
 
+  /** At rest: rows that wait without a cause. */
+  onRest(): void {
+    for (const what of this.#parking.complaints()) this.#parts.fail('L3', what);
+  }
+
   /** What ever left for the origin. */
   get sentEver(): SentEver {
     return this.#sentEver;
@@ -192,6 +212,7 @@ export class Oracles {
   /** After an answer; `fault` is what happened to it on its way, or null. */
   onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
     const { method, path, kind } = request;
+    this.#parking.onAnswer(request, fault === null, result);
     if (fault !== null && kind !== 'change') this.#freshness.excuse();
     if (method === 'retrieve' || method === 'delete') this.#noteHidden(request);
     if (fault === null && method === 'retrieve') this.#noteMissing(request, result);

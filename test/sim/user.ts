@@ -176,6 +176,8 @@ export const USER_ACTIONS: readonly (readonly [weight: number, name: string, act
   [0.2, 'rebuild', rebuild],
 ];
 
+const DROPS_TRIGGER = /DROP TRIGGER "?_rowsync_/;
+
 /** The SQL client. */
 export class User {
   readonly #disk: Disk;
@@ -187,6 +189,8 @@ export class User {
   readonly #statements = new Map<string, Database.Statement>();
   /** Set once there was a trigger of their own, which may write over B whenever A changes, also when rowsync changes it. */
   hadTrigger = false;
+  /** Set once one of rowsync's triggers was dropped, which refuse what the origin would not take. */
+  hadNoTrigger = false;
   /** Set once the replica was replaced by an older copy. */
   isOlderCopy = false;
 
@@ -220,6 +224,7 @@ export class User {
       if (db.inTransaction) db.exec('ROLLBACK');
     }
     if (name === 'ownTrigger') this.hadTrigger = true;
+    if (DROPS_TRIGGER.test(statements)) this.hadNoTrigger = true;
     const namesAfter = this.#names.inReplica((statement) => this.query(statement));
     // What goes with a column or the table is no edit of rows: it comes back as the origin confirmed it.
     const after = namesAfter === null ? rows : this.#rowsUnder(namesAfter);
@@ -246,6 +251,7 @@ export class User {
       if (!(thrown instanceof Database.SqliteError)) throw thrown;
       refusal = thrown.message;
     }
+    if (DROPS_TRIGGER.test(statements)) this.hadNoTrigger = true;
     const after = this.rows();
     this.#books.note(rows, after);
     return { name, statements, refusal, removed: removedFrom(rows, after) };

@@ -384,6 +384,7 @@ export class World {
     const life = this.#life;
     if (life === null) return;
     this.#network.abandon(life);
+    this.#oracles.onDeath();
     this.#writes.collect();
     life.bury();
     this.#life = null;
@@ -432,6 +433,7 @@ export class World {
     }
     this.#rows = this.#user.rows();
     for (const { oracle, what } of this.#judge()) this.#fail(oracle, what);
+    this.#oracles.onRest();
   }
 
   /** Runs one more cycle; whether there was nothing to do any more. */

@@ -213,6 +213,17 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'guard-holds-every-delete',
+    without: 'Deletes wait for a person however few they are.',
+    edits: [
+      {
+        file: 'reconcile/guards.ts',
+        find: "return percent > facts.maxDeletePercent ? { kind: 'hold', reason: 'share', percent }",
+        replace: "return percent > 0 ? { kind: 'hold', reason: 'share', percent }",
+      },
+    ],
+  },
+  {
     name: 'policy-of-the-origin-ignored',
     without: 'The replica wins every conflict that no person is asked about, whatever the policy says.',
     edits: [

@@ -105,6 +105,30 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'absent-create-in-doubt',
+    without:
+      'A create without an answer that is not found by its unique value is left in doubt, though it can be sent again.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'if (anchor === null) {',
+        replace: 'if (anchor === null || anchor.column >= 0) {',
+      },
+    ],
+  },
+  {
+    name: 'refused-with-its-neighbours',
+    without: 'All rows of a request that is refused whole count as refused; no row is tried alone.',
+    edits: [
+      {
+        file: 'push/send.ts',
+        find: 'if (rows.length > 1) {',
+        replace:
+          "for (const { id } of rows) this.#outcomes.set(id, { kind: 'refused', refusal });\n    if (rows.length < 1) {",
+      },
+    ],
+  },
+  {
     name: 'no-lookup-by-value',
     without: 'A create without an answer is not looked up by its unique value.',
     edits: [

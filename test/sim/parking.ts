@@ -1,0 +1,357 @@
+/**
+ * Whether what waits for a person waits with a cause (L2, L3): a row in doubt is a create that nothing identifies and whose answer was
+ * lost, a refused row is one that the origin refused alone, or that could not be sent for a reason that is looked up here, a conflict
+ * waits where the policy asks and both sides wrote, and deletes are held where the guard has a cause. Every other oracle excuses what
+ * waits, so an engine that parks rows wrongly would pass without this one.
+ *
+ * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
+ */
+import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
+import type { KeptRow } from '../../src/replica/push-rows.ts';
+import { readBase } from './base.ts';
+import type { LocalRow, LocalValue } from './books.ts';
+import type { OracleParts } from './oracles.ts';
+import type { SeenRequest } from './network.ts';
+import { TRIGGER_MARK } from './user.ts';
+
+/** What there is to look at. */
+export type ParkingParts = Omit<OracleParts, 'fail'>;
+
+type Kind = 'insert' | 'update' | 'delete';
+
+/** A row of a request that changes rows. */
+interface SentRow {
+  readonly kind: Kind;
+  /** Its id at the origin, and its tag, as far as it has them. */
+  readonly names: readonly string[];
+  readonly values: ReadonlySet<string>;
+  /** The unique value that was sent of a create; null where none was. */
+  readonly code: LocalValue;
+  readonly hasFile: boolean;
+}
+
+/** A row that waits, and why, as the replica says. */
+interface ParkedRow {
+  readonly id: number;
+  readonly state: string;
+  readonly kind: string | null;
+  readonly reason: string | null;
+  readonly status: number | null;
+  /** The values that were sent of it, but for files. */
+  readonly sent: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** Watches one world. */
+export class Parking {
+  readonly #parts: ParkingParts;
+  /** Rows of requests of which the engine may not know what came of them, by the number of the request. */
+  readonly #open = new Map<number, readonly SentRow[]>();
+  /** Those of which it is certain what came of them, once the engine has stored it. */
+  readonly #certain = new Set<number>();
+  /** Creates that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
+  readonly #recorded = new Map<string, SentRow>();
+  /** Rows that were refused alone, or for which an update made another one, by their names. */
+  readonly #refused = new Map<string, SentRow[]>();
+  readonly #madeTwice = new Set<string>();
+  /** What is wrong with the deletes that the last sweep held. */
+  #heldWrongly: string | null = null;
+  /** Whether rights came and went, or an answer seemed to say so. */
+  #isCallerDoubtful = false;
+  /** How often the same was sent of a row. */
+  readonly #sentCounts = new Map<string, number>();
+  /** What stood in older copies that were put back, as one text; null while none was. */
+  #olderCopies: string | null = null;
+
+  constructor(parts: ParkingParts) {
+    this.#parts = parts;
+  }
+
+  /** A request that changes rows leaves. */
+  onDeparture(request: SeenRequest): void {
+    const rows = this.#rowsOf(request);
+    this.#open.set(request.number, rows);
+    for (const { names, values } of rows) {
+      for (const name of names) {
+        this.#recorded.delete(name);
+        const key = `${name} ${[...values].join(' ')}`;
+        this.#sentCounts.set(key, (this.#sentCounts.get(key) ?? 0) + 1);
+      }
+    }
+  }
+
+  /** What the engine gets for it; `isTrue` where that is what the origin said. */
+  onAnswer({ number, method }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
+    if (method === 'user') this.#noteCaller(isTrue, result);
+    const rows = this.#open.get(number);
+    if (rows === undefined) return;
+    if (result.kind === 'fault') {
+      if (!result.isSent) this.#certain.add(number);
+      return;
+    }
+    const { status } = result;
+    const isRefused = status >= 400 && status < 500;
+    if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
+    const [only] = rows;
+    if (isRefused && only !== undefined && rows.length === 1) this.#noteRefused(only);
+    if (status !== 200) return;
+    for (const [index, { code, isMade }] of statusesOf(result).entries()) {
+      const row = rows[index];
+      if (row === undefined) continue;
+      if (code >= 400) this.#noteRefused(row);
+      if (isMade && row.kind === 'update') for (const name of row.names) this.#madeTwice.add(name);
+    }
+  }
+
+  /** After a commit: what was answered is known, unless the power may fail and take it back. */
+  onCommitted(what: string): void {
+    if (what.startsWith('Recording a batch')) this.#noteRecorded();
+    if (!what.startsWith('Storing the answer') || this.#parts.setup.losesPower) return;
+    for (const number of this.#certain) this.#open.delete(number);
+    this.#certain.clear();
+  }
+
+  /** A cycle begins. */
+  onCycle(): void {
+    this.#heldWrongly = null;
+  }
+
+  /** The engine died: nobody heard what was answered and not stored. */
+  onDeath(): void {
+    this.#certain.clear();
+  }
+
+  /** An older copy was put in the place of the replica. */
+  onOlderCopy(): void {
+    const { user } = this.#parts;
+    const kept = ['sync_conflicts', 'sync_failures'].map((view) => user.query(`SELECT * FROM ${view}`));
+    this.#olderCopies = [this.#olderCopies, JSON.stringify([user.rows(), this.#base(), kept])].join('\n');
+  }
+
+  /** What is wrong with the guards that stopped something in a cycle. */
+  complaintsOfGuards(codes: readonly string[]): readonly string[] {
+    const { admin } = this.#parts;
+    // Whoever changes rights gives guards their causes: only that a right to write is missing is known of those.
+    if (!admin.wasForbidden && codes.includes('guard.pending')) return ['edits are held, and nobody took a right away'];
+    if (codes.includes('guard.deletes') && this.#heldWrongly !== null) return [this.#heldWrongly];
+    return codes.includes('guard.pushDeletes') && !this.#areManyDeletedHere()
+      ? ['deletes of a push are held, and they are fewer than the guard lets through']
+      : [];
+  }
+
+  /**
+   * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle: rows that a push made count as
+   * unseen where a sweep goes on that began before, and the sweep that follows it sees them.
+   */
+  onHold(): void {
+    const { setup, origin, names } = this.#parts;
+    this.#heldWrongly = null;
+    // Hidden rows count as missing.
+    if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
+    const there = new Set(origin.ids(names.table));
+    const base = this.#base();
+    const missing = base.filter(({ id }) => !there.has(id)).length;
+    const isCause = missing >= base.length || missing * 100 > setup.maxDeletePercent * base.length;
+    if (!isCause) this.#heldWrongly = `deletes are held although ${missing} of ${base.length} rows are missing`;
+  }
+
+  /** What is wrong with the rows that wait now. */
+  complaints(): readonly string[] {
+    const unreadable = this.#parts.user
+      .query('SELECT row_id FROM _rowsync_unreadable')
+      .map(([id]) => `row ${Number(id)} counts as unreadable, and the origin shows it`);
+    return [...unreadable, ...this.#parked().flatMap((row) => this.#judge(row) ?? [])];
+  }
+
+  #judge(row: ParkedRow): string | null {
+    const what = `row ${row.id} (${row.names.join(', ')}) is ${row.state}`;
+    if (row.state === 'conflicted') return this.#judgeConflicted(row, what);
+    if (row.reason === null) return `${what}, and nothing says why`;
+    const isCause = row.state === 'inDoubt' ? this.#isDoubtful(row) : this.#isRefused(row, row.reason);
+    return isCause ? null : `${what} without a cause: ${row.kind} ${row.status ?? ''}: ${row.reason}`;
+  }
+
+  #isDoubtful({ id, names, sent }: ParkedRow): boolean {
+    const { user } = this.#parts;
+    const code = user.rows().find((row) => row.id === id)?.cells['Code'];
+    // To another caller, absence proves nothing; a code that stands here still proves it when the origin is asked to take it again.
+    const isCause = (row: SentRow): boolean =>
+      row.names.some((name) => names.includes(name) || sent.includes(name)) &&
+      (row.hasFile || (row.kind === 'insert' && (row.code === null || (this.#isCallerDoubtful && row.code !== code))));
+    const unknown = [...this.#open.values()].flat();
+    if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
+    return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));
+  }
+
+  #isInOlderCopy(name: string): boolean {
+    return this.#olderCopies?.includes(`"${name}"`) ?? false;
+  }
+
+  #isRefused({ id, kind, status, sent, names }: ParkedRow, reason: string): boolean {
+    const { setup, admin, writes, user } = this.#parts;
+    if (status !== null || reason.startsWith('the origin says that it has no such row')) {
+      return names.some((name) =>
+        this.#refused
+          .get(name)
+          ?.some((row) => row.kind === kind && (row.hasFile || sent.every((value) => row.values.has(value)))),
+      );
+    }
+    if (/^the origin made row \d+ of this update/.test(reason)) return names.some((name) => this.#madeTwice.has(name));
+    if (reason.startsWith('the calling user may')) return admin.wasForbidden;
+    const row = user.rows().find((local) => local.id === id);
+    const code = row?.cells['Code'] ?? null;
+    if (/^row -?\d+ has the same match value/.test(reason)) {
+      if (setup.match === null || code === null) return false;
+      const isOfOther = writes.all.some((write) => write.id !== id && write.cells['Code'] === code);
+      return isOfOther || user.rows().some((local) => local.id !== id && local.cells['Code'] === code);
+    }
+    if (reason.startsWith('its values keep going back and forth')) {
+      const counts = this.#sentCounts.entries().filter(([key]) => names.some((name) => key.startsWith(`${name} `)));
+      return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
+    }
+    // What the triggers refuse came in around them.
+    if (reason.endsWith('must have a value')) return user.hadNoTrigger;
+    // Whatever else is said before anything is sent is about a file.
+    return /\bfile\b/.test(reason) && (row?.cells['File'] ?? null) !== null;
+  }
+
+  #judgeConflicted({ id, names }: ParkedRow, what: string): string | null {
+    const { setup, user, books, writes } = this.#parts;
+    if (setup.policy !== 'ask') return `${what}, and the policy is ${setup.policy}`;
+    const open = user.query(`SELECT kind, local, remote FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`);
+    if (open.length === 0) return `${what}, and no conflict is open`;
+    const isHere = (text: LocalValue): boolean =>
+      books.everWritten.values().some((key) => key.endsWith(`=${String(text)}`));
+    const isThere = (text: LocalValue): boolean =>
+      writes.all.some(({ cells }) => Object.values(cells).some((value) => value === text));
+    const isCause = ([kind, local, remote]: readonly unknown[]): boolean => {
+      // A row that was made again has no tag yet.
+      if (kind === 'deletedHere')
+        return names.every((name) => name.startsWith('row ')) || names.some((name) => books.everDeleted.has(name));
+      // A backup takes rows along without a delete, and a row that is hidden looks like one that is gone.
+      if (kind === 'deletedThere')
+        return (
+          writes.restoreCount > 0 ||
+          this.#isCallerDoubtful ||
+          writes.all.some((write) => write.kind === 'delete' && names.includes(write.tag))
+        );
+      const [here, there] = [local as LocalValue, remote as LocalValue];
+      const isMade = typeof here === 'string' && (here.endsWith(TRIGGER_MARK) || UUID.test(here));
+      return (here === null || isMade || isHere(here) || isThere(here)) && (there === null || isThere(there));
+    };
+    return open.every(isCause) ? null : `${what}, and only one side wrote`;
+  }
+
+  #parked(): readonly ParkedRow[] {
+    const { user, names } = this.#parts;
+    const parked = user.query(
+      `SELECT r.row_id, r.state, f.kind, f.reason, f.status, f.sent FROM _rowsync_rows r
+       LEFT JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
+       WHERE r.table_id = ${names.tableId} AND r.state IN ('refused', 'inDoubt', 'conflicted')`,
+    );
+    if (parked.length === 0) return [];
+    const known = [...user.rows(), ...this.#base()];
+    return parked.map(([rowId, state, kind, reason, status, sent]) => {
+      const id = Number(rowId);
+      const cells = JSON.parse(textOrNull(sent) ?? '{}') as Readonly<Record<string, LocalValue>>;
+      return {
+        id,
+        state: String(state),
+        kind: textOrNull(kind),
+        reason: textOrNull(reason),
+        status: status === null ? null : Number(status),
+        sent: Object.values(cells).map(String),
+        names: namesOf(id, known.find((row) => row.id === id)?.tag),
+      };
+    });
+  }
+
+  #noteCaller(isTrue: boolean, result: WireAnswer | WireFault): void {
+    if (result.kind !== 'answer' || result.status !== 200) return;
+    const { origin, admin } = this.#parts;
+    this.#isCallerDoubtful ||= !isTrue || admin.wasForbidden || origin.user.role !== 'Administrator';
+  }
+
+  #noteRefused(row: SentRow): void {
+    for (const name of row.names) this.#refused.set(name, [...(this.#refused.get(name) ?? []), row]);
+  }
+
+  #rowsOf({ method, query, body }: SeenRequest): readonly SentRow[] {
+    const { names } = this.#parts;
+    const nothing = { values: new Set<string>(), code: null, hasFile: false };
+    if (method === 'delete') {
+      const ids = new URLSearchParams(query).getAll('id').map(Number);
+      return ids.map((id) => ({ ...nothing, kind: 'delete', names: namesOf(id, names.tagOf(id)) }));
+    }
+    const rows = JSON.parse(body ?? '[]') as readonly Readonly<Record<string, LocalValue>>[];
+    return rows.map((row) => this.#writeOf(Number(row['@row.id'] ?? 0), row));
+  }
+
+  /** A row that is written, with the id that it has at the origin, and cells by the names that requests use. */
+  #writeOf(id: number, row: Readonly<Record<string, LocalValue>>): SentRow {
+    const cells = this.#parts.names.fromOrigin(row);
+    const tag = id > 0 ? this.#parts.names.tagOf(id) : cells['Tag'];
+    return {
+      kind: id > 0 ? 'update' : 'insert',
+      names: namesOf(id, typeof tag === 'string' ? tag : null),
+      values: new Set(Object.values(row).map(String)),
+      code: cells['Code'] ?? null,
+      hasFile: typeof cells['File'] === 'string',
+    };
+  }
+
+  #noteRecorded(): void {
+    const { user } = this.#parts;
+    const [[rows] = []] = user.query('SELECT rows FROM _rowsync_batches ORDER BY id DESC LIMIT 1');
+    const columns = user.query(`SELECT seq, iif(alias = '', name, alias) FROM _rowsync_columns`);
+    const addressBySeq = new Map(columns.map(([seq, address]) => [Number(seq), String(address)]));
+    for (const [id, kind, cells] of JSON.parse(textOrNull(rows) ?? '[]') as KeptRow[]) {
+      if (kind !== 'insert') continue;
+      const byName = cells.map(([seq, value]) => [addressBySeq.get(seq) ?? '', value as LocalValue] as const);
+      const row = this.#writeOf(id, Object.fromEntries(byName));
+      for (const name of row.names) this.#recorded.set(name, row);
+    }
+  }
+
+  #areManyDeletedHere(): boolean {
+    const here = new Set(this.#parts.user.rows().map(({ id }) => id));
+    const base = this.#base();
+    const gone = base.filter(({ id }) => !here.has(id)).length;
+    return gone * 100 > this.#parts.setup.maxDeletePercent * base.length;
+  }
+
+  #base(): readonly LocalRow[] {
+    const { user, names } = this.#parts;
+    return [...(readBase((statement) => user.query(statement), names)?.values() ?? [])];
+  }
+}
+
+/** How often something must have been sent of a row before it can count as going back and forth. */
+const ALTERNATIONS = 5;
+
+/** Match values that rowsync makes up itself. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** What a row goes by. */
+function namesOf(id: number, tag: string | null | undefined): readonly string[] {
+  return [...(id > 0 ? [`row ${id}`] : []), ...(tag === null || tag === undefined || tag === 'null' ? [] : [tag])];
+}
+
+/** What a list of statuses says of each row; empty for anything else. */
+function statusesOf({ body }: WireAnswer): readonly { readonly code: number; readonly isMade: boolean }[] {
+  let found: unknown;
+  try {
+    found = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(found)) return [];
+  return found.map((status: unknown) => {
+    const code = typeof status === 'object' && status !== null && 'status' in status ? Number(status.status) : 0;
+    return { code, isMade: code === 201 };
+  });
+}
