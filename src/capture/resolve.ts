@@ -25,7 +25,7 @@ import {
   type StoredConflict,
 } from './conflicts.ts';
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
-import { moveRows, readRowStates, takeLocalId } from './marks.ts';
+import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 
@@ -161,9 +161,11 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: str
   const base = row?.base ?? null;
   const values = rowValues(tx, table, String(kept), base);
   if (base !== null) {
-    const merged = table.columns.map(({ writable, type }, index) => {
+    const merged = table.columns.map(({ writable, automatic, type }, index) => {
       const own = base.values[index] ?? null;
-      return writable ? valuePutBack(type, values[index] ?? null, own) : own;
+      const value = values[index] ?? null;
+      // A version from before the row was at the origin has nothing where the origin fills in.
+      return writable && (value !== null || !automatic) ? valuePutBack(type, value, own) : own;
     });
     writeRows(tx, table, [{ id: rowId, allow: base.allow, values: merged }]);
     return { rowId };
@@ -175,6 +177,8 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: str
   );
   const fresh: Row = { id, allow: null, values: own };
   writeRows(tx, table, [fresh]);
+  // From now on all that is kept is about this row: taken once more, it comes back into it, and not beside it.
+  if (id !== rowId) renumberRow(tx, table.id, rowId, id);
   return { rowId: id };
 }
 

@@ -187,6 +187,59 @@ test('discarded edits leave what the origin has, and can be taken again', async 
   expect(await captured(fixture)).toEqual(['insert -3 Title', 'update 1 Title', 'delete 2']);
 });
 
+describe('a new row that was discarded and is taken back', () => {
+  const local = { take: 'local', value: null } as const;
+  const titlesOfNew = `SELECT "Title" FROM "Note" WHERE "Title" IN ('new', 'newer') ORDER BY 1`;
+
+  async function startDiscarded(): Promise<Fixture> {
+    const fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+    return fixture;
+  }
+
+  test('comes once, however often', async () => {
+    await using fixture = await startDiscarded();
+
+    expect([await resolve(fixture, local), await resolve(fixture, local)]).toEqual([null, null]);
+
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+
+  test('comes once, also when it was pushed meanwhile', async () => {
+    await using fixture = await startDiscarded();
+    await resolve(fixture, local);
+    await pushNow(fixture);
+
+    expect(await resolve(fixture, local)).toBe(null);
+
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+    expect(await captured(fixture)).toEqual([]);
+    expect(fixture.rows('SELECT row_id FROM sync_conflicts')).toEqual([{ row_id: 7 }]);
+  });
+
+  test('comes once, though it was discarded in two versions', async () => {
+    await using fixture = await startDiscarded();
+    await resolve(fixture, local);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE "Title" = 'new'`);
+    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -3, AT));
+
+    expect([await resolve(fixture, local, 2), await resolve(fixture, local, 1)]).toEqual([null, null]);
+
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+
+  test('comes again where it was deleted since', async () => {
+    await using fixture = await startDiscarded();
+    await resolve(fixture, local);
+    fixture.execute(`DELETE FROM "Note" WHERE "Title" = 'new'`);
+
+    expect(await resolve(fixture, local)).toBe(null);
+
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+});
+
 test('an edit made after the decision is kept', async () => {
   await using fixture = await startCellConflict('ask');
   fixture.execute(`UPDATE sync_conflicts SET resolution = 'remote'; UPDATE "Note" SET "Title" = 'newer' WHERE _id = 1`);

@@ -49,6 +49,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'retried-in-vain': { seed: 5 },
   'refused-update-is-settled': { seed: 30 },
   'match-value-counts-as-edit': { kept: 'match-value-edited-in-flight.json' },
+  'taken-back-beside': { kept: 'taken-back-twice.json' },
   'absence-under-any-caller': { kept: 'looked-for-by-another-role.json' },
   'emptied-in-flight-is-no-edit': { kept: 'emptied-without-an-answer.json' },
   'absent-create-in-doubt': { story: 'keyed-create', at: '40:lostBefore' },

@@ -82,6 +82,17 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'taken-back-beside',
+    without: 'A row that is taken back from a conflict leaves that conflict with the row that went.',
+    edits: [
+      {
+        file: 'capture/resolve.ts',
+        find: 'if (id !== rowId) renumberRow(tx, table.id, rowId, id);',
+        replace: 'if (id === 0) renumberRow(tx, table.id, rowId, id);',
+      },
+    ],
+  },
+  {
     name: 'absence-under-any-caller',
     without:
       'A create without an answer that another caller does not find is sent again under a unique value that it got since.',
