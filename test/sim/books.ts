@@ -72,8 +72,10 @@ export class Books {
     const beforeById = new Map(before.map((row) => [row.id, row]));
     const beforeByTag = new Map(before.map((row) => [row.tag, row]));
     // A row that an upsert made of a deleted one has no tag yet: nobody can tell which it is.
-    if ([...before, ...after].some(({ tag }) => tag === 'null'))
+    if (![...before, ...after].every(isTagged)) {
+      this.#noteUntagged(before, after);
       return this.note(before.filter(isTagged), after.filter(isTagged));
+    }
     const tagsAfter = new Set(after.map(({ tag }) => tag));
     const idsAfter = new Set(after.map(({ id }) => id));
     for (const { tag, id } of before) {
@@ -86,6 +88,17 @@ export class Books {
       if (known === undefined) this.#noteInserted(row.tag);
       for (const [column, value] of Object.entries(row.cells)) {
         if (value !== (known?.cells[column] ?? null)) this.#noteWritten({ tag: row.tag, column, value });
+      }
+    }
+  }
+
+  /** What is written into a row without a tag goes by its id: it may turn out to be a row that has one. */
+  #noteUntagged(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    const beforeById = new Map(before.map((row) => [row.id, row]));
+    for (const { id, cells } of after.filter((row) => !isTagged(row))) {
+      for (const [column, value] of Object.entries(cells)) {
+        const isNew = value !== (beforeById.get(id)?.cells[column] ?? null);
+        if (isNew) this.everWritten.add(writtenKey({ tag: `row ${id}`, column, value }));
       }
     }
   }

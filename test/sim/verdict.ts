@@ -256,7 +256,8 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
     written.has(writtenKey(cell)) ||
     written.has(writtenKey({ ...cell, tag: `row ${cell.id}` })) ||
-    books.everWritten.has(writtenKey(cell));
+    books.everWritten.has(writtenKey(cell)) ||
+    books.everWritten.has(writtenKey({ ...cell, tag: `row ${cell.id}` }));
   return [...local, ...origin].filter(isTagged).flatMap(({ id, tag, cells }) =>
     Object.entries(cells)
       .map(([column, value]) => ({ id, tag, column, value }))
