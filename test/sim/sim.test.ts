@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seeds } from '../support/seeds.ts';
-import { readCorpus, tapesOf, textOfCase, type Case } from './corpus.ts';
+import { findUnmet, readCorpus, tapesOf, textOfCase, type Case } from './corpus.ts';
 import { loadEngine } from './engine.ts';
 import { Runner } from './runner.ts';
 import { shrink } from './shrink.ts';
@@ -21,7 +21,16 @@ afterAll(() => runner[Symbol.dispose]());
 
 describe('the simulated engine', () => {
   test.each(readCorpus())('keeps its promises in the world of corpus/%s', async (_name, kept) => {
-    expect((await runner.run(tapesOf(kept))).failure).toBeNull();
+    const { failure, trace } = await runner.run(tapesOf(kept));
+
+    expect(failure).toBeNull();
+    expect(findUnmet(kept.happens ?? [], trace)).toBeNull();
+  });
+
+  test.each(readCorpus())('is told of corpus/%s what must happen in it, or what does not any more', (_name, kept) => {
+    const { happens = [], drifted = '' } = kept;
+
+    expect(happens.length > 0).toBe(drifted === '');
   });
 
   test.each(seeds(30))('keeps its promises in a world of its own (seed %i)', async (seed) => {
@@ -51,6 +60,16 @@ describe('the simulated engine', () => {
     expect(failure).toBeNull();
     expect(coverage.get('request select')).toBeGreaterThan(0);
     expect([...coverage.keys()].filter((what) => /^(fault|user|colleague|death)/.test(what))).toEqual([]);
+  });
+});
+
+describe('what must happen in a kept world', () => {
+  test('happens in its order', () => {
+    const trace = ['a begins', 'b comes', 'a ends'];
+
+    expect(findUnmet(['^a', 'comes$', '^a'], trace)).toBeNull();
+    expect(findUnmet(['comes', 'begins'], trace)).toBe('begins');
+    expect(findUnmet(['^a', '^a', '^a'], trace)).toBe('^a');
   });
 });
 
