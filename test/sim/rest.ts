@@ -68,15 +68,16 @@ export function gatherRest(sides: Sides): Rest | null {
 }
 
 /** Conflicts of whole rows, and of the cells that are judged. */
-function conflictsIn(user: User, local: LocalNames): readonly KeptConflict[] {
+function conflictsIn(user: User, names: LocalNames): readonly KeptConflict[] {
   return user
-    .query(`SELECT kind, "column", base, remote, winner, state FROM sync_conflicts`)
-    .flatMap(([kind, name, base, remote, winner, state]) => {
-      const column = name === null ? null : columnCalled(local, name);
+    .query(`SELECT row_id, kind, "column", base, local, remote, winner, state FROM sync_conflicts`)
+    .flatMap(([id, kind, name, base, local, remote, winner, state]) => {
+      const column = name === null ? null : columnCalled(names, name);
       if (column === undefined || column === 'File') return [];
-      const [before, there] = [base as LocalValue, remote as LocalValue];
+      const [before, here, there] = [base as LocalValue, local as LocalValue, remote as LocalValue];
+      const versions = { base: before, local: here, remote: there };
       return [
-        { kind: String(kind), column, base: before, remote: there, winner: String(winner), state: String(state) },
+        { rowId: Number(id), kind: String(kind), column, ...versions, winner: String(winner), state: String(state) },
       ];
     });
 }

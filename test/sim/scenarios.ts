@@ -188,6 +188,17 @@ export const SCENARIOS: readonly Scenario[] = [
     hasOneEnd: true,
   },
   {
+    name: 'colleague-takes-code',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      colleagueInserts(SENT('(upsert|create)'), { Tag: 't-w', Code: 'c-1', A: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), /^colleague: inserts/],
+    hasOneEnd: false,
+  },
+  {
     name: 'older-copy',
     setup: CALM,
     acts: [

@@ -30,12 +30,15 @@ export interface SentEver {
 
 /** A conflict as it is kept. */
 export interface KeptConflict {
+  readonly rowId: number;
   readonly kind: string;
   /** Null for whole rows. */
   readonly column: string | null;
   /** What the origin had confirmed, and what it is said to have had then. */
   readonly base: LocalValue;
   readonly remote: LocalValue;
+  /** What stood here. */
+  readonly local: LocalValue;
   readonly winner: string;
   readonly state: string;
 }
@@ -119,7 +122,17 @@ function compare(
 }
 
 /** I2: what users wrote reached the origin, or is kept. */
-function judgeEdits({ books, writes, kept, evidence, local, waiting, overwritten }: Rest): readonly Complaint[] {
+function judgeEdits({
+  books,
+  writes,
+  kept,
+  evidence,
+  local,
+  origin,
+  conflicts,
+  waiting,
+  overwritten,
+}: Rest): readonly Complaint[] {
   const reached = new Set(
     writes
       .filter(({ by }) => by === 'api')
@@ -130,7 +143,14 @@ function judgeEdits({ books, writes, kept, evidence, local, waiting, overwritten
     // A file that the origin had is not written again by its value: REPLACE leaves it there, and nobody can ask for it.
     if (written.column === 'File' && !String(written.value).startsWith('file:')) return false;
     if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
-    return !kept.includes(String(written.value));
+    // A new row whose unique value a colleague took meanwhile goes on in the colleague's: under its own tag, or under that one, if it won.
+    const merged = conflicts.find(
+      ({ kind, column, local: tag }) => kind === 'cell' && column === 'Tag' && tag === written.tag,
+    );
+    const goesOn = origin.some(
+      ({ id, tag, cells }) => (tag === written.tag || id === merged?.rowId) && cells[written.column] === written.value,
+    );
+    return !goesOn && !kept.includes(String(written.value));
   };
   const lost = [...standing.values()].filter(isLost).map(({ tag, column, value }) => ({
     oracle: 'I2',
