@@ -28,16 +28,17 @@ export class Connections {
 
   /**
    * Lets every connection see that this database was written anew, without a log, underneath it; nobody may be using one. The first
-   * commit gives the log a salt of its own, by which each connection knows that its pages are of another time.
+   * commit gives the log a salt of its own, by which each connection knows that its pages are of another time; but only a connection that
+   * never began a log anew draws one (SQLite's wal.c), so that one is opened for it.
    */
   catchUp(path: string): void {
-    const writer = this.connect(path, USER_OPTIONS);
+    const waiting = [...this.#idle].flatMap(([key, idle]) => (pathOf(key) === path ? idle : []));
+    // The last one to close would take the log along: where nobody waits, it stays.
+    const writer = waiting.length === 0 ? this.connect(path, USER_OPTIONS) : new Database(path, USER_OPTIONS);
     const version = Number(writer.pragma('user_version', { simple: true }));
     writer.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`);
     writer.close();
-    for (const [key, idle] of this.#idle) {
-      if (pathOf(key) === path) for (const db of idle) db.prepare('SELECT count(*) FROM sqlite_schema').get();
-    }
+    for (const db of waiting) db.prepare('SELECT count(*) FROM sqlite_schema').get();
   }
 
   /** Closes those to this database for good. */
