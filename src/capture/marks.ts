@@ -84,6 +84,8 @@ export function renumberRow(tx: Tx, tableId: number, fromId: number, toId: numbe
     tableId,
     fromId,
   );
+  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
+  tx.prepare(sql`UPDATE _rowsync_refusals SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
 }
 
 /** The next id for a row that the origin does not know; never given twice. */

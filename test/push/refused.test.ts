@@ -282,6 +282,22 @@ describe('a guard', () => {
   });
 });
 
+test('why a row is refused follows it where it becomes a new row, since a colleague deleted it', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
+  fixture.execute(`UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);
+  await pushNow(fixture);
+  const reasons = 'SELECT row_id, kind, reason FROM sync_failures';
+  const before = fixture.rows(reasons);
+  fixture.sandbox.store.delete('Note', 1);
+
+  await fixture.pull({ confirm: true });
+
+  const reason = expect.stringContaining('duplicate') as unknown;
+  expect(before).toEqual([{ row_id: 1, kind: 'update', reason }]);
+  expect(fixture.rows(reasons)).toEqual([{ row_id: -2, kind: 'update', reason }]);
+  expect(fixture.rows(`SELECT DISTINCT state FROM sync_changes WHERE row_id = -2`)).toEqual([{ state: 'refused' }]);
+});
+
 describe('before anything is sent', () => {
   test('workflow rules are not suppressed by a user who may not', async () => {
     await using fixture = await startTwoWay(MATCHED);
