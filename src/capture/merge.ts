@@ -12,6 +12,7 @@ import { rowAsNew } from '../reconcile/uploads.ts';
 import type { Tx } from '../replica/database.ts';
 import {
   deleteRows,
+  forgetGone,
   keepEvidence,
   removeRows,
   upsertRows,
@@ -19,7 +20,6 @@ import {
   addToRowCount,
   type RowChanges,
 } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { settleConflicts, storeConflicts } from './conflicts.ts';
@@ -91,10 +91,9 @@ export function storeMissingRows(
   const unedited = ids.filter((id) => !editedIds.has(id));
   removeRows(tx, baseTarget(table), unedited);
   let deletedCount = deleteRows(tx, table, unedited, { reason, at });
-  const forgetSuspect = tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id = ?`);
   for (const { rowId, base, local } of readVersions(tx, table, edited)) {
     if (isInFlight(states.get(rowId) ?? 'clean')) continue;
-    forgetSuspect.run(table.id, rowId);
+    forgetGone(tx, table.id, [rowId]);
     if (base === null) continue; // inserted here, and unknown there still
     keepEvidence(tx, table, [local ?? base], { reason, at });
     removeRows(tx, baseTarget(table), [rowId]);

@@ -173,18 +173,22 @@ export function deleteRows(
   ids: readonly number[],
   why: { reason: string; at: string },
 ): number {
-  const list = JSON.stringify(ids);
   keepEvidence(tx, target, readRowsById(tx, target, ids), why);
   const changes = removeRows(tx, target, ids);
-  tx.prepare(sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
-    target.id,
-    list,
-  );
-  tx.prepare(
-    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-  ).run(target.id, list);
+  forgetGone(tx, target.id, ids);
   if (changes > 0) addToRowCount(tx, target.id, -changes);
   return changes;
+}
+
+/** Forgets what is noted of rows that the origin does not have any more: that they are looked for, or could not be read. */
+export function forgetGone(tx: Tx, tableId: number, ids: readonly number[]): void {
+  const list = JSON.stringify(ids);
+  for (const text of [
+    sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+  ]) {
+    tx.prepare(text).run(tableId, list);
+  }
 }
 
 /** Keeps the last values of rows that are about to be deleted, in `sync_deleted`. */

@@ -6,8 +6,19 @@ import { storeRemoteRows } from '../../src/capture/merge.ts';
 import { moveRows } from '../../src/capture/marks.ts';
 import { settleRows } from '../../src/capture/settle.ts';
 import type { RowEvent } from '../../src/reconcile/row-state.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, capture, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
+
+const PLAIN: TableSpec = {
+  name: 'Plain',
+  systemColumns: false,
+  columns: [
+    { name: 'Title', type: 'Text' },
+    { name: 'Done', type: 'Checkbox' },
+  ],
+  rows: [1, 2, 3].map((number) => ({ Title: `title ${number}`, Done: false })),
+};
 
 /** A fixture in which somebody put a row under the next id of the origin's, while no trigger stood. */
 async function startForeign(): Promise<Fixture> {
@@ -74,4 +85,26 @@ test('a row that waits for an answer is left alone, and its page is asked for ag
   expect(left).toEqual([{ Body: null }]);
   expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'theirs' }]);
   expect(fixture.rows('SELECT has_etag FROM sync_freshness')).toEqual([{ has_etag: 1 }]);
+});
+
+test.each([
+  ['was edited here', `UPDATE "Plain" SET "Title" = 'mine' WHERE _id = 1`],
+  ['was deleted here', `DELETE FROM "Plain" WHERE _id = 1`],
+  ['was left alone', 'SELECT 1'],
+])('a row that could not be read, %s, and goes at the origin is no failure any more', async (_what, statement) => {
+  await using fixture = await startTwoWay({ tables: [PLAIN], editing: { conflict: 'local' } });
+  const rows = fixture.sandbox.store.rows('Plain').map(({ id, values }) => ({ '@row.id': id, ...values }));
+  const body = JSON.stringify(rows.map((row, index) => (index === 0 ? { ...row, Done: 'maybe' } : row)));
+  const headers = { 'Content-Type': 'application/json', ETag: '"x"' };
+  fixture.sandbox.store.update('Plain', 2, { Done: true });
+  fixture.sandbox.answerInstead(1, { status: 200, headers, body }, { method: 'select' });
+  await fixture.pull();
+  const failures = fixture.rows('SELECT row_id FROM sync_failures');
+  fixture.execute(statement);
+  fixture.sandbox.store.delete('Plain', 1);
+
+  await fixture.pull({ confirm: true });
+
+  expect(failures).toEqual([{ row_id: 1 }]);
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([]);
 });
