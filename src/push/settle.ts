@@ -8,6 +8,7 @@ import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { storePushes, updateBatch, type AnsweredAs, type Batch, type BatchRow } from '../capture/batches.ts';
 import { readVersions } from '../capture/changes.ts';
+import { storeConflicts } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
@@ -384,14 +385,24 @@ class Settling {
   /** The origin made a second row from an update although the first one stands: nobody but a person can tell which is right. */
   #refuseTwice(row: BatchRow, own: Row): void {
     const { table, counts } = this.#run;
-    const reason = `the origin made row ${row.answer?.id ?? 0} of this update although row ${own.id} exists; look at both`;
+    const made = must(row.answer?.id, 'an answer that made a row names it');
+    const reason = `the origin made row ${made} of this update although row ${own.id} exists; look at both`;
     const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
+    const [before] = readVersions(this.#tx, table, [row.id]);
     const options = { policy: this.#run.options.conflict, at: this.#at, isSent: true, reason: REASON };
     const [settled] = settleRows(this.#tx, table, [{ rowId: row.id, base: ({ base }) => base, remote: own }], options);
-    if (settled?.state !== 'changed') return;
-    storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
-    this.#move([row.id], 'refused');
-    counts.refusedCount += 1;
+    if (settled?.state === 'changed') {
+      storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
+      this.#move([row.id], 'refused');
+      counts.refusedCount += 1;
+      return;
+    }
+    // Nothing of the row is left to refuse, or it waits for a person already; what was made of it is told of the other one.
+    const base = before?.base ?? own;
+    const local = baseAsSent({ base, sent: row.cells }, row.id, table.columns.length);
+    const conflict = { kind: 'deletedThere', base, local, winner: 'local' } as const;
+    storeConflicts(this.#tx, table, { rowId: made, conflicts: [conflict], at: this.#at });
+    counts.conflictCount += 1;
   }
 
   #doubt(row: BatchRow, why: string): void {

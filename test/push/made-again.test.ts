@@ -117,3 +117,47 @@ test('a second row that an update is said to have made beside its own is left to
   expect(here(fixture, ['Title'])[0]).toEqual([1, 'mine']);
   expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'update' }]);
 });
+
+describe('an update of which the origin made another row, although the first one stands', () => {
+  /** As an origin does to a caller who was not to see the first one at that moment. */
+  async function pushTwice(meanwhile: (fixture: Fixture) => void): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 1`);
+    const statuses = JSON.stringify([{ status: 201, id: 7, key: '7' }]);
+    const headers = { 'Content-Type': 'application/json;charset=utf-8' };
+    fixture.sandbox.before(1, () => void fixture.sandbox.store.insert('Note', { Title: 'made', Body: 'mine' }), {
+      method: 'upsert',
+    });
+    fixture.sandbox.answerInstead(1, { status: 200, headers, body: statuses }, { method: 'upsert' });
+    await pushNow(fixture, {
+      before: (step) => {
+        if (step === 'readBack') meanwhile(fixture);
+      },
+    });
+    return fixture;
+  }
+
+  test('is refused with a word about both', async () => {
+    await using fixture = await pushTwice(() => undefined);
+
+    const reason = expect.stringContaining('made row 7 of this update although row 1 exists') as unknown;
+    expect(fixture.rows('SELECT row_id, kind, reason FROM sync_failures')).toEqual([
+      { row_id: 1, kind: 'update', reason },
+    ]);
+  });
+
+  test('is told as a conflict of the other row where nothing of the edit is left', async () => {
+    await using fixture = await pushTwice(({ sandbox }) => void sandbox.store.update('Note', 1, { Body: 'theirs' }));
+
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+    expect(here(fixture, ['Body'])[0]).toEqual([1, 'theirs']);
+    expect(
+      fixture.rows(
+        `SELECT row_id, kind, winner, iif(kind = 'cell', local, local ->> 'Body') AS local FROM sync_conflicts ORDER BY row_id`,
+      ),
+    ).toEqual([
+      { row_id: 1, kind: 'cell', winner: 'origin', local: 'mine' },
+      { row_id: 7, kind: 'deletedThere', winner: 'local', local: 'mine' },
+    ]);
+  });
+});

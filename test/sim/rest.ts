@@ -50,11 +50,7 @@ export function gatherRest(sides: Sides): Rest | null {
     policy,
     wasForbidden,
     sent,
-    spared: new Set(
-      user
-        .query(`SELECT row_id FROM sync_conflicts WHERE kind = 'deletedHere' AND winner <> 'local'`)
-        .map(([id]) => Number(id)),
-    ),
+    spared: sparedRows(user),
     kept: textOfViews(user, KEPT),
     keptCells: user
       .query(KEPT.map((view) => `SELECT row_id, "column" FROM ${view}`).join(' UNION ALL '))
@@ -65,6 +61,18 @@ export function gatherRest(sides: Sides): Rest | null {
     evidence: textOfViews(user, ['sync_deleted']),
     refused: user.query(`SELECT row_id FROM sync_failures WHERE code = ${REFUSED_BY_RULE}`).map(([id]) => Number(id)),
   };
+}
+
+/** Rows that stand at the origin against somebody's will, as conflicts and failures say. */
+function sparedRows(user: User): ReadonlySet<number> {
+  const inConflict = user.query(
+    `SELECT row_id FROM sync_conflicts WHERE kind = 'deletedHere' AND winner <> 'local' OR kind = 'deletedThere' AND winner = 'local'`,
+  );
+  const reasons = user.query(`SELECT reason FROM sync_failures`);
+  const made = reasons.flatMap(
+    ([reason]) => /^the origin made row (\d+) of this update/.exec(String(reason))?.[1] ?? [],
+  );
+  return new Set([...inConflict.map(([id]) => Number(id)), ...made.map(Number)]);
 }
 
 /** Conflicts of whole rows, and of the cells that are judged. */

@@ -63,7 +63,7 @@ export interface Rest {
   /** Whether the calling user ever could not write: an edit of a column that nobody may write loses, whatever the policy says. */
   readonly wasForbidden: boolean;
   readonly sent: SentEver;
-  /** Rows that were deleted here, and whose delete did not win over what the origin said of them. */
+  /** Rows that were deleted here, and whose delete did not win over what the origin said of them; and those that a push made of another one. */
   readonly spared: ReadonlySet<number>;
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
