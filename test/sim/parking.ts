@@ -90,7 +90,8 @@ export class Parking {
       return;
     }
     const { status } = result;
-    const isRefused = status >= 400 && status < 500;
+    // A page that something on the way puts in the place of an answer says nothing of the request.
+    const isRefused = status >= 400 && status < 500 && !/html/.test(result.headers['content-type']?.toString() ?? '');
     if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
     const [only] = rows;
     if (isRefused && only !== undefined && rows.length === 1) this.#noteRefused(only);

@@ -72,7 +72,8 @@ function decisionOf(
   // Another try of a create in doubt may make a second row, as everybody is told who asks for one.
   const refused = numbers(`SELECT id FROM sync_failures WHERE kind NOT IN ('read', 'inDoubt') ORDER BY id`);
   const edited = numbers('SELECT DISTINCT row_id FROM sync_changes ORDER BY row_id');
-  const conflicts = numbers('SELECT id FROM sync_conflicts ORDER BY id');
+  // A version with a file that is to be attached has it attached once more: what is sent twice then was asked for twice.
+  const conflicts = numbers(`SELECT id FROM sync_conflicts WHERE coalesce(local, '') NOT LIKE '%file:%' ORDER BY id`);
   const table = T.slice(1, -1).replaceAll('""', '"');
   const retry: readonly (() => PersonDecision)[] = [
     () => ({ kind: 'retry', ids: [] }),
