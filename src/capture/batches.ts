@@ -68,6 +68,11 @@ export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: r
   else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(textFromRows(table, rows), batchId);
 }
 
+/** Forgets what of a table was sent and is not settled, together with its marks: whatever arrived comes back with a pull. */
+export function forgetBatches(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
+}
+
 /** The batches of a table that are not settled, the oldest first. */
 export function readBatches(from: Connection, table: TwoWayTable): readonly Batch[] {
   return readKeptBatches(from, table.id).map(({ id, method, rows }) => {

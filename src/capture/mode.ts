@@ -15,8 +15,9 @@ import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import { createBase, createEmptyBase, dropBase, hasBase, hasUserTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
+import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
-import { storeDiscarded } from './conflicts.ts';
+import { settleConflicts, storeDiscarded } from './conflicts.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
@@ -93,7 +94,7 @@ function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
     }
   }
   dropBase(tx, ledger.id);
-  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(ledger.id);
+  forgetMarks(tx, ledger.id);
   storePush(tx, ledger.id, 'waiting');
   doubtRows(tx, ledger);
 }
@@ -160,7 +161,14 @@ function endCapture(
     });
   }
   for (const change of changes) putBackToBase(tx, table, change, at);
-  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(table.id);
+  forgetMarks(tx, table.id);
+}
+
+/** Forgets which rows were edited, sent and asked about, once their edits are kept: a batch without marks could never be settled. */
+function forgetMarks(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(tableId);
+  forgetBatches(tx, tableId);
+  settleConflicts(tx, tableId);
 }
 
 /** Keeps the edits of a row in `sync_conflicts` and puts the row back to what the origin last confirmed. */

@@ -4,12 +4,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { startFixture, temporaryFolder } from '../support/replica.ts';
+import { atOrigin, codesOf, pushNow } from '../support/push.ts';
+import { startFixture, temporaryFolder, type Fixture } from '../support/replica.ts';
 import { capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const EDIT = `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`;
@@ -158,6 +160,67 @@ test('discarded edits are kept in sync_conflicts', async () => {
   ).toEqual([
     { row_id: -2, kind: 'inserted', title: 'new', count: '0.10000000000000000001' },
     { row_id: 2, kind: 'deletedHere', title: 'title 2', count: null },
+  ]);
+});
+
+describe('a push whose answer got lost', () => {
+  /** A row that was created at the origin, which nothing tells the replica yet. */
+  async function startLost(): Promise<Fixture> {
+    const fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+    const cutShort = new RowsyncError('replica', 'replica.failed', { message: 'cut short', hint: '' });
+    await pushNow(fixture, {
+      before: (step) => {
+        if (step === 'store') throw cutShort;
+      },
+    });
+    expect(fixture.rows('SELECT state FROM _rowsync_rows')).toEqual([{ state: 'sending' }]);
+    return fixture;
+  }
+
+  /** What becomes of an edit that is pushed afterwards, and of the row. */
+  async function pushedAfter(fixture: Fixture): Promise<unknown> {
+    fixture.execute(EDIT);
+    const codes = codesOf(await pushNow(fixture));
+    const titles = atOrigin(fixture, ['Title']).map((row) => String(row));
+    const kept = fixture.rows(`SELECT kind, local ->> 'Title' AS title FROM sync_conflicts`);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+    return { codes, titles: [titles[0], ...titles.slice(6)], kept };
+  }
+
+  const GIVEN_UP = { codes: [], titles: ['1,mine', '7,new'], kept: [{ kind: 'inserted', title: 'new' }] };
+
+  test('is given up with the edits of a table that becomes a mirror, and holds up no later push', async () => {
+    await using fixture = await startLost();
+
+    await fixture.pull({ settings: MIRROR, discard: true });
+
+    await fixture.pull();
+    expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
+  });
+
+  test('is given up where another client drops the base of the table', async () => {
+    await using fixture = await startLost();
+    fixture.execute(`DROP VIEW sync_changes; DROP TABLE _rowsync_base_${tableId(fixture)}`);
+
+    await fixture.pull();
+
+    expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
+  });
+});
+
+test('an open question is closed when its table becomes a mirror', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+  fixture.execute(EDIT);
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+  await fixture.pull();
+
+  await fixture.pull({ settings: MIRROR, discard: true });
+
+  expect(fixture.rows('SELECT conflicts FROM sync_status')).toEqual([{ conflicts: 0 }]);
+  expect(fixture.rows('SELECT local, state FROM sync_conflicts')).toEqual([
+    { local: 'mine', state: 'settled' },
+    { local: 'mine', state: 'discarded' },
   ]);
 });
 
