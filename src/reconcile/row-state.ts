@@ -25,7 +25,7 @@ export type RowState = (typeof ROW_STATES)[number];
  *   acceptedEdited  ... but was edited since               refused      the origin, or a check before it, said no
  *   replyLost    no answer, or one that proves nothing     restarted    the process began anew
  *   notApplied   looked up: the origin never got it        doubted      looked up: neither found nor excluded
- *   retried      a person or a timer wants another try     resolved     a person decided, and may have changed the row
+ *   retried      a person or a timer wants another try     resolved     no question is left about the row, which may have changed
  *   discarded    a person put the row back to its base        restored   the file is an older copy, and the create may have happened
  */
 export const ROW_EVENTS = [
@@ -159,12 +159,12 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     localEdit: 'inDoubt',
     settled: 'inDoubt', // deleted here, but it may stand at the origin
     changed: 'inDoubt',
-    conflicted: 'inDoubt',
+    conflicted: 'inDoubt', // its question waits as well; it is asked once the doubt is gone
     sendStarted: 'impossible',
     refused: 'impossible',
     restarted: 'inDoubt',
     retried: 'edited',
-    resolved: 'edited',
+    resolved: 'inDoubt', // what became of the create is another question than which version is right
     discarded: 'clean',
   },
 };

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { codesOf, pushNow } from '../support/push.ts';
+import { codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -227,6 +227,19 @@ describe('a new row that was discarded and is taken back', () => {
     expect([await resolve(fixture, local, 2), await resolve(fixture, local, 1)]).toEqual([null, null]);
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+
+  test('stays in doubt where no answer came to its create, however often it is taken', async () => {
+    await using fixture = await startDiscarded();
+    await resolve(fixture, local);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'create', nth: 1 }]);
+    await pushNow(fixture);
+    await pushNow(fixture);
+
+    expect(await resolve(fixture, local)).toBe(null);
+
+    expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -3, kind: 'inDoubt' }]);
+    expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
   });
 
   test('comes again where it was deleted since', async () => {

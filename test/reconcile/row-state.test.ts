@@ -34,7 +34,7 @@ const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>>
   notApplied: [X, X, E, E, X, X, X],
   doubted: [X, X, X, D, X, X, X],
   retried: [C, E, S, U, E, K, E],
-  resolved: [E, E, X, X, E, E, E],
+  resolved: [E, E, X, X, E, E, D],
   discarded: [C, C, X, X, C, C, C],
   restored: [X, D, X, X, D, X, X],
 };
