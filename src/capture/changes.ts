@@ -21,9 +21,10 @@ import { readRowsById, writeRows } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
-import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { settleQuestions } from './questions.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
 
@@ -62,7 +63,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
     dropEqualMarks(tx, table, SETTLING);
     for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
   }
-  settleConflicts(tx, table.id);
+  settleQuestions(tx, table, at);
 }
 
 /** States of rows whose mark goes when they turn out equal to base; those in flight are settled by their answer. */

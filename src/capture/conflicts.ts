@@ -167,15 +167,6 @@ function closeOpen(tx: Tx, table: TwoWayTable, line: NewConflict): void {
   ).run(table.id, line.rowId, columnOf(table, line).seq);
 }
 
-/** Closes the questions about rows that no longer wait for a person: both sides came to agree. */
-export function settleConflicts(tx: Tx, tableId: number): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0
-        WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
-          SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'conflicted')`,
-  ).run({ tableId });
-}
-
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
 
 /** One conflict, or null. */

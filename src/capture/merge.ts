@@ -22,9 +22,10 @@ import {
 } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
-import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { storeConflicts } from './conflicts.ts';
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { settleQuestions } from './questions.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** How rows of an answer are merged. */
@@ -64,7 +65,7 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
     };
     applyDecision(tx, table, { rowId, local, base: before, remote }, options);
   }
-  settleConflicts(tx, table.id);
+  settleQuestions(tx, table, options.at);
   return { ...merged, waitingCount };
 }
 
@@ -101,7 +102,7 @@ export function storeMissingRows(
     deletedCount += 1;
     applyDecision(tx, table, { rowId, local, base, remote: null }, options);
   }
-  settleConflicts(tx, table.id);
+  settleQuestions(tx, table, options.at);
   return deletedCount;
 }
 

@@ -17,7 +17,8 @@ import { createBase, createEmptyBase, dropBase, hasBase, hasUserTable, pruneSche
 import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
-import { settleConflicts, storeDiscarded } from './conflicts.ts';
+import { storeDiscarded } from './conflicts.ts';
+import { closeQuestions } from './questions.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
@@ -168,7 +169,7 @@ function endCapture(
 function forgetMarks(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(tableId);
   forgetBatches(tx, tableId);
-  settleConflicts(tx, tableId);
+  closeQuestions(tx, tableId);
 }
 
 /** Keeps the edits of a row in `sync_conflicts` and puts the row back to what the origin last confirmed. */

@@ -10,6 +10,7 @@ import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { objectText, storedFromValue } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { OriginWords } from './batches.ts';
+import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 
@@ -77,9 +78,12 @@ export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: num
   moveRows(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
 }
 
-/** Lets rows be tried again at the next push, whatever they waited for. */
+/** Lets rows be tried again at the next push, whatever they waited for; a question that is left about one is answered first. */
 export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
-  for (const { tableId, rowId } of rows) moveRows(tx, tableId, [rowId], { event: 'retried', at });
+  for (const { tableId, rowId } of rows) {
+    moveRows(tx, tableId, [rowId], { event: 'retried', at });
+    if (hasOpenConflict(tx, tableId, rowId)) moveRows(tx, tableId, [rowId], { event: 'conflicted', at });
+  }
   // Whoever asks for another try has seen to it that nobody else changes the rows back.
   for (const tableId of new Set(rows.map((row) => row.tableId))) {
     tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ?`).run(tableId);

@@ -19,7 +19,6 @@ import {
   hasOpenConflict,
   readConflict,
   readWishes,
-  settleConflicts,
   storeDiscarded,
   type Resolution,
   type StoredConflict,
@@ -27,6 +26,7 @@ import {
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
+import { settleQuestions } from './questions.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
@@ -60,7 +60,7 @@ export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string
   if (isInFlight(change.state)) return `row ${rowId} of ${table.localName} ${WAITS}`;
   putBackToBase(tx, table, change, at);
   moveRows(tx, table.id, [rowId], { event: 'discarded', at });
-  settleConflicts(tx, table.id);
+  settleQuestions(tx, table, at);
   return null;
 }
 
@@ -75,7 +75,7 @@ export function discardAll(
   for (const change of discarded) putBackToBase(tx, table, change, at);
   const ids = discarded.map(({ rowId }) => rowId);
   moveRows(tx, table.id, ids, { event: 'discarded', at });
-  settleConflicts(tx, table.id);
+  settleQuestions(tx, table, at);
   return { discardedCount: ids.length, waitingCount: changes.length - ids.length };
 }
 

@@ -15,8 +15,9 @@ import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRow
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
-import { settleConflicts, storeConflicts } from './conflicts.ts';
+import { storeConflicts } from './conflicts.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
+import { settleQuestions } from './questions.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** A row as the origin last confirmed it and as it stands here, at the time when it is settled. */
@@ -238,5 +239,5 @@ function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], 
     idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
   }
   for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
-  settleConflicts(tx, table.id);
+  settleQuestions(tx, table, options.at);
 }

@@ -53,7 +53,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/refusals.ts',
-        find: "for (const { tableId, rowId } of rows) moveRows(tx, tableId, [rowId], { event: 'retried', at });",
+        find: "moveRows(tx, tableId, [rowId], { event: 'retried', at });",
         replace: 'if (at.length === 0) moveRows(tx, 0, [], { event: "retried", at });',
       },
     ],

@@ -1,0 +1,65 @@
+/**
+ * Which questions of `sync_conflicts` still are ones, and which rows wait for them. Both sides may come to agree on a cell, a policy may
+ * decide what a person was asked before, a column may go: a question that nobody needs to answer is closed, and a row that
+ * waits for none goes on. Called in every transaction that changes rows, marks or conflicts, when it is done with them.
+ */
+import { isSameValue } from '../reconcile/diff.ts';
+import { baseTarget } from '../replica/compare.ts';
+import type { Connection, Tx } from '../replica/database.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
+import { readRowsById } from '../replica/rows.ts';
+import { sql } from '../replica/sql.ts';
+import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
+import { moveRows } from './marks.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** Closes what needs no answer any more, and lets rows go on that wait for none. */
+export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
+  closeQuestions(tx, table.id);
+  const settled = readAgreed(tx, table);
+  if (settled.length > 0) {
+    const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0 WHERE id IN (SELECT value FROM json_each(?))`;
+    tx.prepare(text).run(JSON.stringify(settled));
+  }
+  for (const rowId of readUnasked(tx, table.id)) {
+    moveRows(tx, table.id, [rowId], { event: 'resolved', at });
+    if (isFromOlderCopy(tx, table.id, rowId)) doubtLateCreate(tx, table, rowId, at);
+  }
+}
+
+/** Closes the questions about rows that no longer wait: both sides came to agree, or nothing of the table is edited any more. */
+export function closeQuestions(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0
+        WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
+          SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state IN ('conflicted', 'inDoubt'))`,
+  ).run({ tableId });
+}
+
+/** Open questions about cells that both sides agree on by now, or that nobody may write any more. */
+function readAgreed(from: Connection, table: TwoWayTable): readonly number[] {
+  const text = sql`SELECT id, row_id, column_seq FROM _rowsync_conflicts
+      WHERE table_id = ? AND state = 'open' AND kind = 'cell'`;
+  const asked = queryRows(from, text, [table.id]).map(([id, rowId, seq]) => {
+    const index = table.columns.findIndex((column) => column.seq === Number(seq));
+    return { id: Number(id), rowId: Number(rowId), index };
+  });
+  if (asked.length === 0) return [];
+  const ids = [...new Set(asked.map(({ rowId }) => rowId))];
+  const localById = new Map(readRowsById(from, table, ids).map((row) => [row.id, row]));
+  const baseById = new Map(readRowsById(from, baseTarget(table), ids).map((row) => [row.id, row]));
+  return asked.flatMap(({ id, rowId, index }) => {
+    const column = table.columns[index];
+    if (column === undefined || !column.writable) return [id];
+    const [local, base] = [localById.get(rowId), baseById.get(rowId)];
+    if (local === undefined || base === undefined) return []; // a question about the row as a whole comes first
+    return isSameValue(column.type, local.values[index] ?? null, base.values[index] ?? null) ? [id] : [];
+  });
+}
+
+/** Rows that wait for a person who is not asked anything. */
+function readUnasked(from: Connection, tableId: number): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND state = 'conflicted' AND NOT EXISTS (
+      SELECT 1 FROM _rowsync_conflicts c WHERE c.table_id = r.table_id AND c.row_id = r.row_id AND c.state = 'open')`;
+  return queryNumbers(from, text, [tableId]);
+}
