@@ -9,11 +9,20 @@ import { baseTarget, markDiffering } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
+import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { readTable, readTables, storeCompareDue, storePush, type LedgerTable } from '../replica/ledger.ts';
 import { forgetEtags, readPages } from '../replica/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
-import { createBase, createEmptyBase, dropBase, hasBase, hasUserTable, pruneSchema } from '../replica/tables.ts';
+import {
+  createBase,
+  createEmptyBase,
+  dropBase,
+  hasBase,
+  hasUserTable,
+  pruneSchema,
+  readColumns,
+} from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
@@ -139,9 +148,12 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
 function switchOn(tx: Tx, table: LedgerTable): void {
   const isEarly = hasBase(tx, table.id);
   if (!isEarly) createBase(tx, table);
+  // The table may have been made again since rows had ids of ours, and what is kept of them is about no other rows.
   tx.prepare(
-    sql`INSERT INTO _rowsync_local_ids (table_id, last_id) VALUES (?, ?) ON CONFLICT (table_id) DO NOTHING`,
-  ).run(table.id, -1);
+    sql`INSERT INTO _rowsync_local_ids (table_id, last_id)
+        VALUES (@id, (SELECT min(-1, coalesce(min(row_id), -1)) FROM _rowsync_conflicts WHERE table_id = @id))
+        ON CONFLICT (table_id) DO NOTHING`,
+  ).run({ id: table.id });
   storeCompareDue(tx, table.id, isEarly);
   storePush(tx, table.id, 'on');
 }
@@ -184,6 +196,11 @@ export function prune(tx: Tx, at: string): readonly string[] {
   for (const ledger of readTables(tx)) {
     const table = ledger.state === 'gone' ? readTwoWayTable(tx, ledger.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
+  }
+  for (const { id } of readTables(tx)) {
+    // A column that comes later under such a name is another one.
+    const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
+    renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));
   }
   const dropped = pruneSchema(tx);
   forgetDroppedFiles(tx);

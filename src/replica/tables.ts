@@ -261,15 +261,29 @@ export function addColumns(
     }
   }
   const insert = tx.prepare(
-    sql`INSERT INTO _rowsync_columns (table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
+    sql`INSERT INTO _rowsync_columns (seq, table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
           width, options, position, state, since)
-        VALUES (?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
+        VALUES (?, ?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
   );
-  for (const column of columns) {
+  const lastSeq = readLastSeq(tx);
+  for (const [index, column] of columns.entries()) {
     const type = columnType(column.descriptor.type);
-    insert.run(table.id, column.descriptor.id, column.localName, type, storedAs(type), at);
+    insert.run(BigInt(lastSeq + 1 + index), table.id, column.descriptor.id, column.localName, type, storedAs(type), at);
     describeColumn(tx, table.id, column);
   }
+}
+
+/** The largest ledger row of any column, also of one that was pruned: what is kept of it must not become another column's. */
+function readLastSeq(from: Connection): number {
+  return from
+    .prepare(
+      sql`SELECT max((SELECT coalesce(max(seq), 0) FROM _rowsync_columns),
+            (SELECT coalesce(max(column_seq), 0) FROM _rowsync_conflicts),
+            (SELECT coalesce(max(json_extract(cell.value, '$[0]')), 0)
+              FROM _rowsync_batches b, json_each(b.rows) line, json_each(line.value, '$[2]') cell))`,
+    )
+    .pluck()
+    .get() as number; // a maximum of integers
 }
 
 /** Whether a table is as `createTable` made it: without a column of the origin, a row, or an index or trigger of anybody. */

@@ -1,0 +1,77 @@
+/**
+ * What is kept about rows and columns stays about these: under other ids, and once columns or whole tables are made anew.
+ */
+import { describe, expect, test } from 'vitest';
+import { prune } from '../../src/capture/mode.ts';
+import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
+import type { Fixture } from '../support/replica.ts';
+import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
+
+const LOCAL: Decision = { take: 'local', value: null };
+const MIRROR = { tableOptions: () => ({ sort: null }) };
+
+function resolve(fixture: Fixture, decision: Decision, id = 1): Promise<string | null> {
+  return fixture.replica.write('Resolving', (tx) => resolveConflict(tx, id, decision, AT));
+}
+
+function discard(fixture: Fixture, rowId: number): Promise<string | null> {
+  return fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), rowId, AT));
+}
+
+describe('a column that was pruned', () => {
+  /** A column `Late`, an edit of it in row 1 and a delete of row 2 that were given up; it is gone now. */
+  async function startPruned(): Promise<Fixture> {
+    const fixture = await startTwoWay();
+    fixture.sandbox.store.addColumn('Note', { name: 'Late', type: 'Text', defaultValue: 'given' });
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Late" = 'mine' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2`);
+    await discard(fixture, 1);
+    await discard(fixture, 2);
+    fixture.sandbox.store.dropColumn('Note', 'Late');
+    await fixture.pull();
+    await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+    return fixture;
+  }
+
+  test('leaves its conflicts, and no other column takes them over', async () => {
+    await using fixture = await startPruned();
+    fixture.sandbox.store.addColumn('Note', { name: 'Other', type: 'Text' });
+
+    await fixture.pull();
+
+    expect(fixture.rows('SELECT "column" FROM sync_conflicts WHERE id = 1')).toEqual([{ column: 'Late' }]);
+    expect(await resolve(fixture, LOCAL)).toBe('the column cannot be written any more');
+    expect(await captured(fixture)).toEqual([]);
+  });
+
+  test('gives no value of a kept row to a column that comes later under its name', async () => {
+    await using fixture = await startPruned();
+    fixture.sandbox.store.addColumn('Note', { name: 'Late', type: 'Checkbox' });
+    await fixture.pull();
+
+    expect(await resolve(fixture, { take: 'base', value: null }, 2)).toBe(null);
+
+    expect(await captured(fixture)).toEqual([]);
+    expect(fixture.rows(`SELECT base ->> 'Late (pruned)' AS late FROM sync_conflicts WHERE id = 2`)).toEqual([
+      { late: 'given' },
+    ]);
+  });
+});
+
+test('a new row of a table that was made again is no row of which something is kept', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('old')`);
+  await discard(fixture, -2);
+  await fixture.pull({ settings: MIRROR });
+  fixture.execute('DROP TABLE "Note"');
+  await fixture.pull({ settings: MIRROR });
+  await fixture.pull();
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('other')`);
+
+  expect(await resolve(fixture, LOCAL)).toBe(null);
+
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id < 0 ORDER BY 1')).toEqual([
+    { Title: 'old' },
+    { Title: 'other' },
+  ]);
+});
