@@ -205,6 +205,11 @@ function conflictFromRow(row: readonly Stored[]): StoredConflict {
   };
 }
 
+/** Brings the local version of a conflict up to what stands here, once a person took it: taken again, it is the same one. */
+export function storeLocalVersion(tx: Tx, { id }: StoredConflict, local: Stored): void {
+  tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ? WHERE id = ?`).run(local, id);
+}
+
 /** Notes what became of a person's decision; a problem keeps the conflict as it was. */
 export function closeConflict(
   tx: Tx,

@@ -7,6 +7,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
+import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
@@ -19,6 +20,7 @@ import {
   hasOpenConflict,
   readConflict,
   readWishes,
+  storeLocalVersion,
   storeDiscarded,
   type Resolution,
   type StoredConflict,
@@ -89,8 +91,11 @@ function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | nu
   const { conflict } = wish;
   const { rowId } = conflict;
   if (isInFlight(readRowStates(tx, table.id, [rowId]).get(rowId) ?? 'clean')) return `the row ${WAITS}`;
-  const outcome = conflict.kind === 'cell' ? decideCell(tx, table, wish, at) : decideRow(tx, table, wish, at);
+  const outcome = attempt(tx, () => {
+    return conflict.kind === 'cell' ? decideCell(tx, table, wish, at) : decideRow(tx, table, wish, at);
+  });
   if ('problem' in outcome) return outcome.problem;
+  if (isAsItStands(wish)) storeLocalVersion(tx, conflict, readLocalVersion(tx, table, outcome.rowId, conflict));
   closeConflict(tx, conflict.id, { resolution: wish.take, value: wish.take === 'value' ? wish.value : null });
   if (hasOpenConflict(tx, table.id, outcome.rowId)) return null;
   const [row] = readVersions(tx, table, [outcome.rowId]);
@@ -102,23 +107,39 @@ function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | nu
   return null;
 }
 
+/** While a person is asked, what stands in the table is the local version, also if it was edited or deleted since. */
+function isAsItStands({ conflict, take }: Wish): boolean {
+  return take === 'local' && conflict.state === 'open';
+}
+
+/** What stands here of what a conflict is about, as it is kept. */
+function readLocalVersion(tx: Tx, table: TwoWayTable, rowId: number, { kind, columnSeq }: StoredConflict): Stored {
+  const local = readVersions(tx, table, [rowId])[0]?.local ?? null;
+  if (local === null) return null;
+  if (kind !== 'cell') return evidenceText(table, local);
+  return storedFromValue(local.values[table.columns.findIndex(({ seq }) => seq === columnSeq)] ?? null);
+}
+
 /** The row that a decision left, or why it could not be carried out. */
 type Outcome = { readonly rowId: number } | { readonly problem: string };
 
-function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish, at: string): Outcome {
+function decideCell(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome {
+  const { conflict, take, value } = wish;
   const { rowId } = conflict;
   const index = table.columns.findIndex(({ seq }) => seq === conflict.columnSeq);
   const column = table.columns[index];
   const [row] = readVersions(tx, table, [rowId]);
   const local = row?.local ?? null;
-  // While a person is asked, what stands in the table is the local version, also if it was edited or deleted since.
-  const isAsItStands = take === 'local' && conflict.state === 'open';
-  if (local === null) return isAsItStands ? { rowId } : { problem: GONE };
+  if (local === null) return isAsItStands(wish) ? { rowId } : { problem: GONE };
   if (column === undefined || !column.writable) return { problem: 'the column cannot be written any more' };
-  if (isAsItStands) return { rowId };
+  if (isAsItStands(wish)) return { rowId };
   const taken = take === 'value' ? typedValue(column.type, value) : valueFromStored(conflict[take], column.type);
   const values = local.values.map((old, other) => (other === index ? taken : old));
-  if (!isSameValue(column.type, local.values[index] ?? null, valueFromStored(conflict.local, column.type))) {
+  const here = local.values[index] ?? null;
+  const isKept = [taken, valueFromStored(conflict.local, column.type)].some((kept) => {
+    return isSameValue(column.type, here, kept);
+  });
+  if (!isKept) {
     keepOverwritten(tx, table, { rowId, at, index });
   }
   const before = problemsOf(tx, table, rowId);
@@ -145,14 +166,15 @@ function problemsOf(tx: Tx, table: TwoWayTable, rowId: number): readonly string[
   return diffRows(tx, table, [rowId]).flatMap(({ problems }) => problems);
 }
 
-function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: string): Outcome {
+function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome {
+  const { conflict, take } = wish;
   const { rowId } = conflict;
   const [row] = readVersions(tx, table, [rowId]);
   const isHere = (row?.local ?? null) !== null;
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
-  const kept = take === 'local' && conflict.state === 'open' ? 'asItStands' : conflict[take];
-  if (kept === 'asItStands') return { rowId };
-  if (row?.local && evidenceText(table, row.local) !== conflict.local) keepOverwritten(tx, table, { rowId, at });
+  if (isAsItStands(wish)) return { rowId };
+  const kept = conflict[take];
+  if (row?.local && !isKeptAs(tx, table, row.local, conflict.local)) keepOverwritten(tx, table, { rowId, at });
   if (kept === null) {
     // The version that is taken has no such row: deleted here, deleted there, or never there.
     removeRows(tx, table, [rowId]);
@@ -192,6 +214,13 @@ function rowValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): 
     const stored = kept.get(localName);
     return stored === undefined ? (base?.values[index] ?? null) : valueFromStored(stored, type);
   });
+}
+
+/** Whether a row holds what was kept of it, under whatever id. */
+function isKeptAs(tx: Tx, table: TwoWayTable, row: Row, text: Stored): boolean {
+  if (text === null) return false;
+  const kept = rowValues(tx, table, String(text), row);
+  return table.columns.every(({ type }, index) => isSameValue(type, row.values[index] ?? null, kept[index] ?? null));
 }
 
 /** A value as a person wrote it, on the command line as text; what it must look like is judged by the rules of the column. */

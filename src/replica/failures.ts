@@ -68,6 +68,13 @@ export function errorFromReading(thrown: unknown, path: string): RowsyncError {
   return sqliteCode(thrown) === undefined ? asRowsyncError(thrown) : replicaError(thrown, `Reading ${path}`);
 }
 
+/** Why SQLite refuses a value, naming the table and column at most; null where it was thrown for another reason. */
+export function refusalWords(thrown: unknown): string | null {
+  if (sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') !== true || !(thrown instanceof Error)) return null;
+  const words = EXPLANATIONS.find(([pattern]) => pattern.test(errorCode(thrown)))?.[1].words;
+  return words ?? thrown.message;
+}
+
 /** The code of an error of SQLite's, such as `SQLITE_BUSY_SNAPSHOT`; undefined for any other. */
 export function sqliteCode(thrown: unknown): string | undefined {
   const code = errorCode(thrown);

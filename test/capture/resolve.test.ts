@@ -204,6 +204,7 @@ describe('a new row that was discarded and is taken back', () => {
     expect([await resolve(fixture, local), await resolve(fixture, local)]).toEqual([null, null]);
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+    expect(fixture.rows('SELECT id FROM sync_conflicts')).toEqual([{ id: 1 }]);
   });
 
   test('comes once, also when it was pushed meanwhile', async () => {
@@ -250,6 +251,85 @@ describe('a new row that was discarded and is taken back', () => {
     expect(await resolve(fixture, local)).toBe(null);
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+});
+
+describe('taking a version of an open conflict twice, as by a double click', () => {
+  const twice = async (fixture: Fixture, take: Decision['take']): Promise<unknown> => {
+    const decision = { take, value: 'both' };
+    return [await resolve(fixture, decision), await resolve(fixture, decision)];
+  };
+
+  test('leaves what was edited since the question was asked', async () => {
+    await using fixture = await startCellConflict('ask');
+    fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE _id = 1`);
+
+    expect(await twice(fixture, 'local')).toEqual([null, null]);
+
+    expect(titles(fixture)).toEqual([{ _id: 1, Title: 'newer' }]);
+  });
+
+  test('leaves a row that was put back after it was deleted here', async () => {
+    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+    await fixture.pull();
+    fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (1, 'again')`);
+
+    expect(await twice(fixture, 'local')).toEqual([null, null]);
+
+    expect(titles(fixture)).toEqual([{ _id: 1, Title: 'again' }]);
+  });
+
+  test('leaves what was edited of a row that was deleted there', async () => {
+    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    fixture.sandbox.store.delete('Note', 1);
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE _id = -2`);
+
+    expect(await twice(fixture, 'local')).toEqual([null, null]);
+
+    expect(titles(fixture)).toEqual([{ _id: -2, Title: 'newer' }]);
+  });
+
+  test.each(['local', 'remote', 'base', 'value'] as const)('keeps nothing beside it: %s', async (take) => {
+    await using fixture = await startCellConflict('ask');
+
+    expect(await twice(fixture, take)).toEqual([null, null]);
+
+    expect(fixture.rows('SELECT id, local FROM sync_conflicts')).toEqual([{ id: 1, local: 'mine' }]);
+  });
+});
+
+describe('a decision that SQLite refuses changes nothing, and holds nothing up', () => {
+  test('a text where a column takes 0 or 1', async () => {
+    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+    fixture.execute('UPDATE "Note" SET "Done" = NULL WHERE _id = 1');
+    fixture.sandbox.store.update('Note', 1, { Done: false });
+    await fixture.pull();
+    fixture.execute(`UPDATE sync_conflicts SET resolution = 'value', value = 'yes'`);
+
+    const { tables } = await fixture.pull();
+
+    expect(tables.map(({ error }) => error)).toEqual([null]);
+    const problem = 'cannot store TEXT value in INTEGER column Note.Done';
+    expect(fixture.rows('SELECT state, problem FROM sync_conflicts')).toEqual([{ state: 'open', problem }]);
+    expect(await resolve(fixture, { take: 'value', value: 'yes' })).toBe(problem);
+    expect(fixture.rows('SELECT "Done" FROM "Note" WHERE _id = 1')).toEqual([{ Done: null }]);
+  });
+
+  test('a value that an index of a user allows once', async () => {
+    await using fixture = await startCellConflict('ask');
+    fixture.execute(`CREATE UNIQUE INDEX once ON "Note" ("Title")`);
+    fixture.execute(
+      `UPDATE "Note" SET "Title" = 'title 1' WHERE _id = 2; UPDATE "Note" SET "Title" = 'newer' WHERE _id = 1`,
+    );
+
+    expect(await resolve(fixture, { take: 'base', value: null })).toBe('UNIQUE constraint failed: Note.Title');
+
+    expect(fixture.rows('SELECT local, state FROM sync_conflicts')).toEqual([{ local: 'mine', state: 'open' }]);
+    expect(titles(fixture)).toEqual([{ _id: 1, Title: 'newer' }]);
   });
 });
 
