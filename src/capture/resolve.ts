@@ -39,8 +39,10 @@ export interface Decision {
 
 /** Carries out what was decided by SQL; what cannot be done is said in `sync_conflicts`. */
 export function carryOutWishes(tx: Tx, table: TwoWayTable, at: string): void {
-  for (const conflict of readWishes(tx, table.id)) {
-    if (conflict.resolution === null) continue; // the statement leaves these out
+  for (const { id } of readWishes(tx, table.id)) {
+    // Read again, since the wish before may have given the row another id.
+    const conflict = readConflict(tx, id);
+    if (conflict === null || conflict.resolution === null) continue; // the statement leaves these out
     const problem = decide(tx, table, { conflict, take: conflict.resolution, value: conflict.value }, at);
     if (problem !== null) closeConflict(tx, conflict.id, { problem });
   }

@@ -230,6 +230,18 @@ describe('a new row that was discarded and is taken back', () => {
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
   });
 
+  test('comes once, though both versions are taken by SQL at a time', async () => {
+    await using fixture = await startDiscarded();
+    await resolve(fixture, local);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE "Title" = 'new'`);
+    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -3, AT));
+    fixture.execute(`UPDATE sync_conflicts SET resolution = 'local'`);
+
+    await fixture.pull();
+
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'newer' }]);
+  });
+
   test('stays in doubt where no answer came to its create, however often it is taken', async () => {
     await using fixture = await startDiscarded();
     await resolve(fixture, local);
