@@ -231,8 +231,8 @@ async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
 
 function parkUnsendable(tx: Tx, run: TablePush, plan: TablePlan, { nowMs, at }: { nowMs: number; at: string }): void {
   const { table, counts } = run;
-  for (const { id, kind, column, reason } of plan.unsendable) {
-    storeRefusal(tx, table, { rowId: id, kind, reason, column, words: null, hope: 'never', cells: [] }, nowMs);
+  for (const { id, kind, column, reason, hope = 'never' } of plan.unsendable) {
+    storeRefusal(tx, table, { rowId: id, kind, reason, column, words: null, hope, cells: [] }, nowMs);
   }
   const ids = plan.unsendable.map(({ id }) => id);
   moveRows(tx, table.id, ids, { event: 'refused', at });

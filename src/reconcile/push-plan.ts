@@ -87,6 +87,8 @@ export interface UnsendableRow {
   readonly column: number | null;
   /** A sentence without a full stop and without the value. */
   readonly reason: string;
+  /** Where a right is missing, which somebody may grant; absent where only an edit or a person helps. */
+  readonly hope?: 'later' | undefined;
 }
 
 /** What a push of one table would do. */
@@ -237,10 +239,11 @@ function planWrite(
   const changed = changedCells(base, local, columns);
   if (base !== null && changed.length === 0) return null;
   const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind, column, reason });
-  if (base === null && !table.allowAdd) return refuse('the calling user may not add rows to this table', null);
+  const refuseRight = (reason: string): UnsendableRow => ({ ...refuse(reason, null), hope: 'later' });
+  if (base === null && !table.allowAdd) return refuseRight('the calling user may not add rows to this table');
   // A row without any value is meant as it stands; one whose values cannot be sent would become such a row.
   if (base === null && changed.length === 0 && local.values.some((value) => value !== null)) {
-    return refuse('the calling user may write none of the columns in which it has a value', null);
+    return refuseRight('the calling user may write none of the columns in which it has a value');
   }
   for (const column of changed) {
     const problem = sendProblem(columnAt(columns, column).type, local.values[column] ?? null);

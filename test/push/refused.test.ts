@@ -412,4 +412,23 @@ describe('before anything is sent', () => {
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
     expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ updated: 1 });
   });
+
+  test('a new row is tried again by itself, once its caller may have got the right to add rows', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+    const { origin } = fixture;
+    const describeTable: Origin['describeTable'] = async (table, options) => {
+      const answer = await origin.describeTable(table, { ...options, etag: undefined });
+      return answer.kind === 'ok' ? { ...answer, value: { ...answer.value, allowAdd: false } } : answer;
+    };
+    fixture.origin = { ...origin, describeTable };
+    expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
+    expect(failures(fixture)).toMatchObject([
+      { row_id: -2, reason: 'the calling user may not add rows to this table' },
+    ]);
+    fixture.origin = origin;
+
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61 * 60_000 };
+    expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ inserted: 1 });
+  });
 });
