@@ -39,7 +39,10 @@ export interface MergeOptions {
 export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[], options: MergeOptions): RowChanges {
   const ids = rows.map(({ id }) => id);
   const base = baseTarget(table);
-  const edited = new Set(readDifferingIds(tx, table, ids));
+  const states = readRowStates(tx, table.id, ids);
+  // What was sent and edited back since looks like what nobody edited; the answer to it may be here before it is settled.
+  const sent = ids.filter((id) => isInFlight(states.get(id) ?? 'clean'));
+  const edited = new Set([...readDifferingIds(tx, table, ids), ...sent]);
   if (edited.size === 0) return storeUnedited(tx, table, rows);
   if (makeRoom(tx, table, [...edited], options.at)) return storeRemoteRows(tx, table, rows, options); // once: now there is room
   const changes = storeUnedited(
@@ -47,7 +50,6 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
     table,
     rows.filter(({ id }) => !edited.has(id)),
   );
-  const states = readRowStates(tx, table.id, [...edited]);
   const remoteById = new Map(rows.map((row) => [row.id, row]));
   let merged: RowChanges = changes;
   let waitingCount = 0;
@@ -86,9 +88,10 @@ export function storeMissingRows(
   options: MergeOptions & { readonly reason: string },
 ): number {
   const { at, reason } = options;
-  const edited = readDifferingIds(tx, table, ids);
-  const editedIds = new Set(edited);
-  const states = readRowStates(tx, table.id, edited);
+  const states = readRowStates(tx, table.id, ids);
+  const sent = ids.filter((id) => isInFlight(states.get(id) ?? 'clean'));
+  const editedIds = new Set([...readDifferingIds(tx, table, ids), ...sent]);
+  const edited = [...editedIds];
   const unedited = ids.filter((id) => !editedIds.has(id));
   removeRows(tx, baseTarget(table), unedited);
   let deletedCount = deleteRows(tx, table, unedited, { reason, at });
