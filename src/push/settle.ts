@@ -41,6 +41,9 @@ import { requireShapeAsSent } from './shape.ts';
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
 
+/** The base of a row that went as was asked: if it stands here, a user put it back since, as a new one. */
+const DELETED = (): null => null;
+
 /** Settles the rows of a batch that an earlier push left behind, as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
   await settleFound(run, batch, await readBack(run, batch, { isAtOnce: false }));
@@ -203,7 +206,7 @@ class Settling {
       return;
     }
     if (row.kind === 'delete') {
-      this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
+      this.#toSettle.push({ rowId: row.id, base: DELETED, remote: null });
       return;
     }
     const isMadeAgain = as === 'recreated';
@@ -229,8 +232,8 @@ class Settling {
       remote,
       sent: row.cells,
       known: (now, there) => {
-        if (as === 'met') return this.#met(row, there);
-        return [...(isMadeAgain ? madeAgain(now) : []), ...this.#writtenOver(row, now, { remote, isMadeAgain })];
+        const before = as === 'met' ? this.#met(row, there) : isMadeAgain ? madeAgain(now) : [];
+        return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];
       },
     });
   }
@@ -254,7 +257,7 @@ class Settling {
     }
     const own = found.byId.get(row.id);
     if (row.kind === 'delete') {
-      if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
+      if (own === undefined) this.#toSettle.push({ rowId: row.id, base: DELETED, remote: null });
       else this.#move([row.id], 'notApplied');
       return;
     }
@@ -363,8 +366,8 @@ class Settling {
       const isOurs = cell === undefined ? isNew && !automatic : answer !== null && cell.file === undefined;
       const [was, there] = [cell?.value ?? null, remote.values[column] ?? null];
       const here = local?.values[column] ?? null;
-      const isOver = there !== null && !isSameValue(type, there, was) && !isSameValue(type, there, here);
-      if (!isOurs || !writable || !isOver || (local !== null && isSameValue(type, here, was))) return [];
+      const isEdited = local === null || (!isSameValue(type, here, was) && !isSameValue(type, here, there));
+      if (!isOurs || !writable || !isEdited || isSameValue(type, there, was)) return [];
       return [{ kind: 'cell', column, base: was, local: here, remote: there, winner: 'local' }];
     });
     if (local !== null || over.length === 0) return over;

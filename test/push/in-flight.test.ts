@@ -4,9 +4,13 @@
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { atOrigin, codesOf, here, pushNow } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { captured, startTwoWay } from '../support/two-way.ts';
+
+function conflicts(fixture: Fixture): readonly unknown[] {
+  return fixture.rows('SELECT row_id, kind, "column", local, remote, winner FROM sync_conflicts ORDER BY id');
+}
 
 /** Pushes up to the answer, and ends before the rows are read back. */
 async function sendOnly(fixture: Fixture): Promise<void> {
@@ -47,3 +51,68 @@ test('a row that was put back so, and is deleted at the origin, waits for its an
   await fixture.pull();
   expect(here(fixture, ['Title'])).toHaveLength(5);
 });
+
+test.each([
+  ['an edit', `UPDATE "Note" SET "Body" = 'mine' WHERE "Code" = 'n1'`, 'cell'],
+  ['a delete', `DELETE FROM "Note" WHERE "Code" = 'n1'`, 'deletedHere'],
+])(
+  'what a colleague wrote into the row that an insert met is kept where %s goes over it',
+  async (_what, edit, kind) => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    const meet = (): void => {
+      fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1', Body: 'colleague' });
+      fixture.execute(edit);
+    };
+    fixture.sandbox.before(1, meet, { method: 'upsert' });
+
+    await pushNow(fixture);
+
+    expect(conflicts(fixture)).toMatchObject([
+      { column: 'Code' },
+      { kind, remote: expect.stringContaining('colleague') as string, winner: 'local' },
+    ]);
+  },
+);
+
+test.each([
+  ['an edit', `UPDATE "Note" SET "Body" = 'b' WHERE _id = 1`, { kind: 'cell', local: 'b', remote: null }],
+  ['a delete', `DELETE FROM "Note" WHERE _id = 1`, { kind: 'deletedHere' }],
+])('that a colleague emptied what was just sent is kept where %s goes over it', async (_what, edit, conflict) => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'a' WHERE _id = 1`);
+  let isDone = false;
+
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step !== 'readBack' || isDone) return;
+      isDone = true;
+      fixture.sandbox.store.update('Note', 1, { Body: null });
+      fixture.execute(edit);
+    },
+  });
+
+  expect(conflicts(fixture)).toMatchObject([{ ...conflict, winner: 'local' }]);
+});
+
+test.each(['answered', 'lost'])(
+  'a row that is put back while its delete is on its way is created anew (%s)',
+  async (end) => {
+    await using fixture = await startTwoWay();
+    if (end === 'lost') setFaults(fixture, [{ fault: 'resetAfter', method: 'delete', nth: 1 }]);
+    fixture.execute(`CREATE TABLE kept AS SELECT * FROM "Note" WHERE _id = 6; DELETE FROM "Note" WHERE _id = 6`);
+    const putBack = (): void =>
+      fixture.execute(
+        `INSERT INTO "Note" (_id, "Title", "Code", "Count") SELECT _id, "Title", "Code", "Count" FROM kept`,
+      );
+    fixture.sandbox.before(1, putBack, { method: 'delete' });
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toMatchObject({ deleted: 1, inserted: 1 });
+    expect(atOrigin(fixture, ['Title', 'Code', 'Count']).at(-1)).toEqual([7, 'title 6', 'c6', 6]);
+    expect(here(fixture, ['Title'])).toHaveLength(6);
+    expect(await captured(fixture)).toEqual([]);
+  },
+);

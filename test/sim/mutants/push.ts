@@ -157,8 +157,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: '        return [...(isMadeAgain ? madeAgain(now) : []), ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
-        replace: '        return isMadeAgain ? madeAgain(now) : this.#writtenOver(row, now, { remote, isMadeAgain });',
+        find: '        return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
+        replace: '        return isMadeAgain ? before : [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
       },
       {
         file: 'push/settle.ts',
