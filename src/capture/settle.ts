@@ -220,12 +220,9 @@ function withTwin(
   return { base, local: { ...local, values }, lost };
 }
 
-/** Whether a cell was edited since its row was sent, or of a row that was not sent, at all. */
-function isEdited({ base, local, sent }: OwnRow, column: number, type: ColumnType): boolean {
-  if (local === null) return false;
-  const value = local.values[column] ?? null;
-  if (sent === undefined) return !isSameValue(type, value, base?.values[column] ?? null);
-  return !isSameValue(type, value, sent.find((cell) => cell.column === column)?.value ?? null);
+/** Whether a cell says something else than what is taken for confirmed: edited, or sent and not taken. */
+function isEdited({ base, local }: OwnRow, column: number, type: ColumnType): boolean {
+  return local !== null && !isSameValue(type, local.values[column] ?? null, base?.values[column] ?? null);
 }
 
 /** Conflicts, marks and the ids under which both are kept. */

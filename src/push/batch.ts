@@ -142,8 +142,10 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
   const unreadable = new Set(found.unreadable);
   for (const [id, value] of asked) {
     const [row] = byValue.byKey.get(value) ?? [];
-    if (row !== undefined) takenBy.set(id, row);
-    else if (!byValue.isWhole) unreadable.add(id); // somebody may have the value
+    const isShared = takenBy.values().some((other) => other.id === row?.id);
+    if (row !== undefined && !isShared) takenBy.set(id, row);
+    // Somebody may have the value, or two values are one at the origin: the next round decides.
+    else if (isShared || !byValue.isWhole) unreadable.add(id);
   }
   return { found: { ...found, unreadable }, asked, takenBy };
 }

@@ -57,7 +57,7 @@ export function isFindable(run: TablePush, column: number, value: Value): boolea
   return shape !== undefined && literalOf(shape.type, value) !== null;
 }
 
-/** Asks for rows by values of one column, which can be asked for; the answer has every row found under the value that was asked for. */
+/** Asks for rows by values of one column, which can be asked for; the answer has every row found under the value that was asked for, first those that have it to the letter. */
 export async function findByValue(
   run: TablePush,
   column: number,
@@ -72,7 +72,10 @@ export async function findByValue(
   });
   const { rows, isWhole } = await findByClauses(run, clauses);
   for (const value of values) {
-    const alike = rows.filter((row) => isSameKey(shape.type, row.values[column] ?? null, value));
+    const isExact = (row: Row): boolean => isSameValue(shape.type, row.values[column] ?? null, value);
+    const alike = rows
+      .filter((row) => isSameKey(shape.type, row.values[column] ?? null, value))
+      .toSorted((one, other) => Number(isExact(other)) - Number(isExact(one)));
     if (alike.length > 0) byKey.set(value, alike);
   }
   const foundCount = new Set([...byKey.values()].flat()).size;
@@ -85,13 +88,16 @@ function isSameKey(type: ColumnType, one: Value, other: Value): boolean {
   return typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase();
 }
 
-/** Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing. */
+/**
+ * Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing, and neither does
+ * one of which there are more rows than an answer has.
+ */
 export async function findAlike(
   run: TablePush,
   creates: readonly { readonly id: number; readonly cells: readonly SentCell[] }[],
 ): Promise<RowsByContent<number>> {
   const clauses = creates.map(({ cells }) => clauseOf(run, cells));
-  const { rows, isWhole } = await findByClauses(
+  const { rows, isWhole, cut } = await findByClauses(
     run,
     clauses.filter((clause) => clause !== null),
   );
@@ -105,7 +111,8 @@ export async function findAlike(
           return type === 'User' ? isSameUser(held, value) : isSameValue(type, held, value);
         }),
       );
-      return [id, clauses[index] === null ? [] : alike];
+      const clause = clauses[index] ?? null;
+      return [id, clause === null || cut.has(clause) ? [] : alike];
     }),
   );
   return { byKey, isWhole };
@@ -158,36 +165,41 @@ function literalOf(type: ColumnType, value: Value): string | null {
   }
 }
 
-/** The rows that satisfy one of the clauses, each once, and whether all of them could be read. */
+/** The rows that satisfy one of the clauses, each once; whether all of them could be read; clauses of which more may satisfy. */
 async function findByClauses(
   run: TablePush,
   clauses: readonly string[],
-): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean }> {
+): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean; readonly cut: ReadonlySet<string> }> {
   const { context, address, shapes, names } = run;
   const rows = new Map<number, Row>();
+  const cut = new Set<string>();
   let isWhole = true;
-  for (const filter of cutFilters(clauses)) {
+  for (const together of cutClauses(clauses)) {
     // A unique value is found once; of rows that are merely alike, one page is more than enough to know that there are many.
-    const query = { columns: names, sort: [], filter, top: TOP_MAX };
+    const query = { columns: names, sort: [], filter: together.join(' or '), top: TOP_MAX };
     const answer = await context.origin.select({ table: address, columns: shapes, query }, { signal: context.signal });
     const page: RowPage | null = answer.kind === 'ok' ? answer.value : null;
     for (const row of page?.rows ?? []) rows.set(row.id, row);
     if (page === null || page.unreadable.length > 0) isWhole = false;
+    if (page !== null && page.ids.length >= TOP_MAX) for (const clause of together) cut.add(clause);
   }
-  return { rows: [...rows.values()], isWhole };
+  return { rows: [...rows.values()], isWhole, cut };
 }
 
-function cutFilters(clauses: readonly string[]): readonly string[] {
-  const filters: string[] = [];
-  let filter = '';
+/** As many clauses together as a filter takes. */
+function cutClauses(clauses: readonly string[]): readonly (readonly string[])[] {
+  const filters: string[][] = [];
+  let bytes = 0;
   for (const clause of clauses) {
-    const longer = filter === '' ? clause : `${filter} or ${clause}`;
-    if (filter !== '' && encodeURIComponent(longer).length > FILTER_BYTES_MAX) {
-      filters.push(filter);
-      filter = clause;
+    const clauseBytes = encodeURIComponent(` or ${clause}`).length;
+    const last = filters.at(-1);
+    if (last === undefined || bytes + clauseBytes > FILTER_BYTES_MAX) {
+      filters.push([clause]);
+      bytes = 0;
     } else {
-      filter = longer;
+      last.push(clause);
     }
+    bytes += clauseBytes;
   }
-  return filter === '' ? filters : [...filters, filter];
+  return filters;
 }

@@ -14,6 +14,7 @@ import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike, adoptByValue } from '../reconcile/push-adopt.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
@@ -118,10 +119,20 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       column,
       asked.map(({ value }) => value),
     );
-    const known = knownIds(run.context.replica, run.table, [...byKey.values()].flat());
-    for (const { row, value } of asked) {
-      const adopted = adoptByValue(byKey.get(value) ?? [], { known, newestKnown: row.newestKnown });
-      if (adopted !== undefined) byValue.set(row.id, adopted);
+    const candidates = [...byKey.values()].flat();
+    const known = knownIds(run.context.replica, run.table, candidates);
+    const type = must(run.table.columns[column], 'a cell names a column of its table').type;
+    const alike = asked.map(({ row: { id, newestKnown }, value }) => ({
+      id,
+      newestKnown,
+      found: (byKey.get(value) ?? []).map((row) => {
+        return { row, isExact: isSameValue(type, row.values[column] ?? null, value) };
+      }),
+    }));
+    const adopted = adoptByValue(alike, { known, taken: takenIds(run, batch, candidates) });
+    for (const { row } of asked) {
+      const own = adopted.get(row.id);
+      if (own !== undefined) byValue.set(row.id, own);
       else if (!isWhole) unclear.add(row.id);
     }
   }
@@ -152,6 +163,17 @@ function anchorOf(run: TablePush, { cells }: BatchRow): Anchor | null {
 function knownIds(from: Connection, table: TwoWayTable, rows: readonly Row[]): ReadonlySet<number> {
   const ids = [...new Set(rows.map(({ id }) => id))];
   return new Set(readRowsById(from, baseTarget(table), ids).map(({ id }) => id));
+}
+
+/** The ids of those rows of the origin that other changes are about which were sent. */
+function takenIds({ context, table }: TablePush, batch: Batch, rows: readonly Row[]): ReadonlySet<number> {
+  const states = readRowStates(
+    context.replica,
+    table.id,
+    rows.map(({ id }) => id),
+  );
+  const inFlight = [...states].flatMap(([id, state]) => (isInFlight(state) ? [id] : []));
+  return new Set([...inFlight, ...batch.rows.flatMap(({ answer }) => answer?.id ?? [])]);
 }
 
 /** The one transaction that settles a batch. */
@@ -320,12 +342,18 @@ class Settling {
 
   /** The rows that creates without a unique value made, as far as there is no doubt. */
   #adopt({ rows }: Batch): ReadonlyMap<number, Row> {
-    const { alike } = this.#findings;
+    const { alike, byValue } = this.#findings;
     const known = knownIds(this.#tx, this.#run.table, [...alike.values()].flat());
+    // Rows that are alike may be those of other creates, which are told by their answer or their unique value.
+    const others = new Set([
+      ...rows.flatMap(({ answer }) => answer?.id ?? []),
+      ...byValue.values().map((row) => row.id),
+    ]);
+    const isFree = (id: number): boolean => !known.has(id) && !others.has(id);
     const creates = rows.flatMap(({ id, answer }) => {
       const found = answer === null ? alike.get(id) : undefined;
       if (found === undefined) return [];
-      return [{ id, candidates: found.map((row) => row.id).filter((candidate) => !known.has(candidate)) }];
+      return [{ id, candidates: found.map((row) => row.id).filter(isFree) }];
     });
     const rowById = new Map([...alike.values()].flat().map((row) => [row.id, row]));
     return new Map(

@@ -6,16 +6,38 @@
  */
 import type { Row } from '../wire/schema.ts';
 
+/** A row without an answer that is looked for by its unique value. */
+export interface LostByValue {
+  readonly id: number;
+  /** Rows that have the value, and whether to the letter: uniqueness at the origin may ignore case, and may not. */
+  readonly found: readonly { readonly row: Row; readonly isExact: boolean }[];
+  /** Of a create: the largest id of a row of the origin that was known when it left. */
+  readonly newestKnown?: number | undefined;
+}
+
 /**
- * Of the rows that have the unique value of a create, the one that it made. The origin numbers upwards, so a row that is known
- * here and not above the newest one known when the create left (`newestKnown`) is older than the create. A row that came under such an
- * id in another way is left to the origin, which refuses the value a second time. Without `newestKnown` the value alone tells.
+ * The row that each of them made, by its id here; each row of the origin only once, and none that is `taken`: the row of another change that
+ * was sent, which somebody may have given the value since. The origin numbers upwards, so a row that is `known` here and not above the
+ * newest one known when a create left is older than the create. A row that came under such an id in another way is left to the origin, which
+ * refuses the value a second time. Without `newestKnown` the value alone tells.
  */
 export function adoptByValue(
-  found: readonly Row[],
-  { known, newestKnown = 0 }: { readonly known: ReadonlySet<number>; readonly newestKnown?: number | undefined },
-): Row | undefined {
-  return found.find(({ id }) => id > newestKnown || !known.has(id));
+  lost: readonly LostByValue[],
+  { known, taken }: { readonly known: ReadonlySet<number>; readonly taken: ReadonlySet<number> },
+): ReadonlyMap<number, Row> {
+  const adopted = new Map<number, Row>();
+  const free = new Set(lost.flatMap(({ found }) => found.map(({ row }) => row.id)).filter((id) => !taken.has(id)));
+  for (const asksExact of [true, false]) {
+    for (const { id, found, newestKnown = 0 } of lost.filter((row) => !adopted.has(row.id))) {
+      const own = found.find(
+        ({ row, isExact }) => isExact === asksExact && free.has(row.id) && (row.id > newestKnown || !known.has(row.id)),
+      );
+      if (own === undefined) continue;
+      adopted.set(id, own.row);
+      free.delete(own.row.id);
+    }
+  }
+  return adopted;
 }
 
 /** A create without an answer, and the ids of rows that are unknown here and have all its values. */

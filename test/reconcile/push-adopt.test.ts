@@ -35,7 +35,8 @@ test.each([
 });
 
 describe('by a unique value', () => {
-  const found = [2, 7].map((id) => ({ id, allow: null, values: ['c2'] }));
+  const rowWith = (id: number, isExact = true) => ({ row: { id, allow: null, values: [] }, isExact });
+  const none = new Set<number>();
 
   test.each([
     ['a row above the newest one that was known when it left is its own', [2], 5, 7],
@@ -44,6 +45,23 @@ describe('by a unique value', () => {
     ['a row that was known before is not', [2, 7], 7, undefined],
     ['without a newest one the value alone tells', [2, 7], undefined, 2],
   ] as const)('%s', (_what, known, newestKnown, id) => {
-    expect(adoptByValue(found, { known: new Set(known), newestKnown })?.id).toBe(id);
+    const lost = { id: -1, found: [rowWith(2), rowWith(7)], newestKnown };
+    expect(adoptByValue([lost], { known: new Set(known), taken: none }).get(-1)?.id).toBe(id);
+  });
+
+  test('a row of another change that was sent is not its own', () => {
+    const lost = { id: -1, found: [rowWith(7)] };
+    expect(adoptByValue([lost], { known: none, taken: new Set([7]) }).size).toBe(0);
+  });
+
+  test('each row is one create, that of the value to the letter where there is one', () => {
+    const one = { id: -1, found: [rowWith(7, false), rowWith(8)] };
+    const other = { id: -2, found: [rowWith(7), rowWith(8, false)] };
+    const third = { id: -3, found: [rowWith(7, false), rowWith(8, false)] };
+    const found = adoptByValue([third, one, other], { known: none, taken: none });
+    expect([...found].map(([id, row]) => [id, row.id])).toEqual([
+      [-1, 8],
+      [-2, 7],
+    ]);
   });
 });

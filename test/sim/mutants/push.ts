@@ -145,8 +145,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'if (adopted !== undefined) byValue.set(row.id, adopted);',
-        replace: 'if (adopted !== undefined) byValue.delete(row.id);',
+        find: 'if (own !== undefined) byValue.set(row.id, own);',
+        replace: 'if (own !== undefined) byValue.delete(row.id);',
       },
     ],
   },
@@ -158,7 +158,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       {
         file: 'push/settle.ts',
         find: '        return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
-        replace: '        return isMadeAgain ? before : [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
+        replace:
+          '        return isMadeAgain ? before : [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
       },
       {
         file: 'push/settle.ts',
@@ -173,8 +174,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-adopt.ts',
-        find: 'return found.find(({ id }) => id > newestKnown || !known.has(id));',
-        replace: 'return found.find(({ id }) => id > newestKnown || !known.has(id)) ?? found[0];',
+        find: '(row.id > newestKnown || !known.has(row.id))',
+        replace: '(row.id > newestKnown || !known.has(row.id) || found.length === 1)',
       },
     ],
   },

@@ -1,0 +1,133 @@
+/**
+ * New rows whose answer got lost, and rows at the origin that may be theirs or somebody else's: no row is taken for two, and what was not
+ * taken is kept.
+ */
+import { describe, expect, test } from 'vitest';
+import { RowsyncError } from '../../src/base/errors.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import type { Fixture } from '../support/replica.ts';
+import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
+
+const LOCAL = { options: { conflict: 'local' } } as const;
+
+/** Pushes; the request is lost on its way, and the process ends before anything is looked up. */
+async function lose(fixture: Fixture): Promise<void> {
+  setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw end;
+    },
+  });
+}
+
+describe('by a unique value', () => {
+  test('a row that was sent too, and got the value from a colleague, is not taken for the new one', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'y' WHERE _id = 5`);
+    await lose(fixture);
+    fixture.sandbox.store.update('Note', 5, { Code: 'n1' });
+
+    const report = await pushNow(fixture, LOCAL);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, ['Title', 'Code'])[4]).toEqual([5, 'y', 'n1']);
+    expect(here(fixture, ['Title', 'Code'])[0]).toEqual([-2, 'x', 'n1']);
+    expect(fixture.rows('SELECT row_id, "column" FROM sync_failures')).toEqual([{ row_id: -2, column: 'Code' }]);
+  });
+
+  test('the same goes where that row was put back since', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'y' WHERE _id = 5`);
+    await lose(fixture);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'title 5' WHERE _id = 5`);
+    fixture.sandbox.store.update('Note', 5, { Code: 'n1' });
+
+    const report = await pushNow(fixture, LOCAL);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, ['Title', 'Code'])[4]).toEqual([5, 'x', 'n1']);
+    expect(fixture.rows('SELECT local, remote FROM sync_conflicts')).toEqual([{ local: 'x', remote: 'title 5' }]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+
+  test('of two that differ in case only, each is its own', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'N1'), ('y', 'n1')`);
+
+    const report = await pushNow(fixture, LOCAL);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([
+      [7, 'x', 'N1'],
+      [8, 'y', 'n1'],
+    ]);
+    expect(here(fixture, ['Title', 'Code']).slice(6)).toEqual(atOrigin(fixture, ['Title', 'Code']).slice(6));
+  });
+
+  test('of two that differ in case only, one takes the row that a colleague made, and the other waits', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'N1'), ('y', 'n1')`);
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1' });
+
+    const report = await pushNow(fixture, LOCAL);
+
+    expect(countsOf(report)).toMatchObject({ updated: 1, refused: 1, conflict: 2 });
+    expect(fixture.rows('SELECT row_id, "column" FROM sync_failures')).toEqual([{ row_id: -3, column: 'Code' }]);
+    expect(here(fixture, ['Title'])[0]).toEqual([-3, 'y']);
+  });
+
+  test('what was sent and not taken is kept where an edit of the row found goes over it', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    await lose(fixture);
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1' });
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'y' WHERE _id = 7`);
+
+    await pushNow(fixture);
+
+    expect(fixture.rows('SELECT row_id, "column", local, remote FROM sync_conflicts ORDER BY id')).toEqual([
+      { row_id: 7, column: 'Title', local: 'x', remote: 'y' },
+      { row_id: 7, column: 'Title', local: 'y', remote: 'theirs' },
+    ]);
+  });
+});
+
+describe('by all that was sent', () => {
+  test('a row that an answer names is not taken for another create', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('x'), ('x')`);
+    const body = JSON.stringify({ error: 400, code: 3100, message: 'too much at once' });
+    const refusal = { status: 400, headers: { 'Content-Type': 'application/json' }, body };
+    fixture.sandbox.answerInstead(1, refusal, { method: 'create' });
+    fixture.sandbox.answerInstead(3, 'reset', { method: 'create' });
+
+    const report = await pushNow(fixture);
+
+    expect(changesSent(fixture)).toEqual(['create', 'create', 'create']);
+    expect(countsOf(report)).toEqual({ inserted: 1, inDoubt: 1, parked: 1 });
+    expect(here(fixture, ['Title']).filter((row) => (row as unknown[])[1] === 'x')).toEqual([
+      [-3, 'x'],
+      [7, 'x'],
+    ]);
+  });
+
+  test('is in doubt where more rows are alike than an answer has: the one that is not known here need not be it', async () => {
+    await using fixture = await startTwoWay({
+      tables: [{ ...NOTE, rows: Array.from({ length: 499 }, () => ({ Title: 'x' })) }],
+    });
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('x')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.insert('Note', { Title: 'x' }), { method: 'create' });
+    fixture.sandbox.before(1, () => fixture.execute(`DELETE FROM "Note" WHERE _id < 0`), { method: 'create' });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    expect(changesSent(fixture)).toEqual(['create']);
+  });
+});
