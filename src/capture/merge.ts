@@ -5,7 +5,13 @@
  * them up and merges them against the values that it sent (I12).
  */
 import { isSameRow } from '../reconcile/diff.ts';
-import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
+import {
+  hasLostEdit,
+  mergeRow,
+  type ConflictPolicy,
+  type MergeDecision,
+  type RowVersions,
+} from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import { rowAsNew } from '../reconcile/uploads.ts';
@@ -120,7 +126,9 @@ function applyDecision(
   const isOlder = isFromOlderCopy(tx, table.id, rowId);
   const newId = writeLocal(tx, table, rowId, decision);
   storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
-  const event = ({ settled: 'settled', changed: 'changed', parked: 'conflicted' } as const)[decision.state];
+  const isMended = decision.state === 'changed' && hasLostEdit(versions, decision, table.columns);
+  const byState = { settled: 'settled', changed: isMended ? 'localEdit' : 'changed', parked: 'conflicted' } as const;
+  const event = byState[decision.state];
   moveRows(tx, table.id, [newId], { event, at });
   // Edited here and deleted there: after a restore it may have become a new row there before.
   if (isOlder && newId < 0) doubtLateCreate(tx, table, newId, at);

@@ -20,6 +20,25 @@ export interface MergeColumn {
   readonly type: ColumnType;
   /** Whether an edit of it can be pushed; columns that cannot follow the origin, and an edit of theirs loses. */
   readonly writable: boolean;
+  /** Whether the origin fills it in where nothing is given, so that an empty cell here is no edit of a row that was just made. */
+  readonly automatic?: boolean;
+}
+
+/**
+ * Whether a merge took an edit away: a cell that was edited says what the origin says now. Where the row was refused, that may have been
+ * the cell that was wrong.
+ */
+export function hasLostEdit(
+  { base, local }: Pick<RowVersions, 'base' | 'local'>,
+  decision: Pick<MergeDecision, 'base' | 'local'>,
+  columns: readonly MergeColumn[],
+): boolean {
+  const { base: baseNow, local: localNow } = decision;
+  if (base === null || local === null || baseNow === null || localNow === null) return false;
+  return columns.some(({ type, writable }, index) => {
+    const isSame = (one: Row, other: Row): boolean => isSameValue(type, valueAt(one, index), valueAt(other, index));
+    return writable && !isSame(base, local) && isSame(baseNow, localNow);
+  });
 }
 
 /** The three versions of one row. */

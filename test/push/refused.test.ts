@@ -282,6 +282,24 @@ describe('a guard', () => {
   });
 });
 
+test('a refused row is tried again where the origin’s version takes the place of an edit that may have been wrong', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Code" = 'c2', "Title" = 'mine' WHERE _id = 1`);
+  await pushNow(fixture);
+  const parked = fixture.rows('SELECT row_id FROM sync_failures');
+  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull();
+  const stillParked = countsOf(await pushNow(fixture));
+  fixture.sandbox.store.update('Note', 1, { Code: 'theirs' });
+  await fixture.pull();
+
+  expect(countsOf(await pushNow(fixture))).toEqual({ updated: 1 });
+
+  expect({ parked, stillParked }).toEqual({ parked: [{ row_id: 1 }], stillParked: { parked: 1 } });
+  expect(atOrigin(fixture, ['Title', 'Code'])[0]).toEqual([1, 'mine', 'theirs']);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+});
+
 test('why a row is refused follows it where it becomes a new row, since a colleague deleted it', async () => {
   await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
   fixture.execute(`UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 
 import { isSameValue } from '../../src/reconcile/diff.ts';
 import {
+  hasLostEdit,
   mergeRow,
   type Conflict,
   type ConflictPolicy,
@@ -326,4 +327,24 @@ test('at rest it does not matter whether a pull came before the push', () => {
     }),
     fuzzRuns(2_000),
   );
+});
+
+test.each<[string, ConflictPolicy, Row, Row, boolean]>([
+  ['another cell was changed there', 'origin', row('local', 1), row('base', 2), false],
+  ['the origin won the only edit', 'origin', row('local', 1), row('remote', 1), true],
+  ['the origin won one of two edits', 'origin', row('local', 2), row('remote', 1), true],
+  ['both sides wrote the same into one of two cells', 'origin', row('local', 2), row('local', 1), true],
+  ['the edit won', 'local', row('local', 1), row('remote', 1), false],
+  ['a person is asked', 'ask', row('local', 1), row('remote', 1), false],
+  ['what nobody may write follows the origin', 'origin', row('local', 1, 'mine'), row('base', 1, 'theirs'), false],
+])('an edit is gone after a merge or not: %s', (_what, policy, local, remote, expected) => {
+  const versions = { base: B, local, remote };
+
+  expect(hasLostEdit(versions, mergeRow(versions, COLUMNS, policy), COLUMNS)).toBe(expected);
+});
+
+test('an edit of a row that is gone is judged by the merge alone', () => {
+  const versions = { base: B, local: L, remote: null };
+
+  expect(hasLostEdit(versions, mergeRow(versions, COLUMNS, 'local'), COLUMNS)).toBe(false);
 });
