@@ -324,9 +324,10 @@ class Settling {
     const [version] = readVersions(this.#tx, table, [row.id]);
     const verdict = judgeAbsentCreate({
       isSameCaller: readTable(this.#tx, table.id).identityChecked,
-      sent: anchor.value,
-      here: version?.local?.values[anchor.column],
-      type: must(table.columns[anchor.column], 'a cell names a column of its table').type,
+      anchor: anchor.column,
+      sent: row.cells,
+      local: version?.local ?? null,
+      columns: table.columns,
     });
     if (verdict === 'notApplied') this.#move([row.id], 'notApplied');
     else this.#doubt(row, 'no answer came when it was created, and it may be hidden from the present user or role');

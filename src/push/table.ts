@@ -106,9 +106,7 @@ async function openTable(
     shapes: table.columns,
     names: ['*', ...named],
     planned: { ...plannedTable(table), allowAdd: descriptor.allowAdd },
-    uniqueColumns: table.columns.flatMap((column, index) =>
-      column.writable && isUnique.has(column.name) ? [index] : [],
-    ),
+    uniqueColumns: table.columns.flatMap((column, index) => (isUnique.has(column.name) ? [index] : [])),
     options,
     zone: caller.timezone,
     plan: { version: 0, isStale: true },

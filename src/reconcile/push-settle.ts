@@ -3,7 +3,7 @@
  * what was sent (I12), and an edit made while the row was in flight stays a change. Rows have the table's columns in order;
  * `sent` are the cells of the request. Pure.
  */
-import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import type { MergeColumn } from './merge.ts';
 import type { SentCell } from './push-plan.ts';
@@ -40,7 +40,12 @@ export function baseForReadBack(
     const isEdited = local === null || !isSameValue(columns[index]?.type ?? 'Text', local.values[index] ?? null, was);
     if (isEdited) values[index] = remote.values[index] ?? null;
   }
-  return { ...asSent, values };
+  return { ...asSent, values: values.map((value, index) => (isLeftOut(local, index, columns) ? null : value)) };
+}
+
+/** Whether a statement left out what the origin fills in, such as REPLACE a key: what stands there then is taken from the origin. */
+function isLeftOut(local: Row | null, index: number, columns: readonly MergeColumn[]): boolean {
+  return local !== null && columns[index]?.automatic === true && (local.values[index] ?? null) === null;
 }
 
 /**
@@ -60,6 +65,7 @@ export function baseAfterLookup(
   const values = columns.map(({ type }, index) => {
     const there = remote.values[index] ?? null;
     const sent = sentByColumn.get(index);
+    if (isLeftOut(local, index, columns)) return null;
     // The origin shows the file in another form: what still stands here as it was sent is no edit of it.
     if (arrived.has(index)) return local?.values[index] === sent ? (sent ?? null) : there;
     if (sent !== undefined && isSameValue(type, sent, there)) return there;
@@ -107,17 +113,25 @@ export function baseOfMadeAgain(base: Row, former: Row | null, columns: readonly
 
 /**
  * What a create is whose answer got lost, and which the origin does not return under its unique value. notApplied: it never happened, or
- * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none, and
- * nothing would keep the origin from making it twice, because the value here is another one now, or the row was deleted here.
+ * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none. Then
+ * nothing would keep the origin from making it twice, because the value here is another one now, or the row was deleted here; or the row
+ * would come back as it was sent, into cells that were emptied since.
  */
 export function judgeAbsentCreate(facts: {
   /** Whether whoever asks now sees what the sender saw. */
   readonly isSameCaller: boolean;
-  readonly sent: Value;
-  /** What stands here now; undefined where the row was deleted. */
-  readonly here: Value | undefined;
-  readonly type: ColumnType;
+  /** Index of the unique column by which it was looked for. */
+  readonly anchor: number;
+  readonly sent: readonly SentCell[];
+  /** What stands here now; null where the row was deleted. */
+  readonly local: Row | null;
+  readonly columns: readonly MergeColumn[];
 }): 'notApplied' | 'inDoubt' {
-  const isKept = facts.here !== undefined && isSameValue(facts.type, facts.here, facts.sent);
-  return facts.isSameCaller || isKept ? 'notApplied' : 'inDoubt';
+  const { isSameCaller, anchor, sent, local, columns } = facts;
+  const isKept = ({ column, value }: SentCell): boolean => {
+    const here = local?.values[column] ?? null;
+    if (column === anchor) return isSameValue(columns[column]?.type ?? 'Text', here, value);
+    return value === null || here !== null;
+  };
+  return isSameCaller || (local !== null && sent.every(isKept)) ? 'notApplied' : 'inDoubt';
 }

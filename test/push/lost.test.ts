@@ -272,7 +272,7 @@ test('a create is found by its unique value also where a pull has brought its ro
 describe('a create that is looked for by another user than the one that sent it, and not found', () => {
   /** Creates a row whose answer is lost for good; afterwards the origin returns no such row, since it never was, or is hidden. */
   async function loseCreate(fixture: Fixture, fault: FaultName, edit: string): Promise<void> {
-    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Body") VALUES ('x', 'n1', 'b')`);
     setFaults(fixture, [{ fault, method: 'create', nth: 1 }]);
     const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
     await pushNow(fixture, {
@@ -287,6 +287,7 @@ describe('a create that is looked for by another user than the one that sent it,
   test.each([
     ['whose unique value was changed', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`],
     ['whose unique value was emptied', `UPDATE "Note" SET "Code" = NULL WHERE "Code" = 'n1'`],
+    ['of which a cell was emptied', `UPDATE "Note" SET "Body" = NULL WHERE "Code" = 'n1'`],
     ['that was deleted here', `DELETE FROM "Note" WHERE "Code" = 'n1'`],
   ])('is in doubt, and never sent again on a guess, %s', async (_what, edit) => {
     await using fixture = await startTwoWay();

@@ -127,6 +127,19 @@ describe('a row that was accepted and read back', () => {
   });
 });
 
+test('a key that a statement left out while the row was on its way is taken from the origin', () => {
+  const columns: readonly MergeColumn[] = [{ type: 'Autonumber', writable: true, automatic: true }, ...COLUMNS];
+  const sent = [{ column: 0, value: '7' }];
+  const [local, remote] = [row(-1, null, 'b', 'x', null), row(9, '7', null, null, null)];
+
+  for (const base of [
+    baseForReadBack({ base: null, sent }, { local, remote }, columns),
+    baseAfterLookup({ base: null, sent }, { local, remote }, columns),
+  ]) {
+    expect(mergeRow({ base, local, remote }, columns, 'local').local?.values[0]).toBe('7');
+  }
+});
+
 test('a match value that only said which row is meant is in conflict like any other cell that was not sent', () => {
   const sent = [
     { column: 0, value: 'b' },
@@ -229,13 +242,20 @@ test('a row that its update made again is a new one, but for what only the origi
   });
 });
 
-test.each<[string, boolean, Value | undefined, string]>([
-  ['was not applied where the caller is the same', true, 'n2', 'notApplied'],
-  ['was not applied where the caller is the same, and the row was deleted here', true, undefined, 'notApplied'],
-  ['may be sent again for another caller with the same unique value', false, 'n1', 'notApplied'],
-  ['is in doubt for another caller with another unique value', false, 'n2', 'inDoubt'],
-  ['is in doubt for another caller without the unique value', false, null, 'inDoubt'],
-  ['is in doubt for another caller where it was deleted here', false, undefined, 'inDoubt'],
-])('a create that is not returned %s', (_what, isSameCaller, here, verdict) => {
-  expect(judgeAbsentCreate({ isSameCaller, sent: 'n1', here, type: 'Text' })).toBe(verdict);
+test.each<[string, boolean, Row | null, string]>([
+  ['was not applied where the caller is the same', true, row(-1, 'n2', null, null), 'notApplied'],
+  ['was not applied where the caller is the same, and the row was deleted here', true, null, 'notApplied'],
+  ['may be sent again for another caller as it is', false, row(-1, 'n1', 'x', null), 'notApplied'],
+  ['may be sent again for another caller with another edit', false, row(-1, 'n1', 'y', null), 'notApplied'],
+  ['is in doubt for another caller with another unique value', false, row(-1, 'n2', 'x', null), 'inDoubt'],
+  ['is in doubt for another caller without the unique value', false, row(-1, null, 'x', null), 'inDoubt'],
+  ['is in doubt for another caller where a cell of it was emptied', false, row(-1, 'n1', null, null), 'inDoubt'],
+  ['is in doubt for another caller where it was deleted here', false, null, 'inDoubt'],
+])('a create that is not returned %s', (_what, isSameCaller, local, verdict) => {
+  const sent = [
+    { column: 0, value: 'n1' },
+    { column: 1, value: 'x' },
+  ];
+
+  expect(judgeAbsentCreate({ isSameCaller, anchor: 0, sent, local, columns: COLUMNS })).toBe(verdict);
 });

@@ -37,14 +37,12 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         find: 'if (anchor === null) {\n      this.#doubt(',
         replace: 'if (anchor === undefined) {\n      this.#doubt(',
       },
-      { file: 'push/settle.ts', find: 'sent: anchor.value,', replace: 'sent: anchor?.value ?? null,' },
-      { file: 'push/settle.ts', find: 'values[anchor.column],', replace: 'values[anchor?.column ?? 0],' },
       {
         file: 'push/settle.ts',
         find: 'isSameCaller: readTable(this.#tx, table.id).identityChecked,',
         replace: 'isSameCaller: true,',
       },
-      { file: 'push/settle.ts', find: 'table.columns[anchor.column]', replace: 'table.columns[anchor?.column ?? 0]' },
+      { file: 'push/settle.ts', find: 'anchor: anchor.column,', replace: 'anchor: anchor?.column ?? 0,' },
     ],
   },
   {
