@@ -20,6 +20,8 @@ export interface Written {
   readonly tag: string;
   readonly column: string;
   readonly value: LocalValue;
+  /** Whether the row had no id of the origin then. */
+  readonly isNew?: boolean;
 }
 
 /** What must be found at the end; a copy of the replica that is put back knows only what was expected when it was made. */
@@ -87,7 +89,8 @@ export class Books {
       const known = own?.tag === row.tag ? own : beforeByTag.get(row.tag);
       if (known === undefined) this.#noteInserted(row.tag);
       for (const [column, value] of Object.entries(row.cells)) {
-        if (value !== (known?.cells[column] ?? null)) this.#noteWritten({ tag: row.tag, column, value });
+        if (value !== (known?.cells[column] ?? null))
+          this.#noteWritten({ tag: row.tag, column, value, isNew: row.id < 0 });
       }
     }
   }

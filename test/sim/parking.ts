@@ -112,9 +112,10 @@ export class Parking {
     this.#certain.clear();
   }
 
-  /** A cycle begins. */
+  /** A cycle begins: what the one before did not store of an answer, because the disk was full, is lost. */
   onCycle(): void {
     this.#heldWrongly = null;
+    this.#certain.clear();
   }
 
   /** The engine died: nobody heard what was answered and not stored. */
@@ -174,11 +175,14 @@ export class Parking {
 
   #isDoubtful({ id, names, sent }: ParkedRow): boolean {
     const { user } = this.#parts;
-    const code = user.rows().find((row) => row.id === id)?.cells['Code'];
-    // To another caller, absence proves nothing; a code that stands here still proves it when the origin is asked to take it again.
+    const here = user.rows().find((row) => row.id === id);
+    const code = here?.cells['Code'];
+    const held = new Set([here?.tag, ...Object.values(here?.cells ?? {}).map(String)]);
+    // To another caller, absence proves nothing; a row that stands here as it was sent proves it when the origin is asked to take it again.
+    const isEdited = (row: SentRow): boolean => row.code !== code || [...row.values].some((value) => !held.has(value));
     const isCause = (row: SentRow): boolean =>
       row.names.some((name) => names.includes(name) || sent.includes(name)) &&
-      (row.hasFile || (row.kind === 'insert' && (row.code === null || (this.#isCallerDoubtful && row.code !== code))));
+      (row.hasFile || (row.kind === 'insert' && (row.code === null || (this.#isCallerDoubtful && isEdited(row)))));
     const unknown = [...this.#open.values()].flat();
     if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
     return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));

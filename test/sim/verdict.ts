@@ -172,7 +172,8 @@ const EMPTIED = ['A', 'B'] as const;
  * time, whoever emptied it, or something is kept of it. Rows that wait, or stand on one side only, are judged by the others; one that
  * stands here twice waits as long as one of the two does.
  */
-function judgeEmptied({ books, writes, keptCells, local, origin, waiting, overwritten }: Rest): readonly Complaint[] {
+function judgeEmptied(rest: Rest): readonly Complaint[] {
+  const { books, writes, keptCells, local, origin, waiting, overwritten, isOlderCopy } = rest;
   const { standing } = books.expected();
   const emptied = new Set(
     writes.flatMap(({ kind, tag, cells }) =>
@@ -187,7 +188,10 @@ function judgeEmptied({ books, writes, keptCells, local, origin, waiting, overwr
     .filter(({ id, tag }) => here.get(tag) === id && !waitingTags.has(tag))
     .flatMap(({ id, tag, cells }) =>
       EMPTIED.filter((column) => {
-        if (cells[column] === null || standing.get(`${tag}.${column}`)?.value !== null) return false;
+        const last = standing.get(`${tag}.${column}`);
+        if (cells[column] === null || last?.value !== null) return false;
+        // In an older copy, a row may be new that the origin has: what nobody put into it is not emptied.
+        if (isOlderCopy && last.isNew === true) return false;
         if (overwritten.has(column) || emptied.has(writtenKey({ tag, column, value: null }))) return false;
         return !keptCells.some((kept) => kept.rowId === id && (kept.column === null || kept.column === column));
       }).map((column) => ({ oracle: 'I2', what: `${column} of ${tag} was emptied here, and nobody emptied it there` })),
@@ -198,7 +202,9 @@ function judgeEmptied({ books, writes, keptCells, local, origin, waiting, overwr
 function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }: Rest): readonly Complaint[] {
   // Deleted at the origin too, and brought back there with a backup since.
   const [gone, back] = [new Set<string>(), new Set<string>()];
-  for (const { kind, tag } of writes) {
+  for (const { kind, tag, isHidden = false } of writes) {
+    // Hidden from the very caller who made it: where the answer is lost, nobody can tell it from one that was never made.
+    if (kind === 'create' && isHidden) back.add(tag);
     if (kind === 'delete') gone.add(tag);
     if (kind === 'restore' && gone.has(tag)) back.add(tag);
   }
