@@ -95,6 +95,14 @@ export class Books {
     }
   }
 
+  /** Takes note of a version that a person took: a row that comes back has each of its cells as they wanted it, empty ones too. */
+  noteTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    this.note(before, after);
+    const tagsBefore = new Set(before.map(({ tag }) => tag));
+    for (const { tag, cells } of after.filter((row) => isTagged(row) && !tagsBefore.has(row.tag)))
+      for (const [column, value] of Object.entries(cells)) this.everWritten.add(writtenKey({ tag, column, value }));
+  }
+
   /** What is written into a row without a tag goes by its id: it may turn out to be a row that has one. */
   #noteUntagged(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     const beforeById = new Map(before.map((row) => [row.id, row]));

@@ -42,7 +42,7 @@ export class Person {
     const before = user.rows();
     await this.#decide(life, decision);
     // Taking a version is an edit like any other; putting a row back is none.
-    if (decision.kind === 'resolve') books.note(before, user.rows());
+    if (decision.kind === 'resolve') books.noteTaken(before, user.rows());
   }
 
   /** The workflow refuses nothing from now on, and the person has all refused rows tried again. */
