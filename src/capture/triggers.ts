@@ -14,6 +14,9 @@ import { NOT_OURS, type Trigger } from '../replica/triggers.ts';
 import { keptSentence, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
+/** Ids of ours count downwards from the lowest one that a user gave, and must stay numbers that a double holds. */
+const GIVEN_ID_MIN = -(2 ** 52);
+
 /** Every trigger of a two-way table. */
 export function captureTriggers(table: TwoWayTable): readonly Trigger[] {
   return [
@@ -147,7 +150,7 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
   ];
   return [
     refuse(
-      sql`NEW._id > 0 AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
+      sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
       `_id of ${table.localName} is given by the origin: leave it out for a new row`,
     ),
     ...rules.map(({ isBroken, sentence }) => sql`${raise(sentence)} ${from} WHERE ${isBroken}`),

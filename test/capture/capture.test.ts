@@ -103,6 +103,16 @@ test.each(EDITS)('with recursive triggers: %s', async (statements, expected) => 
   expect(await captured(fixture)).toEqual(expected);
 });
 
+test.each([-(2n ** 63n), -(2n ** 53n)])('an _id of %s is refused, since no id could follow it', async (id) => {
+  await using fixture = await startTwoWay();
+  const insert = `INSERT INTO "Note" (_id, "Title") VALUES (${id}, 'new')`;
+
+  expect(() => fixture.execute(insert)).toThrow('_id of Note is given by the origin: leave it out for a new row');
+
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  expect(await captured(fixture)).toEqual(['insert -2 Title']);
+});
+
 test('the public view shows every pending cell without a capture', async () => {
   await using fixture = await startTwoWay();
 
