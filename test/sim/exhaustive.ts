@@ -77,7 +77,8 @@ export async function play(runner: Runner, scenario: Scenario, strikes: readonly
   const { failure, trace, rows } = await runner.runScript(script);
   const unused = failure === null ? script.unused() : [];
   const late = { oracle: 'script', what: `${textOfStrikes(unused)} cannot happen` };
-  return { failure: unused.length > 0 ? late : failure, trace, rows, steps: script.steps };
+  const wrong = failure ?? wrongEnd(scenario.everyEnd, rows);
+  return { failure: unused.length > 0 ? late : wrong, trace, rows, steps: script.steps };
 }
 
 /** What is wrong with a story in which nothing goes wrong; steps and end of it. */
@@ -88,14 +89,14 @@ export async function playUndisturbed(runner: Runner, scenario: Scenario): Promi
   const failure =
     played.failure ??
     (missing === undefined ? null : { oracle: 'script', what: `nothing in the story matches ${String(missing)}` }) ??
-    wrongEnd(scenario, played.rows) ??
+    wrongEnd(scenario.end, played.rows) ??
     (again.trace.join('\n') === played.trace.join('\n')
       ? null
       : { oracle: 'determinism', what: 'the same story went differently' });
   return { ...played, failure };
 }
 
-function wrongEnd({ end }: Scenario, rows: readonly LocalRow[]): Complaint | null {
+function wrongEnd(end: RegExp | undefined, rows: readonly LocalRow[]): Complaint | null {
   if (end === undefined || end.test(endOf(rows))) return null;
   return { oracle: 'end', what: `the story ends with\n${endOf(rows)}\nwhich does not match ${String(end)}` };
 }

@@ -24,6 +24,8 @@ export interface Scenario {
   readonly proofs: readonly RegExp[];
   /** What the rows of the undisturbed story are at the end, as `endOf` in exhaustive.ts tells them; absent where oracles say enough. */
   readonly end?: RegExp;
+  /** What the rows are at every end of it, whatever goes wrong. */
+  readonly everyEnd?: RegExp;
   /** Whether rows, but for their ids and made-up codes, are the same at the end wherever the engine dies. */
   readonly hasOneEnd: boolean;
 }

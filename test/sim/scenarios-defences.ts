@@ -52,6 +52,7 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     acts: [user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c0002', 'u-1')`)],
     cycles: 1,
     proofs: [SENT('create')],
+    everyEnd: /\["t-1","c0002",/,
     hasOneEnd: false,
   },
   {
