@@ -176,6 +176,9 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
   if (isAsItStands(wish)) return { rowId };
   const kept = conflict[take];
+  const locked = conflict.kind === 'inserted' && kept !== null ? lockedColumn(tx, table, String(kept)) : null;
+  if (locked !== null)
+    return { problem: `the column "${locked}" cannot be written now, and the row would come without it` };
   if (row?.local && !isKeptAs(tx, table, row.local, conflict.local)) keepOverwritten(tx, table, { rowId, at });
   if (kept === null) {
     // The version that is taken has no such row: deleted here, deleted there, or never there.
@@ -204,6 +207,12 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   // From now on all that is kept is about this row: taken once more, it comes back into it, and not beside it.
   if (id !== rowId) renumberRow(tx, table.id, rowId, id);
   return { rowId: id };
+}
+
+/** A column that has a value in a new row that was kept, and may not be written by now; null where there is none. */
+function lockedColumn(tx: Tx, table: TwoWayTable, text: string): string | null {
+  const values = rowValues(tx, table, text, null);
+  return table.columns.find(({ writable }, index) => !writable && (values[index] ?? null) !== null)?.localName ?? null;
 }
 
 /**

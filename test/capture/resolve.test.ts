@@ -255,6 +255,25 @@ describe('a new row that was discarded and is taken back', () => {
     expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
   });
 
+  test('waits while the calling user may not write its columns, and loses none of its values', async () => {
+    await using fixture = await startDiscarded();
+    const [{ role } = { role: '' }] = fixture.sandbox.store.catalog.users;
+    const setRight = (canWrite: boolean): void =>
+      fixture.sandbox.store.setRole({ name: role, canWrite, hiddenTables: [], hiddenColumns: [] });
+    setRight(false);
+    await fixture.pull();
+
+    const problem = await resolve(fixture, local);
+    const without = fixture.rows(titlesOfNew);
+    setRight(true);
+    await fixture.pull();
+
+    expect(problem).toMatch(/cannot be written now/);
+    expect(without).toEqual([]);
+    expect(await resolve(fixture, local)).toBe(null);
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+
   test('comes again where it was deleted since', async () => {
     await using fixture = await startDiscarded();
     await resolve(fixture, local);
