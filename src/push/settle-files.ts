@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { asRowsyncError } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { columnMode, fileFromCell } from '../reconcile/files.ts';
-import { acceptedRevision, likelyRevisions, revisionsToCompare, type SentFile } from '../reconcile/uploads.ts';
+import { acceptedRevision, isOvertaken, likelyRevisions, revisionsToCompare, type SentFile } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -25,6 +25,8 @@ export interface FileFindings {
   readonly unclear: ReadonlySet<number>;
   /** Rows that may be a create whose answer got lost; those with other files are left out. */
   readonly alike: ReadonlyMap<number, readonly Row[]>;
+  /** Columns whose files arrived, and that show something newer of somebody else's, by the origin's id of their row. */
+  readonly overtaken: ReadonlyMap<number, ReadonlySet<number>>;
   /** Cells, by the origin's id of their row, that show a file of ours whose content is in the store. */
   readonly shown: readonly ShownFile[];
 }
@@ -49,7 +51,9 @@ export async function findFiles(
   },
 ): Promise<FileFindings> {
   const withFiles = rows.filter(({ cells }) => cells.some(({ file }) => file !== undefined));
-  if (withFiles.length === 0) return { arrived: new Map(), unclear: new Set(), alike: looked.alike, shown: [] };
+  if (withFiles.length === 0) {
+    return { arrived: new Map(), unclear: new Set(), alike: looked.alike, overtaken: new Map(), shown: [] };
+  }
   const finding = new Finding(run);
   const alike = new Map(looked.alike);
   for (const row of withFiles) {
@@ -62,8 +66,8 @@ export async function findFiles(
     if (remote !== undefined) await finding.addLost(row, remote);
     else alike.set(row.id, await finding.withSameFiles(row, alike.get(row.id) ?? []));
   }
-  const { arrived, unclear } = finding;
-  return { arrived, unclear, alike, shown: await finding.keep() };
+  const { arrived, unclear, overtaken } = finding;
+  return { arrived, unclear, alike, overtaken, shown: await finding.keep() };
 }
 
 /** A file of ours that a cell shows, whose content is not in the store yet. */
@@ -77,6 +81,7 @@ interface OwnFile {
 class Finding {
   readonly arrived = new Map<number, ReadonlySet<number>>();
   readonly unclear = new Set<number>();
+  readonly overtaken = new Map<number, Set<number>>();
   readonly #run: TablePush;
   readonly #columns: ReadonlyMap<string, FileColumn>;
   readonly #own: OwnFile[] = [];
@@ -92,8 +97,10 @@ class Finding {
     const isNew = kind === 'insert' || answer?.as === 'recreated';
     for (const { column, file } of cells) {
       const value = remote.values[column] ?? null;
-      const isOurs = file !== undefined && acceptedRevision(file, value, { isNew, isAtOnce }) !== null;
-      if (isOurs) this.#addOwn(remote, column, file);
+      if (file === undefined) continue;
+      if (acceptedRevision(file, value, { isNew, isAtOnce }) !== null) this.#addOwn(remote, column, file);
+      // Which revisions the row of somebody else's had before is not known.
+      else if (answer?.as !== 'met' && isOvertaken(file, value, isNew)) this.#addOvertaken(remote, column);
     }
   }
 
@@ -147,6 +154,10 @@ class Finding {
     });
   }
 
+  #addOvertaken({ id }: Row, index: number): void {
+    this.overtaken.set(id, (this.overtaken.get(id) ?? new Set()).add(index));
+  }
+
   #addOwn(remote: Row, index: number, sent: SentFile): void {
     const column = this.#columnAt(index);
     const value = remote.values[index];
@@ -173,7 +184,10 @@ class Finding {
         const hash = createHash('sha256');
         const version = { guid, in: 'path' } as const;
         await origin.attachment({ ...place, version }, (chunk) => void hash.update(chunk), { signal });
-        if (hash.digest('hex') === sent.sha256) return isShown(guid, String(value)) ? 'shown' : 'earlier';
+        if (hash.digest('hex') !== sent.sha256) continue;
+        if (isShown(guid, String(value))) return 'shown';
+        this.#addOvertaken(remote, index);
+        return 'earlier';
       }
       return 'absent';
     } catch (thrown) {

@@ -219,7 +219,8 @@ class Settling {
   }
 
   #settleAnswered(row: BatchRow, as: AnsweredAs): void {
-    const { byId, unreadable } = this.#findings.found;
+    const { found, files } = this.#findings;
+    const { byId, unreadable } = found;
     const own = byId.get(row.id);
     if (as === 'look') {
       // Neither gone nor readable: it is there.
@@ -248,7 +249,7 @@ class Settling {
       rowId: row.id,
       base: ({ base, local }) => {
         const sent = { base: isMadeAgain ? null : base, sent: row.cells };
-        const after = baseForReadBack(sent, { local, remote }, columns);
+        const after = baseForReadBack(sent, { local, remote }, columns, files.overtaken.get(id));
         return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
       },
       remote,
@@ -296,7 +297,7 @@ class Settling {
         rowId: row.id,
         base: ({ base, local }) => {
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
-          const after = baseAfterLookup(sent, { local, remote }, columns, arrived);
+          const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
           return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
         },
         remote,

@@ -24,12 +24,14 @@ export function baseAsSent({ base, sent }: SentRow, id: number, columnCount: num
 /**
  * The base to merge an accepted row with, once it was read back. Where a cell was edited again while its row was in flight, the
  * base is what the origin says now: the edit is newer than what the origin made of the value that was sent. In cells of
- * an insert that were not sent, what the origin filled in is no edit of anybody's either.
+ * an insert that were not sent, what the origin filled in is no edit of anybody's either. `overtaken` are the columns of files that
+ * arrived, and where somebody has put another one in their place since: what the origin says there is that edit.
  */
 export function baseForReadBack(
   before: SentRow,
   { local, remote }: { readonly local: Row | null; readonly remote: Row },
   columns: readonly MergeColumn[],
+  overtaken: ReadonlySet<number> = new Set(),
 ): Row {
   const asSent = baseAsSent(before, remote.id, columns.length);
   const values = asSent.values.slice();
@@ -38,7 +40,7 @@ export function baseForReadBack(
     const was = values[index] ?? null;
     // Deleted while in flight: a delete of what the origin made of what was sent, but not of what it was told by others.
     const isEdited = local === null || !isSameValue(columns[index]?.type ?? 'Text', local.values[index] ?? null, was);
-    if (isEdited) values[index] = remote.values[index] ?? null;
+    if (isEdited && !overtaken.has(index)) values[index] = remote.values[index] ?? null;
   }
   return { ...asSent, values: values.map((value, index) => (isLeftOut(local, index, columns) ? null : value)) };
 }
@@ -51,23 +53,26 @@ function isLeftOut(local: Row | null, index: number, columns: readonly MergeColu
 /**
  * The base to merge a row with that was looked up after its answer got lost: cells that the origin holds as they were sent were
  * applied; for the others the base is what it was. What the origin filled in of an insert is a default, and nobody's edit.
- * `arrived` are the columns of files that were compared by content, since the origin shows them in another form.
+ * `arrived` are the columns of files that were compared by content, since the origin shows them in another form; `overtaken` those of
+ * them that show a newer file of somebody else's.
  */
 export function baseAfterLookup(
   before: SentRow,
   { local, remote }: { readonly local: Row | null; readonly remote: Row },
   columns: readonly MergeColumn[],
   arrived: ReadonlySet<number> = new Set(),
+  overtaken: ReadonlySet<number> = new Set(),
 ): Row {
   const sentByColumn = new Map(before.sent.map(({ column, value }) => [column, value]));
   // Created there, deleted here since: the delete is of the row as the origin made it.
-  if (before.base === null && local === null && isApplied(before.sent, remote, columns, arrived)) return remote;
+  const isAsMade = overtaken.size === 0 && isApplied(before.sent, remote, columns, arrived);
+  if (before.base === null && local === null && isAsMade) return remote;
   const values = columns.map(({ type }, index) => {
     const there = remote.values[index] ?? null;
     const sent = sentByColumn.get(index);
     if (isLeftOut(local, index, columns)) return null;
     // The origin shows the file in another form: what still stands here as it was sent is no edit of it.
-    if (arrived.has(index)) return local?.values[index] === sent ? (sent ?? null) : there;
+    if (arrived.has(index)) return local?.values[index] === sent || overtaken.has(index) ? (sent ?? null) : there;
     if (sent !== undefined && isSameValue(type, sent, there)) return there;
     // A create has no former value that emptying it would go back to.
     const isEmptied = before.base === null && local !== null && (local.values[index] ?? null) === null;

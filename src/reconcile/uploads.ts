@@ -58,6 +58,16 @@ export function acceptedRevision(
   return before !== null && file.revision === before + 1 ? file : null;
 }
 
+/**
+ * Whether a cell shows for certain that what a write put there, which the origin took, was replaced or taken away since. That
+ * another revision came in between reading the cell and writing it is taken for the same.
+ */
+export function isOvertaken(sent: SentFile, remote: Value, isNew: boolean): boolean {
+  if (remote === null || remote === '') return true;
+  const isKnown = typeof remote === 'string' && fileFromCell(remote) !== null && (isNew || revisionBefore(sent) !== null);
+  return isKnown && acceptedRevision(sent, remote, { isNew, isAtOnce: true }) === null;
+}
+
 /** The number of the revision that the cell showed before; 0 for none, null where its value does not say. */
 function revisionBefore({ before }: SentFile): number | null {
   return before === null ? 0 : (fileFromCell(before)?.revision ?? null);

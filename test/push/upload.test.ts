@@ -3,80 +3,18 @@
  * waits where a file cannot be sent.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { uploadKeeper } from '../../src/files/upload.ts';
 import { previewPush } from '../../src/push/preview.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { PushStep } from '../../src/push/context.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
-import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { readOrigin, readReplica, withDatabase } from '../support/compare.ts';
-import { contentsOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
-import { changesSent, codesOf, countsOf, pushNow, setFaults, type PushChoice } from '../support/push.ts';
-import { captured, twoWaySettings, twoWayTable } from '../support/two-way.ts';
-
-const ALBUM: TableSpec = {
-  name: 'Album',
-  createdFromMs: Date.UTC(2026, 0, 1),
-  columns: [
-    { name: 'Title', type: 'Text' },
-    { name: 'Code', type: 'Text', options: ['Unique'] },
-    { name: 'Photo', type: 'Attachment', options: ['AllowSeeRevisionHistory'] },
-    { name: 'Scan', type: 'Attachment' },
-  ],
-  rows: [1, 2, 3].map((number) => ({ Title: `title ${number}`, Code: `c${number}` })),
-};
-
-interface Attaching extends FilesFixture {
-  /** The folder for relative names. */
-  readonly uploads: string;
-  /** Writes a file below it; returns its path. */
-  put(name: string, content: string | Buffer): string;
-  upload(choice?: PushChoice): ReturnType<typeof pushNow>;
-}
-
-async function start({ format, match }: { format?: 'json' | 'xml'; match?: string } = {}): Promise<Attaching> {
-  const settings = twoWaySettings({ match: match ?? null });
-  const fixture = await startFilesFixture({ tables: [ALBUM] }, { settings, ...(format && { format }) });
-  await fixture.pull();
-  const uploads = join(fixture.folder, 'uploads');
-  mkdirSync(uploads);
-  return Object.assign(fixture, {
-    uploads,
-    put: (name: string, content: string | Buffer) => {
-      writeFileSync(join(uploads, name), content);
-      return join(uploads, name);
-    },
-    upload: ({ settings: changed, ...choice }: PushChoice = {}) =>
-      pushNow(fixture, {
-        keepUpload: uploadKeeper(fixture.filesContext()),
-        settings: { uploadDir: uploads, ...changed },
-        ...choice,
-      }),
-  });
-}
-
-/** A hook before one step of a push. */
-function at(step: PushStep, action: () => void): (now: PushStep) => void {
-  return (now) => {
-    if (now === step) action();
-  };
-}
-
-/** Names, revisions and content of the files of a row at the origin, the newest first. */
-function revisionsAt({ sandbox }: FilesFixture, id: number): readonly string[] {
-  return withDatabase(sandbox.store.path, (db) =>
-    db
-      .prepare<[number], { text: string }>(
-        `SELECT name || ' ' || revision || ' ' || CAST(bytes AS TEXT) AS text FROM _sandbox_files
-         WHERE row_id = ? ORDER BY revision DESC`,
-      )
-      .all(id)
-      .map(({ text }) => text),
-  );
-}
+import { at, revisionsAt, startAlbum } from '../support/album.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import { contentsOf, type FilesFixture } from '../support/files.ts';
+import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
+import { captured, twoWayTable } from '../support/two-way.ts';
 
 function failures(fixture: FilesFixture): readonly unknown[] {
   return fixture.rows('SELECT row_id, "column", reason FROM sync_failures ORDER BY row_id');
@@ -84,7 +22,7 @@ function failures(fixture: FilesFixture): readonly unknown[] {
 
 describe.each(['json', 'xml'] as const)('over %s', (format) => {
   test('several rows and files travel in one request and stand in the store without a download', async () => {
-    await using fixture = await start({ format });
+    await using fixture = await startAlbum({ format });
     fixture.put('Grüße ☕.txt', 'one');
     const second = fixture.put('two.png', Buffer.from([0, 1, 2, 255]));
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:Grüße ☕.txt' WHERE _id = 1;
@@ -113,7 +51,7 @@ describe.each(['json', 'xml'] as const)('over %s', (format) => {
 });
 
 test('a file comes with a new row, of an upsert too', async () => {
-  await using fixture = await start({ match: 'Code' });
+  await using fixture = await startAlbum({ match: 'Code' });
   fixture.put('a.txt', 'new');
   fixture.execute(`INSERT INTO "Album" ("Title", "Code", "Photo") VALUES ('x', 'n1', 'file:a.txt')`);
 
@@ -125,7 +63,7 @@ test('a file comes with a new row, of an upsert too', async () => {
 });
 
 test('another file is the next revision, and NULL takes the file away; both revisions stay', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   for (const content of ['one', 'two']) {
     fixture.put('a.txt', content);
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
@@ -150,13 +88,13 @@ test.each([
   ['no name', `UPDATE "Album" SET "Photo" = 'file:'`],
   ['another text in a new row', `INSERT INTO "Album" ("Photo") VALUES ('a.txt')`],
 ])('an edit to %s is refused at once', async (_what, statement) => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
 
   expect(() => fixture.execute(statement)).toThrow(/"Photo" of Album takes file: and the name of a file to attach/);
 });
 
 test('setting the value back that the origin has is no edit', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'one');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   await fixture.upload();
@@ -168,7 +106,7 @@ test('setting the value back that the origin has is no edit', async () => {
 });
 
 test('REPLACE without a file keeps it', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'one');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   await fixture.upload();
@@ -188,7 +126,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
     ['is too large', 'file:large.bin', /may have 19500000 bytes/, true],
     ['has a line break in its name', 'file:a\nb.txt', /line break or control character/, true],
   ])('because it %s', async (_what, value, reason, hasFolder) => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     fixture.put('good.txt', 'good');
     fixture.put('large.bin', Buffer.alloc(19_600_000));
     symlinkSync(fixture.folder, join(fixture.uploads, 'link'));
@@ -206,7 +144,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
   });
 
   test('until it is edited again', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
     await fixture.upload();
     fixture.put('a.txt', 'late');
@@ -220,7 +158,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
   });
 
   test('although it was there when the push was planned', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     const path = fixture.put('a.txt', 'gone');
     fixture.execute(
       `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1; UPDATE "Album" SET "Title" = 'x' WHERE _id = 2`,
@@ -234,7 +172,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
 });
 
 test('files are spread over as many requests as their bytes need', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   for (const number of [1, 2, 3]) fixture.put(`${number}.bin`, Buffer.alloc(40_000, number));
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:' || _id || '.bin'`);
   const batchLimits = { rowsMax: 500, bytesMax: 10_000, requestBytesMax: 100_000 };
@@ -245,7 +183,7 @@ test('files are spread over as many requests as their bytes need', async () => {
 });
 
 test('a file that just fits into a request is sent whole', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   const content = Buffer.alloc(19_400_000, 'large ');
   fixture.put('large.bin', content);
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:large.bin' WHERE _id = 1`);
@@ -257,7 +195,7 @@ test('a file that just fits into a request is sent whole', async () => {
 });
 
 test('a file that changed on the disk while it was sent is fetched from the origin', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   const path = fixture.put('a.txt', 'sent');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
 
@@ -271,7 +209,7 @@ test('a file that changed on the disk while it was sent is fetched from the orig
 });
 
 test('a file that changes between its hash and its sending is not taken, and the next round sends what stands there then', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'before');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   let changes = 1;
@@ -289,7 +227,7 @@ test('a file that changes between its hash and its sending is not taken, and the
 });
 
 test('content is never kept under a revision that a colleague added meanwhile', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'mine');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   const theirs = { name: 'a.txt', mediaType: 'text/plain', bytes: Buffer.from('others') };
@@ -318,7 +256,7 @@ describe('an answer that gets lost', () => {
   test.each(edits.flatMap((edit) => faults.map((fault) => [...edit, fault] as const)))(
     'of %s (match %s, %s) leaves exactly one revision',
     async (method, match, _what, statement, id, fault) => {
-      await using fixture = await start(match === null ? {} : { match });
+      await using fixture = await startAlbum(match === null ? {} : { match });
       fixture.put('a.txt', 'sent');
       fixture.execute(statement);
       setFaults(fixture, [{ fault, method, nth: 1 }]);
@@ -337,7 +275,7 @@ describe('an answer that gets lost', () => {
   );
 
   test('settles a row without a second request where the origin has the file, although a colleague added another', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     fixture.put('a.txt', 'mine');
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
     setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
@@ -353,7 +291,7 @@ describe('an answer that gets lost', () => {
   });
 
   test('settles a row without a second request although a colleague added another file behind the look at the row', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     fixture.put('a.txt', 'mine');
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
     setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
@@ -371,7 +309,7 @@ describe('an answer that gets lost', () => {
   });
 
   test('settles a row without a second request where the origin had the file, although a colleague deleted it', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     fixture.put('a.txt', 'mine');
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
     setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
@@ -387,7 +325,7 @@ describe('an answer that gets lost', () => {
   });
 
   test('finds the file where the row was made again under another id, whatever the former one had', async () => {
-    await using fixture = await start({ match: 'Code' });
+    await using fixture = await startAlbum({ match: 'Code' });
     fixture.sandbox.store.update('Album', 1, {
       Photo: { name: 'old.txt', mediaType: 'text/plain', bytes: Buffer.from('old') },
     });
@@ -405,7 +343,7 @@ describe('an answer that gets lost', () => {
   });
 
   test('of creates that are alike but for their files tells them apart by content', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     for (const content of ['one', 'two']) fixture.put(`${content}.txt`, content);
     fixture.execute(`INSERT INTO "Album" ("Title", "Photo") VALUES ('x', 'file:one.txt'), ('x', 'file:two.txt')`);
     setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
@@ -427,7 +365,7 @@ describe('an answer that gets lost', () => {
   ])(
     'waits for a person where the origin lets no revisions be compared of a cell that %s',
     async (_what, meanwhile) => {
-      await using fixture = await start();
+      await using fixture = await startAlbum();
       fixture.put('a.txt', 'sent');
       fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
       setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
@@ -447,7 +385,7 @@ describe('an answer that gets lost', () => {
   );
 
   test('is looked for again with the next push where something on the way redirects the question', async () => {
-    await using fixture = await start();
+    await using fixture = await startAlbum();
     fixture.put('a.txt', 'sent');
     fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
     setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
@@ -464,7 +402,7 @@ describe('an answer that gets lost', () => {
 });
 
 test('a file here and another one there are a conflict, whose loser is kept', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'mine');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   const theirs = { name: 'b.txt', mediaType: 'text/plain', bytes: Buffer.from('theirs') };
@@ -479,7 +417,7 @@ test('a file here and another one there are a conflict, whose loser is kept', as
 });
 
 test('a plan and sync_changes show the file that is to be attached, and a plan why one cannot be', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'mine');
   fixture.execute(
     `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1; UPDATE "Album" SET "Photo" = 'file:b' WHERE _id = 2`,
@@ -498,7 +436,7 @@ test('a plan and sync_changes show the file that is to be attached, and a plan w
 });
 
 test('a row that is put back after it was deleted at the origin comes back without its file', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'one');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   await fixture.upload({ options: { conflict: 'local' } });
@@ -514,7 +452,7 @@ test('a row that is put back after it was deleted at the origin comes back witho
 });
 
 test('nothing is put into the store for a table whose files are not wanted', async () => {
-  await using fixture = await start();
+  await using fixture = await startAlbum();
   fixture.put('a.txt', 'one');
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
 

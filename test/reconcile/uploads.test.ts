@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptedRevision, type SentFile } from '../../src/reconcile/uploads.ts';
+import { acceptedRevision, isOvertaken, type SentFile } from '../../src/reconcile/uploads.ts';
 
 const GUID = '01234567-89ab-cdef-0123-456789abcdef';
 const BEFORE = `old.txt;3;${GUID}`;
@@ -32,4 +32,16 @@ test.each([
   ['an empty cell', BEFORE, null, AT_ONCE],
 ])('it is not %s', (_what, before, shown, how) => {
   expect(acceptedRevision(sent(before), shown, how)).toBeNull();
+});
+
+test.each([
+  ['shows a later one', BEFORE, `a.txt;5;${GUID}`, false, true],
+  ['shows another of its number', BEFORE, `b.txt;4;${GUID}`, false, true],
+  ['is empty', BEFORE, null, false, true],
+  ['shows it', BEFORE, `a.txt;4;${GUID}`, false, false],
+  ['shows the first one of a new row', BEFORE, `a.txt;1;${GUID}`, true, false],
+  ['says no revision', BEFORE, 'a.txt', false, false],
+  ['said no revision before', 'a.txt', `a.txt;4;${GUID}`, false, false],
+])('whether a cell was overtaken that %s', (_what, before, shown, isNew, isIt) => {
+  expect(isOvertaken(sent(before), shown, isNew)).toBe(isIt);
 });

@@ -194,7 +194,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'const after = baseAfterLookup(sent, { local, remote }, columns, arrived);',
+        find: 'const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));',
         replace: 'const after = local ?? remote;',
       },
     ],
