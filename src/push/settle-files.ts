@@ -9,7 +9,14 @@ import { createHash } from 'node:crypto';
 import { asRowsyncError } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { columnMode, fileFromCell } from '../reconcile/files.ts';
-import { acceptedRevision, isOvertaken, likelyRevisions, revisionsToCompare, type SentFile } from '../reconcile/uploads.ts';
+import {
+  acceptedRevision,
+  isOvertaken,
+  likelyRevisions,
+  mayBeHidden,
+  revisionsToCompare,
+  type SentFile,
+} from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -78,6 +85,8 @@ interface OwnFile {
   readonly sent: SentFile;
 }
 
+type FileVerdict = 'shown' | 'earlier' | 'absent' | 'hidden' | 'unclear';
+
 class Finding {
   readonly arrived = new Map<number, ReadonlySet<number>>();
   readonly unclear = new Set<number>();
@@ -110,8 +119,11 @@ class Finding {
     for (const { column, file: sent } of row.cells) {
       // A row that was made again under another id counts its revisions from 1.
       const file = sent === undefined || remote.id === row.id ? sent : { ...sent, before: null };
-      const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column);
-      if (verdict === 'unclear') this.unclear.add(row.id);
+      const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column, remote.id !== row.id);
+      // Where the cells differ, the other policies do not send it again by themselves.
+      const isNone = (remote.values[column] ?? null) === (file?.before ?? null);
+      const isSentAgain = isNone || this.#run.options.conflict === 'local';
+      if (verdict === 'unclear' || (verdict === 'hidden' && isSentAgain)) this.unclear.add(row.id);
       if (verdict === 'shown' || verdict === 'earlier') arrived.add(column);
       if (verdict === 'shown' && file !== undefined) this.#addOwn(remote, column, file);
     }
@@ -128,7 +140,7 @@ class Finding {
       let isSame = true;
       for (const { column, file } of row.cells) {
         if (file === undefined || !isSame) continue;
-        const verdict = await this.#compare(file, remote, column);
+        const verdict = await this.#compare(file, remote, column, true);
         // What cannot be compared may be it; then there is no telling how many are.
         if (verdict === 'unclear') this.unclear.add(row.id);
         isSame = verdict === 'shown' || verdict === 'earlier';
@@ -168,14 +180,21 @@ class Finding {
     return this.#columns.get(this.#run.table.columns[index]?.localName ?? '');
   }
 
-  /** shown: the cell shows the file · earlier: it is a revision before that · absent: it did not arrive. */
-  async #compare(sent: SentFile, remote: Row, index: number): Promise<'shown' | 'earlier' | 'absent' | 'unclear'> {
+  /**
+   * shown: the cell shows the file · earlier: it is a revision before that · absent: it did not arrive · hidden: it is none of the
+   * revisions that the origin shows, and may have arrived nevertheless.
+   */
+  async #compare(sent: SentFile, remote: Row, index: number, isNew: boolean): Promise<FileVerdict> {
     const { origin, signal } = this.#run.context;
     const column = this.#columnAt(index);
     if (column === undefined) return 'unclear';
     const value = remote.values[index] ?? null;
-    const revisions = revisionsToCompare(sent, value, columnMode('all', column.options) === 'all');
-    if (revisions === 0) return 'absent';
+    const showsHistory = columnMode('all', column.options) === 'all';
+    const revisions = revisionsToCompare(sent, value, showsHistory);
+    const unfound = (listed: Parameters<typeof mayBeHidden>[1]): FileVerdict => {
+      return mayBeHidden(sent, listed, { isNew, showsHistory }) ? 'hidden' : 'absent';
+    };
+    if (revisions === 0) return unfound([]);
     const place = { ...column.address, record: { id: remote.id } };
     try {
       const list = await origin.attachments({ ...place, revisions }, { signal });
@@ -189,7 +208,7 @@ class Finding {
         this.#addOvertaken(remote, index);
         return 'earlier';
       }
-      return 'absent';
+      return unfound(list.value);
     } catch (thrown) {
       const error = asRowsyncError(thrown);
       // A cell that shows no file proves nothing: somebody may have taken away what arrived. A redirect says nothing of the cell.

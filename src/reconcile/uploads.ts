@@ -64,7 +64,8 @@ export function acceptedRevision(
  */
 export function isOvertaken(sent: SentFile, remote: Value, isNew: boolean): boolean {
   if (remote === null || remote === '') return true;
-  const isKnown = typeof remote === 'string' && fileFromCell(remote) !== null && (isNew || revisionBefore(sent) !== null);
+  const isKnown =
+    typeof remote === 'string' && fileFromCell(remote) !== null && (isNew || revisionBefore(sent) !== null);
   return isKnown && acceptedRevision(sent, remote, { isNew, isAtOnce: true }) === null;
 }
 
@@ -86,6 +87,20 @@ export function revisionsToCompare(sent: SentFile, remote: Value, showsHistory: 
   if (fileFromCell(remote) !== null && remote === sent.before) return 0;
   // Not just as many as the cell is ahead: somebody may have added one since it was read.
   return showsHistory ? LOOKUP_REVISIONS_MAX : 1;
+}
+
+/**
+ * Whether a file may have arrived that is none of the listed revisions: the list begins above the number that it would have, as where
+ * the origin shows only the latest one, or only a new row, which the file came with if at all, tells of it by showing none.
+ */
+export function mayBeHidden(
+  sent: SentFile,
+  listed: readonly { readonly revision: number }[],
+  { isNew, showsHistory }: { readonly isNew: boolean; readonly showsHistory: boolean },
+): boolean {
+  if (listed.length === 0) return isNew && !showsHistory;
+  const before = revisionBefore(sent);
+  return before !== null && Math.min(...listed.map(({ revision }) => revision)) > before + 1;
 }
 
 /** Revisions that may be the one that was sent: as many bytes, and newer than what the cell showed before. */
