@@ -34,6 +34,8 @@ export interface BatchRow {
   readonly cells: readonly SentCell[];
   /** Null while no answer is known. */
   readonly answer: { readonly as: AnsweredAs; readonly id: number | null; readonly refusal: OriginWords | null } | null;
+  /** What the origin said when it failed to create the row, or after it did; forgotten when the process ends. */
+  readonly failure?: OriginWords | undefined;
   /** Of a create: the largest id of a row of the origin that was known when it left. Batches of earlier versions have none. */
   readonly newestKnown?: number | undefined;
 }

@@ -390,6 +390,7 @@ function judgeOutcome(row: BatchRow, outcome: SendOutcome): JudgedRow {
 function judgeAnswer(row: BatchRow, status: StatusDescriptor): JudgedRow {
   const verdict = judgeStatus(row.kind, status);
   const words = status.errors.length === 0 ? null : wordsOf(status);
+  if (verdict === 'failed') return { kind: 'keep', row: { ...row, failure: words ?? wordsOf(status) } };
   if (typeof verdict === 'object') return { kind: 'refused', words: words ?? wordsOf(status), hope: verdict.retry };
   return { kind: 'keep', row: { ...row, answer: { as: verdict, id: status.id, refusal: words } } };
 }

@@ -51,8 +51,25 @@ export interface RowsByContent<Key> {
 /** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
 const FILTER_BYTES_MAX = 8_000;
 
+/** A cell by which a row can be found. */
+export interface Anchor {
+  readonly column: number;
+  readonly value: Value;
+}
+
+/** A cell of a row that was sent and by which the row can be found: the match value, or that of another unique column. */
+export function anchorOf(run: TablePush, { cells }: { readonly cells: readonly SentCell[] }): Anchor | null {
+  const { match } = run.planned;
+  for (const column of [...(match === null ? [] : [match]), ...run.uniqueColumns]) {
+    const cell = cells.find((sent) => sent.column === column);
+    if (cell === undefined || cell.value === null || cell.value === '') continue;
+    if (isFindable(run, column, cell.value)) return cell;
+  }
+  return null;
+}
+
 /** Whether a row can be asked for by a value of a column. */
-export function isFindable(run: TablePush, column: number, value: Value): boolean {
+function isFindable(run: TablePush, column: number, value: Value): boolean {
   const shape = run.shapes[column];
   return shape !== undefined && literalOf(shape.type, value) !== null;
 }

@@ -6,7 +6,14 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { storePushes, updateBatch, type AnsweredAs, type Batch, type BatchRow } from '../capture/batches.ts';
+import {
+  storePushes,
+  updateBatch,
+  type AnsweredAs,
+  type Batch,
+  type BatchRow,
+  type OriginWords,
+} from '../capture/batches.ts';
 import { readVersions } from '../capture/changes.ts';
 import { storeConflicts } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
@@ -17,6 +24,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike, adoptByValue } from '../reconcile/push-adopt.ts';
+import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
 import {
   baseAfterLookup,
@@ -35,7 +43,7 @@ import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { identify, requireSameCaller } from './identity.ts';
-import { findAlike, findById, findByValue, isFindable, type FoundRows } from './lookup.ts';
+import { anchorOf, findAlike, findById, findByValue, type Anchor, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
 
@@ -143,22 +151,6 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   return { found, byValue, alike: files.alike, unclear, files };
 }
 
-interface Anchor {
-  readonly column: number;
-  readonly value: Value;
-}
-
-/** A cell that was sent and by which the row can be found: the match value, or that of another unique column. */
-function anchorOf(run: TablePush, { cells }: BatchRow): Anchor | null {
-  const { match } = run.planned;
-  for (const column of [...(match === null ? [] : [match]), ...run.uniqueColumns]) {
-    const cell = cells.find((sent) => sent.column === column);
-    if (cell === undefined || cell.value === null || cell.value === '') continue;
-    if (isFindable(run, column, cell.value)) return cell;
-  }
-  return null;
-}
-
 /** The ids of those rows of the origin that the replica knows already. */
 function knownIds(from: Connection, table: TwoWayTable, rows: readonly Row[]): ReadonlySet<number> {
   const ids = [...new Set(rows.map(({ id }) => id))];
@@ -224,7 +216,7 @@ class Settling {
     const own = byId.get(row.id);
     if (as === 'look') {
       // Neither gone nor readable: it is there.
-      if (own !== undefined || unreadable.has(row.id)) this.#refuse(row);
+      if (own !== undefined || unreadable.has(row.id)) this.#refuse(row, row.answer?.refusal ?? null, 'later');
       else this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
       return;
     }
@@ -275,7 +267,7 @@ class Settling {
       return;
     }
     if (files.unclear.has(row.id)) {
-      this.#doubt(row, 'no answer came when its file was sent, and the origin does not let its revisions be compared');
+      this.#doubt(row, 'when its file was sent, and the origin does not let its revisions be compared');
       return;
     }
     const own = found.byId.get(row.id);
@@ -318,7 +310,7 @@ class Settling {
   /** A create that the origin does not return. */
   #settleAbsent(row: BatchRow, anchor: Anchor | null): void {
     if (anchor === null) {
-      this.#doubt(row, 'no answer came when it was created, and nothing at the origin proves that it was, or was not');
+      this.#doubt(row, 'when it was created, and nothing at the origin proves that it was, or was not');
       return;
     }
     const { table } = this.#run;
@@ -330,8 +322,10 @@ class Settling {
       local: version?.local ?? null,
       columns: table.columns,
     });
-    if (verdict === 'notApplied') this.#move([row.id], 'notApplied');
-    else this.#doubt(row, 'no answer came when it was created, and it may be hidden from the present user or role');
+    if (verdict === 'inDoubt')
+      this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
+    else if (row.failure === undefined) this.#move([row.id], 'notApplied');
+    else this.#refuse(row, row.failure, 'soon');
   }
 
   /** Revisions that were sent from here, and whose content is in the file store already. */
@@ -405,11 +399,10 @@ class Settling {
     return [{ kind: 'deletedHere', base, remote, winner: 'local' }];
   }
 
-  #refuse(row: BatchRow): void {
+  #refuse(row: BatchRow, words: OriginWords | null, hope: RetryHope): void {
     const { table, counts } = this.#run;
-    const words = row.answer?.refusal ?? null;
     const reason = words?.message ?? 'the origin says that it has no such row, and returns it nevertheless';
-    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words, hope: 'later' } as const;
+    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words, hope } as const;
     storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
     this.#park(row.id);
     counts.refusedCount += 1;
@@ -440,8 +433,9 @@ class Settling {
 
   #doubt(row: BatchRow, why: string): void {
     const { table, counts } = this.#run;
-    const reason = `${why}; look there, then retry or discard it`;
-    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
+    const words = row.failure ?? null;
+    const reason = `${words === null ? 'no answer came' : 'the origin failed'} ${why}; look there, then retry or discard it`;
+    const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words, hope: 'never' } as const;
     storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
     this.#move([row.id], 'doubted');
     counts.inDoubtCount += 1;

@@ -15,6 +15,8 @@ export type RowVerdict =
   | 'met'
   /** The row may be gone: look it up before anything else is believed. */
   | 'look'
+  /** The origin failed, and may have made the new row before it did (the specification knows no such status). */
+  | 'failed'
   /** Nothing was done; `retry` says whether waiting can help. */
   | { readonly kind: 'refused'; readonly retry: RetryHope };
 
@@ -38,6 +40,8 @@ export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict 
     if (kind === 'insert') return status === 200 ? 'met' : 'accepted';
     return kind === 'update' && status === 201 ? 'recreated' : 'accepted';
   }
+  // What existed before is read again, and merged, before it is sent another time.
+  if (status >= 500 && kind === 'insert') return 'failed';
   const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);
   if (isMissing && kind !== 'insert') return 'look';
   return { kind: 'refused', retry: retryHope(status) };

@@ -32,6 +32,8 @@ test.each<[ChangeKind, number, number | null, RowVerdict]>([
   ['update', 409, 0, never],
   ['update', 429, 0, soon],
   ['update', 500, 0, soon],
+  ['insert', 500, 0, 'failed'],
+  ['delete', 500, 0, soon],
   ['delete', 200, null, 'accepted'],
   ['delete', 403, 4000, 'look'],
   ['delete', 404, null, 'look'],

@@ -1,0 +1,94 @@
+/**
+ * Rows of which the origin says that it failed, with a status of 5xx beside those of other rows: it may have made a new row before it failed, so
+ * that one is looked up before it goes again.
+ */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Origin } from '../../src/origin/client.ts';
+import type { StatusDescriptor } from '../../src/wire/writes.ts';
+import { atOrigin, changesSent, countsOf, here, pushNow } from '../support/push.ts';
+import type { Fixture } from '../support/replica.ts';
+import { startTwoWay } from '../support/two-way.ts';
+
+const LATER = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+const UNNAMED = `INSERT INTO "Note" ("Title", "Count") VALUES ('x', 9)`;
+const NAMED = `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`;
+
+/** The origin says of every row of the next request that creates rows that it failed, after it took them or instead of that. */
+function failNext(fixture: Fixture, isTaken: boolean): void {
+  const { origin } = fixture;
+  const failing =
+    (write: Origin['create']): Origin['create'] =>
+    async (request, options) => {
+      if (isTaken) await write(request, options);
+      fixture.origin = origin;
+      const errors = [{ error: 500, code: null, message: 'something went wrong', source: null }];
+      return request.rows.map((): StatusDescriptor => ({ status: 500, id: null, key: null, errors }));
+    };
+  const create = failing((request, options) => origin.create(request, options));
+  const upsert: Origin['upsert'] = (request, options) =>
+    failing(() => origin.upsert(request, options))(request, options);
+  fixture.origin = { ...origin, create, upsert };
+}
+
+function failures(fixture: Fixture): readonly unknown[] {
+  return fixture.rows('SELECT kind, status FROM sync_failures');
+}
+
+function titles(fixture: Fixture): readonly unknown[] {
+  return atOrigin(fixture, ['Title']).filter((row) => (row as unknown[])[1] === 'x');
+}
+
+describe.each([
+  ['nothing identifies', null, UNNAMED],
+  ['has a unique value', null, NAMED],
+  ['has a match value', 'Code', NAMED],
+])('a new row that %s', (_what, match, statement) => {
+  test('is found where the origin took it before it failed', async () => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(statement);
+    failNext(fixture, true);
+
+    expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
+    await pushNow(fixture, { clock: LATER });
+
+    expect(titles(fixture)).toHaveLength(1);
+    expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'x']);
+    expect(failures(fixture)).toEqual([]);
+  });
+});
+
+test.each([
+  ['has a unique value', null],
+  ['has a match value', 'Code'],
+])('a new row that %s and was not taken is refused, and goes again after a while', async (_what, match) => {
+  await using fixture = await startTwoWay({ editing: { match } });
+  fixture.execute(NAMED);
+  failNext(fixture, false);
+
+  expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
+  expect(failures(fixture)).toEqual([{ kind: 'insert', status: 500 }]);
+  expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
+  expect(countsOf(await pushNow(fixture, { clock: LATER }))).toEqual({ inserted: 1 });
+
+  expect(titles(fixture)).toHaveLength(1);
+  expect(failures(fixture)).toEqual([]);
+});
+
+test('a new row that nothing identifies and was not found waits for a person', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(UNNAMED);
+  failNext(fixture, false);
+
+  expect(countsOf(await pushNow(fixture))).toEqual({ inDoubt: 1, parked: 1 });
+  await pushNow(fixture, { clock: LATER });
+
+  expect(changesSent(fixture)).toEqual([]);
+  expect(fixture.rows('SELECT kind, status, reason FROM sync_failures')).toEqual([
+    {
+      kind: 'inDoubt',
+      status: 500,
+      reason: expect.stringMatching(/^the origin failed when it was created, and nothing/) as string,
+    },
+  ]);
+});
