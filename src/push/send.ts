@@ -5,8 +5,16 @@
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
-import { areStatusesInOrder, isRightLost, judgeRefusal, LONE_REFUSALS_MAX } from '../reconcile/push-outcome.ts';
+import {
+  areStatusesInOrder,
+  isRightLost,
+  judgeRefusal,
+  LONE_REFUSALS_MAX,
+  madeIds,
+} from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { readRowsById } from '../replica/rows.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
 import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
@@ -85,7 +93,7 @@ class Sending {
   }
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
-    if (!areStatusesInOrder(this.#method, rows, statuses)) {
+    if (!areStatusesInOrder(this.#method, rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
       // Somebody changed the answer on its way, or the origin mixed it up: it proves nothing about any row.
       this.#setAll(rows, { kind: 'unknown' });
       return;
@@ -99,6 +107,16 @@ class Sending {
       const { id } = must(rows[index], 'there is a status for each row');
       this.#outcomes.set(id, { kind: 'status', status });
     }
+  }
+
+  /** Whether one of the ids is that of a row which is known already, or was answered for another part of the batch. */
+  #isKnown(ids: readonly number[]): boolean {
+    const answered = this.#outcomes
+      .values()
+      .flatMap((outcome) => (outcome.kind === 'status' ? [outcome.status.id] : []));
+    if (answered.some((id) => id !== null && ids.includes(id))) return true;
+    const { context, table } = this.#run;
+    return readRowsById(context.replica, baseTarget(table), ids).length > 0;
   }
 
   async #failed(rows: readonly BatchRow[], error: RowsyncError): Promise<void> {

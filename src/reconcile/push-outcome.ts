@@ -78,6 +78,19 @@ export function areStatusesInOrder(
   });
 }
 
+/**
+ * The ids of rows that an answer says were made of inserts. The origin gives none twice, so where one of them is known, the answer is not
+ * that to these rows, however well it fits: something on the way said it once more.
+ */
+export function madeIds(
+  sent: readonly { readonly kind: ChangeKind }[],
+  statuses: readonly { readonly status: number; readonly id: number | null }[],
+): readonly number[] {
+  return statuses.flatMap(({ status, id }, index) => {
+    return sent[index]?.kind === 'insert' && status === 201 && id !== null ? [id] : [];
+  });
+}
+
 /** What a refusal of a whole request asks for. */
 export type BatchVerdict =
   /** Send it in two halves; a single row is the one at fault. */
