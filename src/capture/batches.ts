@@ -53,14 +53,16 @@ export interface OriginWords {
 export interface Batch {
   readonly id: number;
   readonly method: WriteMethod;
+  /** Stamp of when it was recorded, right before it was sent. */
+  readonly sentAt: string;
   readonly rows: readonly BatchRow[];
 }
 
 /** Stores a batch that is about to be sent; returns its id. */
-export function storeBatch(tx: Tx, table: TwoWayTable, batch: Omit<Batch, 'id'>, at: string): number {
+export function storeBatch(tx: Tx, table: TwoWayTable, batch: Omit<Batch, 'id'>): number {
   const { lastInsertRowid } = tx
     .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
-    .run(table.id, batch.method, at, textFromRows(table, batch.rows));
+    .run(table.id, batch.method, batch.sentAt, textFromRows(table, batch.rows));
   return Number(lastInsertRowid);
 }
 
@@ -77,8 +79,8 @@ export function forgetBatches(tx: Tx, tableId: number): void {
 
 /** The batches of a table that are not settled, the oldest first. */
 export function readBatches(from: Connection, table: TwoWayTable): readonly Batch[] {
-  return readKeptBatches(from, table.id).map(({ id, method, rows }) => {
-    return { id, method: oneOf(WRITE_METHODS, method), rows: rows.map((row) => rowFromKept(table, row)) };
+  return readKeptBatches(from, table.id).map(({ id, method, sentAt, rows }) => {
+    return { id, method: oneOf(WRITE_METHODS, method), sentAt, rows: rows.map((row) => rowFromKept(table, row)) };
   });
 }
 

@@ -190,6 +190,7 @@ async function record(
     const newestKnown = planned.method === 'create' ? (readNewestId(tx, baseTarget(table)) ?? 0) : undefined;
     const batch = {
       method: planned.method,
+      sentAt: at,
       rows: rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null, newestKnown })),
     };
     moveRows(
@@ -199,7 +200,7 @@ async function record(
       { event: 'sendStarted', at },
     );
     if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
-    return { ...batch, id: storeBatch(tx, table, batch, at) };
+    return { ...batch, id: storeBatch(tx, table, batch) };
   });
 }
 

@@ -4,9 +4,11 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
+import type { Batch } from '../capture/batches.ts';
 import { valueOf } from '../origin/answers.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
-import { readIdentity, readTable } from '../replica/ledger.ts';
+import type { Connection } from '../replica/database.ts';
+import { readIdentity, readIdentityChange, readTable } from '../replica/ledger.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 
@@ -27,6 +29,19 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
     });
   }
   return caller;
+}
+
+/**
+ * Whether the present caller is shown what the sender of a batch was shown: nobody else has called since, and every row was proven to
+ * whoever called then.
+ */
+export function isSender(
+  from: Connection,
+  { id }: { readonly id: number },
+  { sentAt }: Pick<Batch, 'sentAt'>,
+): boolean {
+  const changedAt = readIdentityChange(from);
+  return readTable(from, id).identityChecked && (changedAt === null || changedAt < sentAt);
 }
 
 /**

@@ -37,12 +37,11 @@ import {
 } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
-import { readTable } from '../replica/ledger.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
-import { identify, requireSameCaller } from './identity.ts';
+import { identify, isSender, requireSameCaller } from './identity.ts';
 import { anchorOf, findAlike, findById, findByValue, type Anchor, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
@@ -192,7 +191,7 @@ class Settling {
     const { table, options, counts } = this.#run;
     const adopted = this.#adopt(batch);
     for (const row of batch.rows) {
-      if (row.answer === null) this.#settleLost(row, adopted.get(row.id) ?? null);
+      if (row.answer === null) this.#settleLost(row, batch, adopted.get(row.id) ?? null);
       else this.#settleAnswered(row, row.answer.as);
     }
     const settled = settleRows(this.#tx, table, this.#toSettle, {
@@ -260,7 +259,7 @@ class Settling {
     return baseAsSent({ base: version?.base ?? null, sent: row.cells }, id, table.columns.length);
   }
 
-  #settleLost(row: BatchRow, adopted: Row | null): void {
+  #settleLost(row: BatchRow, batch: Batch, adopted: Row | null): void {
     const { found, byValue, unclear, files } = this.#findings;
     if (found.unreadable.has(row.id) || unclear.has(row.id)) {
       this.#left.push(row);
@@ -303,12 +302,12 @@ class Settling {
       this.#untaken.add(row.id);
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else {
-      this.#settleAbsent(row, anchorOf(this.#run, row));
+      this.#settleAbsent(row, batch, anchorOf(this.#run, row));
     }
   }
 
   /** A create that the origin does not return. */
-  #settleAbsent(row: BatchRow, anchor: Anchor | null): void {
+  #settleAbsent(row: BatchRow, batch: Batch, anchor: Anchor | null): void {
     if (anchor === null) {
       this.#doubt(row, 'when it was created, and nothing at the origin proves that it was, or was not');
       return;
@@ -316,7 +315,7 @@ class Settling {
     const { table } = this.#run;
     const [version] = readVersions(this.#tx, table, [row.id]);
     const verdict = judgeAbsentCreate({
-      isSameCaller: readTable(this.#tx, table.id).identityChecked,
+      isSameCaller: isSender(this.#tx, table, batch),
       anchor: anchor.column,
       sent: row.cells,
       local: version?.local ?? null,

@@ -30,6 +30,15 @@ export function readIdentity(from: Connection): StoredIdentity | null {
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
+/** Stamp of the last change of the identity; null where it never changed. */
+export function readIdentityChange(from: Connection): string | null {
+  const at = from
+    .prepare(sql`SELECT changed_at FROM _rowsync_identity`)
+    .pluck()
+    .get();
+  return typeof at === 'string' ? at : null;
+}
+
 /** An identity with what is only shown of it. */
 type Caller = StoredIdentity & { readonly userEmail: string };
 

@@ -50,10 +50,15 @@ export interface KeptAnswer {
 export function readKeptBatches(
   from: Connection,
   tableId: number,
-): readonly { readonly id: number; readonly method: string; readonly rows: readonly KeptRow[] }[] {
+): readonly {
+  readonly id: number;
+  readonly method: string;
+  readonly sentAt: string;
+  readonly rows: readonly KeptRow[];
+}[] {
   const batches = from
-    .prepare(sql`SELECT id, method, rows FROM _rowsync_batches WHERE table_id = ? ORDER BY id`)
-    .all(tableId) as { id: number; method: string; rows: string }[]; // columns and types are ours
+    .prepare(sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = ? ORDER BY id`)
+    .all(tableId) as { id: number; method: string; sentAt: string; rows: string }[]; // columns and types are ours
   return batches.map((batch) => ({ ...batch, rows: JSON.parse(batch.rows) as KeptRow[] })); // written as KeptRow
 }
 

@@ -304,6 +304,20 @@ describe('a create that is looked for by another user than the one that sent it,
     expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
   });
 
+  test('is in doubt, although a person let rows go that the origin does not show to that user', async () => {
+    await using fixture = await startTwoWay();
+    await loseCreate(fixture, 'resetAfter', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`);
+    fixture.sandbox.store.changeUser({ id: 4711 });
+    fixture.sandbox.store.delete('Note', 3);
+    await fixture.pull({ confirm: true });
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    expect(changesSent(fixture)).toEqual(['create']);
+  });
+
   test('is sent again with the same unique value, which the origin takes only once', async () => {
     await using fixture = await startTwoWay();
     await loseCreate(fixture, 'resetBefore', `UPDATE "Note" SET "Title" = 'y' WHERE "Code" = 'n1'`);

@@ -39,7 +39,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'push/settle.ts',
-        find: 'isSameCaller: readTable(this.#tx, table.id).identityChecked,',
+        find: 'isSameCaller: isSender(this.#tx, table, batch),',
         replace: 'isSameCaller: true,',
       },
       { file: 'push/settle.ts', find: 'anchor: anchor.column,', replace: 'anchor: anchor?.column ?? 0,' },
@@ -97,7 +97,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'isSameCaller: readTable(this.#tx, table.id).identityChecked,',
+        find: 'isSameCaller: isSender(this.#tx, table, batch),',
         replace: 'isSameCaller: true,',
       },
     ],
