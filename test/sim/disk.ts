@@ -41,7 +41,7 @@ export interface Start {
 }
 
 /** How many worlds connections are kept for, so that what is prepared on them does not grow for ever. */
-const WORLDS_A_CONNECTION = 100;
+const WORLDS_A_CONNECTION = 1_000;
 /**
  * Where a file counts the changes of its schema (the SQLite file format, 1.3). Schemas that begin under one path begin with one number,
  * so that a connection reads the schema anew just where an earlier world changed it.
