@@ -2,6 +2,7 @@
  * Asking the origin for rows that a push concerns: by id, by the value of a unique column, or, where a create has no such value,
  * by everything that was sent. Reads only. Every loop over requests is bounded by the rows of one batch.
  */
+import { asRowsyncError } from '../base/errors.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import {
@@ -36,6 +37,16 @@ export async function findById(run: TablePush, ids: readonly number[]): Promise<
     for (const { id } of answer.value.unreadable) unreadable.add(id);
   }
   return { byId, unreadable };
+}
+
+/** What is found; null where the origin refuses the question itself, as it would each time. */
+export async function unlessRefused<T>(finding: Promise<T>): Promise<T | null> {
+  try {
+    return await finding;
+  } catch (thrown) {
+    if (asRowsyncError(thrown).refusal?.status === 400) return null;
+    throw thrown;
+  }
 }
 
 /** Rows found by what stands in them. */

@@ -42,7 +42,7 @@ import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { identify, isSender, requireSameCaller } from './identity.ts';
-import { anchorOf, findAlike, findById, findByValue, type Anchor, type FoundRows } from './lookup.ts';
+import { anchorOf, findAlike, findById, findByValue, unlessRefused, type Anchor, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
 
@@ -99,6 +99,8 @@ export interface Findings {
   readonly alike: ReadonlyMap<number, readonly Row[]>;
   /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
   readonly unclear: ReadonlySet<number>;
+  /** Rows whose answer got lost, and by whose unique value the origin refuses to look for them. */
+  readonly unaskable: ReadonlySet<number>;
   readonly files: FileFindings;
 }
 
@@ -113,6 +115,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   const found = await findById(run, [...new Set(ids)]);
   const byValue = new Map<number, Row>();
   const unclear = new Set<number>();
+  const unaskable = new Set<number>();
   const unanchored: BatchRow[] = [];
   const anchored = new Map<number, { readonly row: BatchRow; readonly value: Value }[]>();
   for (const row of lost.filter(({ id }) => !found.byId.has(id))) {
@@ -121,11 +124,11 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     else anchored.set(anchor.column, [...(anchored.get(anchor.column) ?? []), { row, value: anchor.value }]);
   }
   for (const [column, asked] of anchored) {
-    const { byKey, isWhole } = await findByValue(
-      run,
-      column,
-      asked.map(({ value }) => value),
-    );
+    const values = asked.map(({ value }) => value);
+    const answer = await unlessRefused(findByValue(run, column, values));
+    if (answer === null) for (const { row } of asked) unaskable.add(row.id);
+    if (answer === null) continue;
+    const { byKey, isWhole } = answer;
     const candidates = [...byKey.values()].flat();
     const known = knownIds(run.context.replica, run.table, candidates);
     const type = must(run.table.columns[column], 'a cell names a column of its table').type;
@@ -144,10 +147,10 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     }
   }
   const creates = unanchored.filter(({ kind }) => kind === 'insert');
-  const alike = await findAlike(run, creates);
+  const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), isWhole: true };
   if (!alike.isWhole) for (const { id } of creates) unclear.add(id);
   const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
-  return { found, byValue, alike: files.alike, unclear, files };
+  return { found, byValue, alike: files.alike, unclear, unaskable, files };
 }
 
 /** The ids of those rows of the origin that the replica knows already. */
@@ -260,9 +263,13 @@ class Settling {
   }
 
   #settleLost(row: BatchRow, batch: Batch, adopted: Row | null): void {
-    const { found, byValue, unclear, files } = this.#findings;
+    const { found, byValue, unclear, unaskable, files } = this.#findings;
     if (found.unreadable.has(row.id) || unclear.has(row.id)) {
       this.#left.push(row);
+      return;
+    }
+    if (unaskable.has(row.id)) {
+      this.#doubt(row, 'when it was sent, and the origin refuses to look for it by its unique value');
       return;
     }
     if (files.unclear.has(row.id)) {

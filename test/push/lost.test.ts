@@ -446,3 +446,31 @@ describe('a row that was sent before the calling user changed', () => {
     expect(here(fixture, ['Title'])).toHaveLength(5);
   });
 });
+
+describe('a new row that the origin refuses to be asked for', () => {
+  const insertUnnamed = `INSERT INTO "Note" ("Title", "Body") VALUES ('x', 'b')`;
+  const insertNamed = `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`;
+
+  test.each([
+    ['by all that was sent', null, 'create', insertUnnamed],
+    ['by its unique value', null, 'create', insertNamed],
+    ['by its match value', 'Code', 'upsert', insertNamed],
+  ])('%s waits for a person and holds no other row up', async (_what, match, method, statement) => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(statement);
+    setFaults(fixture, [{ fault: 'resetAfter', method, nth: 1 }]);
+    const body = JSON.stringify({ error: 400, code: 3200, message: 'the filter cannot be computed', source: null });
+    const headers = { 'Content-Type': 'application/json;charset=utf-8' };
+    const before = (step: string): void => {
+      if (step !== 'readBack') return;
+      fixture.sandbox.answerInstead(1, { status: 400, headers, body }, { method: 'select' });
+    };
+
+    expect(countsOf(await pushNow(fixture, { before }))).toEqual({ inDoubt: 1, parked: 1 });
+
+    fixture.execute(`UPDATE "Note" SET "Title" = 'y' WHERE _id = 1`);
+    expect(countsOf(await pushNow(fixture))).toEqual({ updated: 1, parked: 1 });
+    expect(changesSent(fixture).slice(0, 1)).toEqual([method]);
+    expect(titlesOf(fixture).filter((title) => title === 'x')).toHaveLength(1);
+  });
+});
