@@ -1,6 +1,7 @@
 /**
  * Asking the origin for rows that a push concerns: by id, by the value of a unique column, or, where a create has no such value,
- * by everything that was sent. Reads only. Every loop over requests is bounded by the rows of one batch.
+ * by everything that was sent. Reads only. Every loop over requests is bounded by the rows of one batch, or, where values are halved, by
+ * twice as many.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
@@ -85,29 +86,54 @@ function isFindable(run: TablePush, column: number, value: Value): boolean {
   return shape !== undefined && literalOf(shape.type, value) !== null;
 }
 
-/** Asks for rows by values of one column, which can be asked for; the answer has every row found under the value that was asked for, first those that have it to the letter. */
+/**
+ * Asks for rows by values of one column, which can be asked for; the answer has every row found under the value that was asked for, first
+ * those that have it to the letter. An origin may take values for one that are not so here, as with accents or blanks at the end: asked for
+ * such a value alone, it says itself that the row has it.
+ */
 export async function findByValue(
   run: TablePush,
   column: number,
   values: readonly Value[],
 ): Promise<RowsByContent<Value>> {
   const shape = run.shapes[column];
-  const byKey = new Map<Value, Row[]>();
-  if (shape === undefined) return { byKey, isWhole: true };
+  if (shape === undefined) return { byKey: new Map(), isWhole: true };
   const clauses = values.flatMap((value) => {
     const literal = literalOf(shape.type, value);
     return literal === null ? [] : [`${columnReference(shape.name)} = ${literal}`];
   });
   const { rows, isWhole } = await findByClauses(run, clauses);
+  const byKey = rowsByValue(rows, values, { column, type: shape.type });
+  const foundCount = new Set([...byKey.values()].flat()).size;
+  if (foundCount === rows.length) return { byKey, isWhole };
+  const [value = null, ...others] = values;
+  if (others.length === 0) {
+    const isOne = rows.length === 1 && rows.every((row) => isAlikeKey(row.values[column] ?? null, value));
+    return isOne ? { byKey: new Map([[value, rows]]), isWhole } : { byKey, isWhole: false };
+  }
+  const middle = Math.ceil(values.length / 2);
+  const [one, other] = [
+    await findByValue(run, column, values.slice(0, middle)),
+    await findByValue(run, column, values.slice(middle)),
+  ];
+  return { byKey: new Map([...one.byKey, ...other.byKey]), isWhole: one.isWhole && other.isWhole };
+}
+
+/** The rows under each of the values that some have. */
+function rowsByValue(
+  rows: readonly Row[],
+  values: readonly Value[],
+  { column, type }: { readonly column: number; readonly type: ColumnType },
+): ReadonlyMap<Value, readonly Row[]> {
+  const byKey = new Map<Value, readonly Row[]>();
   for (const value of values) {
-    const isExact = (row: Row): boolean => isSameValue(shape.type, row.values[column] ?? null, value);
+    const isExact = (row: Row): boolean => isSameValue(type, row.values[column] ?? null, value);
     const alike = rows
-      .filter((row) => isSameKey(shape.type, row.values[column] ?? null, value))
+      .filter((row) => isSameKey(type, row.values[column] ?? null, value))
       .toSorted((one, other) => Number(isExact(other)) - Number(isExact(one)));
     if (alike.length > 0) byKey.set(value, alike);
   }
-  const foundCount = new Set([...byKey.values()].flat()).size;
-  return { byKey, isWhole: isWhole && foundCount === rows.length };
+  return byKey;
 }
 
 /** Uniqueness at the origin may well ignore case, as its own functions do; a row that differs in case only counts as found. */
@@ -115,6 +141,14 @@ function isSameKey(type: ColumnType, one: Value, other: Value): boolean {
   if (isSameValue(type, one, other)) return true;
   return typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase();
 }
+
+/** Whether an origin may take two texts for one. A row that is not even alike came in answer to something else. */
+function isAlikeKey(one: Value, other: Value): boolean {
+  return typeof one === 'string' && typeof other === 'string' && ALIKE.compare(one.trim(), other.trim()) === 0;
+}
+
+/** Without case, accents and widths. */
+const ALIKE = new Intl.Collator('und', { sensitivity: 'base' });
 
 /**
  * Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing, and neither does
