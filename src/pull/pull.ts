@@ -360,21 +360,20 @@ async function sweepTable(
   const { prepare, counts, consent } = options;
   const tally = { counts, reportedPages: new Set<number>() };
   const isResumed = readTable(context.replica, table.target.id).sweepOpen;
-  const first = await sweepOnce(context, table, tally, consent);
+  const first = await sweepOnce(context, table, { tally, consent, isResumed });
   if (!isResumed) return first;
   // The end of the first sweep may have opened the table to edits: from then on, what comes is merged with them.
-  const second = await sweepOnce(context, await prepare(), tally, consent);
+  const second = await sweepOnce(context, await prepare(), { tally, consent, isResumed: false });
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
 async function sweepOnce(
   context: PullContext,
   table: PreparedTable,
-  tally: SweepTally,
-  consent: number,
+  sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
-  await sweepPages(context, table, tally);
-  const suspects = await settleSuspects(context, table, consent);
+  await sweepPages(context, table, sweep.tally);
+  const suspects = await settleSuspects(context, table, sweep);
   // With the end of this sweep the table is opened to edits, which keep what they meet.
   if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
   await finishSweep(context, table);

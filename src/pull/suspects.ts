@@ -27,11 +27,15 @@ export interface SuspectsOutcome {
   readonly held: RowsyncError | null;
 }
 
-/** Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. @throws RowsyncError of the origin or the replica. */
+/**
+ * Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. Pages of a sweep that was resumed may be
+ * older than rows that a push has made since, and these stand on none: it stops for nobody, as the next sweep judges better.
+ * @throws RowsyncError of the origin or the replica.
+ */
 export async function settleSuspects(
   context: PullContext,
   table: PreparedTable,
-  consent: number,
+  { consent, isResumed }: { readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   const { replica } = context;
   const { target, twoWay } = table;
@@ -49,6 +53,7 @@ export async function settleSuspects(
     identityChanged: !known.identityChecked,
     confirmed: missingCount <= consent,
   });
+  if (verdict.kind === 'hold' && isResumed) return { deletedCount: 0, held: null };
   if (verdict.kind === 'hold') {
     const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
     if (known.heldCode === null) context.log.warn('guard.held', { table: target.localName, rowCount: missingCount });

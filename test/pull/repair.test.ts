@@ -10,7 +10,9 @@ import { resync } from '../../src/pull/resync.ts';
 import { REPAIR_ROUNDS_MAX } from '../../src/reconcile/pages.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
+import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
+import { startTwoWay } from '../support/two-way.ts';
 
 /** Pages of five rows that share one, read one after the other. */
 const SETTINGS = { pageRows: 5, concurrency: 1 };
@@ -242,4 +244,23 @@ test('does not let an old answer that comes late win over a new one', async () =
   expect([busy, quiet, still].map(({ tables }) => tables[0]?.error)).toEqual([null, null, null]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   expect(still.tables).toMatchObject([{ pagesReadCount: 0, updatedCount: 0 }]);
+});
+
+test('stops for nobody because of rows that a push made between an interrupted pull and the next', async () => {
+  await using fixture = await startTwoWay();
+  const stop = new AbortController();
+  fixture.sandbox.store.delete('Note', 6);
+  fixture.sandbox.before(1, () => stop.abort(), { method: 'retrieve' });
+  await fixture.pull({ signal: stop.signal });
+  for (let code = 0; code < 9; code += 1) fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new ${code}')`);
+  await pushNow(fixture);
+  const states: unknown[] = [];
+  fixture.sandbox.before(1, () => states.push(...fixture.rows('SELECT state, problem FROM sync_status')), {
+    method: 'select',
+  });
+
+  const report = await fixture.pull();
+
+  expect(states).toEqual([{ state: 'steady', problem: null }]);
+  expect(report.tables).toMatchObject([{ held: null, deletedCount: 1, rowCount: 14 }]);
 });
