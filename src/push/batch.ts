@@ -15,7 +15,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
 import { storeBatch, updateBatch, type Batch, type BatchRow, type OriginWords } from '../capture/batches.ts';
 import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
-import { moveRows } from '../capture/marks.ts';
+import { moveRows, readRowStates } from '../capture/marks.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { storeRefusal } from '../capture/refusals.ts';
 import { settleRows } from '../capture/settle.ts';
@@ -23,6 +23,7 @@ import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
@@ -263,18 +264,23 @@ function mergePresent(
   counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
 }
 
-/** An insert whose match value belongs to a row that was edited or deleted here too: which of them is meant, only a person knows. */
+/**
+ * An insert whose match value belongs to a row that was edited or deleted here too: which of them is meant, only a person knows. One that
+ * was sent has to be settled first.
+ */
 function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
   const { table, context, counts, planned } = run;
   const [twin] = readVersions(tx, table, [remote.id]);
   const { base = null, local = null } = twin ?? {};
   const isEdited = base === null || local === null ? base !== local : !isSameRow(base, local);
-  if (!isEdited) return false;
-  const reason = `row ${remote.id} has the same match value at the origin, and has edits of its own here`;
+  const isSent = isInFlight(readRowStates(tx, table.id, [remote.id]).get(remote.id) ?? 'clean');
+  if (!isEdited && !isSent) return false;
+  const reason = `row ${remote.id} has the same match value at the origin, and ${isEdited ? 'has edits of its own here' : 'was sent, and waits for an answer'}`;
+  const hope = isEdited ? 'never' : 'soon';
   storeRefusal(
     tx,
     table,
-    { rowId: id, kind: 'insert', reason, column: planned.match, words: null, hope: 'never', cells: [] },
+    { rowId: id, kind: 'insert', reason, column: planned.match, words: null, hope, cells: [] },
     context.clock.nowMs(),
   );
   moveRows(tx, table.id, [id], { event: 'refused', at: stampFromMs(context.clock.nowMs()) });

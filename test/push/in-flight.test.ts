@@ -52,6 +52,29 @@ test('a row that was put back so, and is deleted at the origin, waits for its an
   expect(here(fixture, ['Title'])).toHaveLength(5);
 });
 
+test('a new row whose match value a colleague gives to one that was sent, and put back since, waits until that one is settled', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`);
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  let rereadCount = 0;
+
+  const report = await pushNow(fixture, {
+    settings: { batchLimits: { rowsMax: 1, bytesMax: 100_000 } },
+    before: (step) => {
+      if (step === 'reread') rereadCount += 1;
+      if (step !== 'reread' || rereadCount !== 2) return;
+      fixture.execute(`UPDATE "Note" SET "Body" = NULL WHERE _id = 1`);
+      fixture.sandbox.store.update('Note', 1, { Code: 'n1' });
+    },
+  });
+
+  expect(codesOf(report)).toEqual([]);
+  expect(fixture.rows('SELECT row_id, reason FROM sync_failures')).toEqual([
+    { row_id: -2, reason: 'row 1 has the same match value at the origin, and was sent, and waits for an answer' },
+  ]);
+  expect(atOrigin(fixture, ['Body', 'Code'])[0]).toEqual([1, null, 'n1']);
+});
+
 test.each([
   ['an edit', `UPDATE "Note" SET "Body" = 'mine' WHERE "Code" = 'n1'`, 'cell'],
   ['a delete', `DELETE FROM "Note" WHERE "Code" = 'n1'`, 'deletedHere'],
