@@ -48,12 +48,17 @@ export function carryOutWishes(tx: Tx, table: TwoWayTable, at: string): void {
   }
 }
 
+/** Says of what was decided by SQL that the table is a mirror: carried out once it is none any more, it might surprise. */
+export function refuseWishes(tx: Tx, tableId: number): void {
+  for (const { id } of readWishes(tx, tableId)) closeConflict(tx, id, { problem: MIRROR });
+}
+
 /** Carries out one decision. @returns why it cannot be done, or null when it was. */
 export function resolveConflict(tx: Tx, id: number, decision: Decision, at: string): string | null {
   const conflict = readConflict(tx, id);
   if (conflict === null) return `there is no conflict ${id}`;
   const table = readTwoWayTable(tx, conflict.tableId);
-  if (table === null) return 'the table is not two-way any more';
+  if (table === null) return MIRROR;
   return decide(tx, table, { ...decision, conflict }, at);
 }
 
@@ -82,6 +87,8 @@ export function discardAll(
   settleQuestions(tx, table, at);
   return { discardedCount: ids.length, waitingCount: changes.length - ids.length };
 }
+
+const MIRROR = 'the table is not two-way any more';
 
 const WAITS = 'was sent, and waits for an answer; try again after the next run';
 

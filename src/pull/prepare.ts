@@ -15,7 +15,7 @@ import { captureChanges, giveUpColumns, readAllChanges } from '../capture/change
 import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, putBackToBase, switchMode } from '../capture/mode.ts';
-import { carryOutWishes } from '../capture/resolve.ts';
+import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import type { Tx } from '../replica/database.ts';
@@ -88,6 +88,8 @@ export async function prepareTable(
     if (table !== null) {
       captureChanges(tx, table, at);
       carryOutWishes(tx, table, at);
+    } else if (!mode.push) {
+      refuseWishes(tx, descriptor.id);
     }
     return {
       target: shaped.target,

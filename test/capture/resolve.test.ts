@@ -134,6 +134,21 @@ test('a decision by SQL that cannot be carried out says why', async () => {
   ]);
 });
 
+test('a decision by SQL about a table that is a mirror is not carried out once it is two-way again', async () => {
+  await using fixture = await startCellConflict('origin');
+  const settings = { tableOptions: () => ({ sort: null }) };
+  await fixture.pull({ settings });
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local' WHERE id = 1`);
+  await fixture.pull({ settings });
+  const said = fixture.rows('SELECT state, problem FROM sync_conflicts');
+
+  await fixture.pull();
+  await fixture.pull();
+
+  expect(said).toEqual([{ state: 'decided', problem: 'the table is not two-way any more' }]);
+  expect(titles(fixture)).toEqual([{ _id: 1, Title: 'theirs' }]);
+});
+
 test.each([
   [`UPDATE sync_conflicts SET resolution = 'mine'`, 'resolution is one of local, remote, base and value'],
   [`UPDATE sync_conflicts SET remote = 'x'`, 'only resolution and value of sync_conflicts can be set'],
