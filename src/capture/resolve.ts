@@ -29,7 +29,7 @@ import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
 import { settleQuestions } from './questions.ts';
-import { readTwoWayTable, type TwoWayTable } from './table.ts';
+import { readTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
 export interface Decision {
@@ -183,7 +183,7 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
   if (isAsItStands(wish)) return { rowId };
   const kept = conflict[take];
-  const locked = conflict.kind === 'inserted' && kept !== null ? lockedColumn(tx, table, String(kept)) : null;
+  const locked = take === 'local' ? lockedColumn(tx, table, conflict) : null;
   if (locked !== null)
     return { problem: `the column "${locked}" cannot be written now, and the row would come without it` };
   if (row?.local && !isKeptAs(tx, table, row.local, conflict.local)) keepOverwritten(tx, table, { rowId, at });
@@ -206,8 +206,8 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   }
   // The origin has no such row: it is a new one, without what only the origin can give.
   const id = isHere && rowId < 0 ? rowId : takeLocalId(tx, table.id);
-  const own = table.columns.map(({ writable, automatic, type }, index) =>
-    writable && !automatic ? valuePutBack(type, values[index] ?? null, null) : null,
+  const own = table.columns.map((column, index) =>
+    column.writable && !isGivenThere(column) ? valuePutBack(column.type, values[index] ?? null, null) : null,
   );
   const fresh: Row = { id, allow: null, values: own };
   writeRows(tx, table, [fresh]);
@@ -216,10 +216,21 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   return { rowId: id };
 }
 
-/** A column that has a value in a new row that was kept, and may not be written by now; null where there is none. */
-function lockedColumn(tx: Tx, table: TwoWayTable, text: string): string | null {
-  const values = rowValues(tx, table, text, null);
-  return table.columns.find(({ writable }, index) => !writable && (values[index] ?? null) !== null)?.localName ?? null;
+/** A column that was edited in the row as it stood here, and may not be written by now; null where there is none. */
+function lockedColumn(tx: Tx, table: TwoWayTable, { local, base }: StoredConflict): string | null {
+  if (local === null) return null;
+  const edited = rowValues(tx, table, String(local), null);
+  const before = base === null ? [] : rowValues(tx, table, String(base), null);
+  const lost = table.columns.find(
+    (column, index) =>
+      column.locked && !isGivenThere(column) && !isSameValue(column.type, edited[index] ?? null, before[index] ?? null),
+  );
+  return lost?.localName ?? null;
+}
+
+/** Whether only the origin gives a column its value: numbers and owners, but not keys that people fill in. */
+function isGivenThere({ automatic, type }: TwoWayColumn): boolean {
+  return automatic && (type === 'Autonumber' || type === 'User');
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Connection } from '../replica/database.ts';
 import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { hasBase, hasUserTable, readColumns, type LedgerColumn } from '../replica/tables.ts';
-import { hasOption } from '../wire/schema.ts';
+import { hasOption, isWritable } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
 export interface TwoWayColumn extends MergeColumn {
@@ -25,6 +25,8 @@ export interface TwoWayColumn extends MergeColumn {
   readonly width: number | null;
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
+  /** The calling user may not write it, though it is none that the origin computes. */
+  readonly locked: boolean;
 }
 
 /** A table whose edits are captured; `columns` are the live ones, in the order of a row's values. */
@@ -78,6 +80,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       unique: column.kind === 'Key' || hasOption(column.options.split(', '), 'Unique'),
       width: column.width,
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
+      locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
     })),
     keptColumns: columns.filter((column) => !isLive(column)),
   };

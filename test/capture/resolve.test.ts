@@ -7,7 +7,7 @@ import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
-import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { AT, capture, captured, NOTE, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 /** A conflict about the title of row 1. */
 async function startCellConflict(conflict: ConflictPolicy): Promise<Fixture> {
@@ -298,6 +298,47 @@ describe('a new row that was discarded and is taken back', () => {
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
   });
+});
+
+test('a row that goes on as a new one, and is discarded, comes back although the origin computes some of its columns', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull();
+  await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+
+  const problem = await resolve(fixture, { take: 'local', value: null }, 2);
+
+  expect(problem).toBe(null);
+  expect(fixture.rows('SELECT "Title", "Code" FROM "Note" WHERE _id < 0')).toEqual([{ Title: 'mine', Code: 'c1' }]);
+});
+
+test('a new row that was discarded comes back with a key that people fill in', async () => {
+  const note = { ...NOTE, key: 'Code' };
+  await using fixture = await startTwoWay({ tables: [note] });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  await capture(fixture);
+  await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+
+  const problem = await resolve(fixture, { take: 'local', value: null });
+
+  expect(problem).toBe(null);
+  expect(fixture.rows('SELECT "Title", "Code" FROM "Note" WHERE _id < 0')).toEqual([{ Title: 'new', Code: 'n1' }]);
+});
+
+test('a row that was deleted at the origin does not come back without an edit that may not be written now', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull();
+  const [{ role } = { role: '' }] = fixture.sandbox.store.catalog.users;
+  fixture.sandbox.store.setRole({ name: role, canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  await fixture.pull();
+
+  const problem = await resolve(fixture, { take: 'local', value: null });
+
+  expect(problem).toMatch(/"Title" cannot be written now/);
+  expect(fixture.rows('SELECT _id FROM "Note" WHERE _id < 2')).toEqual([]);
 });
 
 describe('taking a version of an open conflict twice, as by a double click', () => {
