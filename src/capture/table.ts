@@ -25,7 +25,6 @@ export interface TwoWayColumn extends MergeColumn {
   readonly width: number | null;
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
-  /** The calling user may not write it, though it is none that the origin computes. */
   readonly locked: boolean;
 }
 

@@ -22,6 +22,8 @@ export interface MergeColumn {
   readonly writable: boolean;
   /** Whether the origin fills it in where nothing is given, so that an empty cell here is no edit of a row that was just made. */
   readonly automatic?: boolean;
+  /** The calling user may not write it, but others may: it is none that the origin computes. */
+  readonly locked?: boolean;
 }
 
 /**
@@ -130,8 +132,9 @@ function mergeMissing(base: Row | null, local: Row | null, { columns, policy }: 
 function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules): MergeDecision {
   // New at the origin.
   if (base === null) return { local: remote, base: remote, conflicts: [], state: 'settled' };
-  // Deleted here, left alone there: the delete is still to be pushed.
-  if (!isChanged(base, remote, columns)) return { local: null, base: remote, conflicts: [], state: 'changed' };
+  // Deleted here, left alone there: the delete is still to be pushed. Who may write more there may have changed more.
+  const written = columns.map((column) => ({ ...column, writable: column.writable || column.locked === true }));
+  if (!isChanged(base, remote, written)) return { local: null, base: remote, conflicts: [], state: 'changed' };
   // Deleted here, edited there.
   const winner = winnerOf(policy);
   const conflicts = [{ kind: 'deletedHere', base, remote, winner } as const];

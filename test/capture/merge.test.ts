@@ -1,12 +1,13 @@
 /**
  * Storing what the origin says of rows into a two-way table, where rows of another client's stand in the way.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { storeRemoteRows } from '../../src/capture/merge.ts';
 import { moveRows } from '../../src/capture/marks.ts';
 import { settleRows } from '../../src/capture/settle.ts';
 import type { RowEvent } from '../../src/reconcile/row-state.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, capture, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -107,4 +108,32 @@ test.each([
 
   expect(failures).toEqual([{ row_id: 1 }]);
   expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([]);
+});
+
+describe('a row that was deleted here, and of which a colleague changed what may not be written here', () => {
+  const setRight = ({ sandbox: { store } }: Fixture, canWrite: boolean): void => {
+    const [{ role } = { role: '' }] = store.catalog.users;
+    store.setRole({ name: role, canWrite, hiddenTables: [], hiddenColumns: [] });
+  };
+
+  test.each([
+    ['origin', 'decided', [{ Title: 'theirs' }]],
+    ['ask', 'open', []],
+  ] as const)('is a conflict under conflict: %s', async (conflict, state, rows) => {
+    await using fixture = await startTwoWay({ editing: { conflict } });
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    setRight(fixture, false);
+    fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+    await fixture.pull();
+    setRight(fixture, true);
+    await fixture.pull();
+
+    await pushNow(fixture, { options: { conflict } });
+
+    expect(fixture.rows('SELECT row_id, kind, state FROM sync_conflicts')).toEqual([
+      { row_id: 1, kind: 'deletedHere', state },
+    ]);
+    expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual(rows);
+    expect(fixture.sandbox.store.ids('Note')).toContain(1);
+  });
 });
