@@ -83,6 +83,8 @@ export function switchMode(
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
+    // A base that was begun early knows what somebody else's trigger changed; the mirror has to be read again for it.
+    else if (hasBase(tx, tableId)) doubtRows(tx, ledger);
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }

@@ -121,6 +121,20 @@ test('what a trigger of the user changed in a mirror is no edit of the two-way t
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test('what a trigger of the user changed in a table that was to be two-way does not stay in the mirror that it becomes', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings: { ...twoWaySettings(), pageRows: 3 } });
+  fixture.sandbox.answerInstead(1, { status: 404, body: '{}' }, { method: 'select' });
+  await fixture.pull();
+  fixture.execute(`CREATE TRIGGER mine AFTER INSERT ON "Note" WHEN NEW._id = 2 ${OWN_TRIGGER}`);
+  fixture.sandbox.answerInstead(2, { status: 404, body: '{}' }, { method: 'select' });
+  await fixture.pull();
+  fixture.execute('DROP TRIGGER mine');
+
+  await fixture.pull({ settings: { ...MIRROR, pageRows: 3 } });
+
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
 test('a two-way table without edits becomes a mirror', async () => {
   await using fixture = await startTwoWay();
 
