@@ -183,7 +183,7 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
   if (isAsItStands(wish)) return { rowId };
   const kept = conflict[take];
-  const locked = take === 'local' ? lockedColumn(tx, table, conflict) : null;
+  const locked = take === 'local' ? lockedColumn(tx, table, conflict, row?.base ?? null) : null;
   if (locked !== null)
     return { problem: `the column "${locked}" cannot be written now, and the row would come without it` };
   if (row?.local && !isKeptAs(tx, table, row.local, conflict.local)) keepOverwritten(tx, table, { rowId, at });
@@ -217,10 +217,11 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
 }
 
 /** A column that was edited in the row as it stood here, and may not be written by now; null where there is none. */
-function lockedColumn(tx: Tx, table: TwoWayTable, { local, base }: StoredConflict): string | null {
+function lockedColumn(tx: Tx, table: TwoWayTable, { local, base }: StoredConflict, now: Row | null): string | null {
   if (local === null) return null;
-  const edited = rowValues(tx, table, String(local), null);
-  const before = base === null ? [] : rowValues(tx, table, String(base), null);
+  const edited = rowValues(tx, table, String(local), now);
+  // Kept without a base: a new row, or one that was kept whole since nobody knew what was edited in it.
+  const before = base === null ? (now?.values ?? []) : rowValues(tx, table, String(base), now);
   const lost = table.columns.find(
     (column, index) =>
       column.locked && !isGivenThere(column) && !isSameValue(column.type, edited[index] ?? null, before[index] ?? null),

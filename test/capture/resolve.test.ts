@@ -313,6 +313,21 @@ test('a row that goes on as a new one, and is discarded, comes back although the
   expect(fixture.rows('SELECT "Title", "Code" FROM "Note" WHERE _id < 0')).toEqual([{ Title: 'mine', Code: 'c1' }]);
 });
 
+test('an edit that was kept when its base was dropped can be taken again, though the row has columns that are locked', async () => {
+  const columns = [...NOTE.columns, { name: 'Grade', type: 'Text', readOnly: true }] as const;
+  const rows = [{ Title: 'title 1', Code: 'c1', Grade: 'A' }];
+  await using fixture = await startTwoWay({ tables: [{ ...NOTE, columns, rows }] });
+  fixture.execute(
+    `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DROP TABLE _rowsync_base_${twoWayTable(fixture).id}`,
+  );
+  await fixture.pull();
+
+  const problem = await resolve(fixture, { take: 'local', value: null });
+
+  expect(problem).toBe(null);
+  expect(await captured(fixture)).toEqual(['update 1 Title']);
+});
+
 test('a new row that was discarded comes back with a key that people fill in', async () => {
   const note = { ...NOTE, key: 'Code' };
   await using fixture = await startTwoWay({ tables: [note] });
