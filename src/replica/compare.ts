@@ -156,7 +156,7 @@ export function readForeignIds(from: Connection, target: RowTarget): readonly nu
     .prepare(
       sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
           LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
-          WHERE r.table_id = ? AND b._id IS NULL AND (r.row_id > 0 OR r.row_id = -1)`,
+          WHERE r.table_id = ? AND b._id IS NULL AND (r.row_id >= 0 OR r.row_id = -1)`,
     )
     .pluck()
     .all(target.id) as number[]; // row_id is an INTEGER within 53 bits

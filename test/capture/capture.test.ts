@@ -113,6 +113,16 @@ test.each([-(2n ** 63n), -(2n ** 53n)])('an _id of %s is refused, since no id co
   expect(await captured(fixture)).toEqual(['insert -2 Title']);
 });
 
+test('a new row under the _id 0, which other databases take for none, gets an id like any other', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (0, 'a')`);
+
+  await capture(fixture);
+  fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (0, 'b')`);
+
+  expect(await captured(fixture)).toEqual(['insert -3 Title', 'insert -2 Title']);
+});
+
 test('the public view shows every pending cell without a capture', async () => {
   await using fixture = await startTwoWay();
 
