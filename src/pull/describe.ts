@@ -8,7 +8,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/pool.ts';
 import type { Address } from '../origin/address.ts';
 import { valueOf } from '../origin/answers.ts';
-import { changedIndexes } from '../reconcile/diff.ts';
+import { hasNews } from '../reconcile/diff.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/ledger.ts';
@@ -89,14 +89,6 @@ function bringsNews(
   { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
 ): boolean {
   if (unreadable.length > 0) return true;
-  const base = readRowsById(
-    from,
-    baseTarget(table),
-    rows.map(({ id }) => id),
-  );
-  const baseById = new Map(base.map(({ id, values }) => [id, values]));
-  return rows.some(({ id, values }) => {
-    const before = baseById.get(id);
-    return before === undefined || changedIndexes(before, values).length > 0;
-  });
+  const ids = rows.map(({ id }) => id);
+  return hasNews(rows, readRowsById(from, baseTarget(table), ids));
 }

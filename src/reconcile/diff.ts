@@ -10,6 +10,15 @@ export function changedIndexes(one: readonly Value[], other: readonly Value[]): 
   return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
 }
 
+/** Whether one of the rows that came is not what the origin confirmed last. */
+export function hasNews(rows: readonly Row[], base: readonly Row[]): boolean {
+  const baseById = new Map(base.map(({ id, values }) => [id, values]));
+  return rows.some(({ id, values }) => {
+    const before = baseById.get(id);
+    return before === undefined || changedIndexes(before, values).length > 0;
+  });
+}
+
 /** Whether two rows of one table are the same, with what the caller may do with them. */
 export function isSameRow(one: Row, other: Row): boolean {
   return one.allow === other.allow && one.values.every((value, index) => value === other.values[index]);
