@@ -262,7 +262,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/merge.ts',
-        find: 'if (!isChanged(base, remote, columns)) return { local: null',
+        find: 'if (!isChanged(base, remote, written)) return { local: null',
         replace: 'if (base !== null) return { local: null',
       },
     ],
