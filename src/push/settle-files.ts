@@ -6,7 +6,7 @@
  * (I15). Requests: for each file without an answer one list, and a download for each new revision of the same size.
  */
 import { createHash } from 'node:crypto';
-import { asRowsyncError } from '../base/errors.ts';
+import { asRowsyncError, type ErrorCode, type RowsyncError } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { columnMode, fileFromCell } from '../reconcile/files.ts';
 import {
@@ -48,7 +48,7 @@ interface ShownFile {
 /** Finds out what became of the files of a batch. @throws RowsyncError of the origin. */
 export async function findFiles(
   run: TablePush,
-  { rows }: Batch,
+  { rows, sentAt }: Batch,
   looked: {
     readonly found: FoundRows;
     readonly byValue: ReadonlyMap<number, Row>;
@@ -61,7 +61,7 @@ export async function findFiles(
   if (withFiles.length === 0) {
     return { arrived: new Map(), unclear: new Set(), alike: looked.alike, overtaken: new Map(), shown: [] };
   }
-  const finding = new Finding(run);
+  const finding = new Finding(run, sentAt);
   const alike = new Map(looked.alike);
   for (const row of withFiles) {
     if (row.answer !== null) {
@@ -92,11 +92,14 @@ class Finding {
   readonly unclear = new Set<number>();
   readonly overtaken = new Map<number, Set<number>>();
   readonly #run: TablePush;
+  /** Whether the files were looked for long enough. */
+  readonly #isOld: boolean;
   readonly #columns: ReadonlyMap<string, FileColumn>;
   readonly #own: OwnFile[] = [];
 
-  constructor(run: TablePush) {
+  constructor(run: TablePush, sentAt: string) {
     this.#run = run;
+    this.#isOld = run.context.clock.nowMs() - Date.parse(sentAt) > LOOK_MS_MAX;
     const columns = readFileColumns(run.context.replica, run.table.id);
     this.#columns = new Map(columns.map((column) => [column.columnName, column]));
   }
@@ -211,11 +214,25 @@ class Finding {
       return unfound(list.value);
     } catch (thrown) {
       const error = asRowsyncError(thrown);
-      // A cell that shows no file proves nothing: somebody may have taken away what arrived. A redirect says nothing of the cell.
-      if (error.kind === 'originRefused' && error.code !== 'origin.redirect') return 'unclear';
+      // A cell that shows no file proves nothing: somebody may have taken away what arrived.
+      if (error.kind === 'originRefused' && !SAY_NOTHING.has(error.code)) return 'unclear';
+      // One file that the origin always fails to give out must not keep everything else from being pushed for good.
+      if (this.#isOld && isOfFile(error)) return 'unclear';
       throw error;
     }
   }
+}
+
+/** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */
+const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
+
+/** How long a file is looked for while the origin fails to answer; what passes by itself has mostly passed after that. */
+const LOOK_MS_MAX = 60 * 60_000;
+
+/** Whether a failure may be that of one file: the origin was there, and is not merely busy. */
+function isOfFile({ kind, code, refusal }: RowsyncError): boolean {
+  const isFailing = code === 'origin.busy' && refusal !== null && refusal.status >= 500 && refusal.status !== 503;
+  return kind === 'wireFormat' || code === 'origin.timeout' || isFailing;
 }
 
 function isShown(guid: string, value: string): boolean {

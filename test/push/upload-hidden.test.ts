@@ -3,10 +3,11 @@
  * a column without a history. They may have arrived, so none is sent a second time on a guess (I4).
  */
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
-import { changesSent, countsOf, setFaults } from '../support/push.ts';
+import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
 import { AT, captured } from '../support/two-way.ts';
 
 const ATTACH = `UPDATE "Album" SET "Scan" = 'file:a.txt' WHERE _id = 1`;
@@ -115,4 +116,46 @@ test('one goes again with its row as a person wants, once', async () => {
   expect(revisionsAt(fixture, 4)).toEqual(['a.txt 2 mine', 'a.txt 1 mine']);
   expect(fixture.sandbox.store.rows('Album')).toHaveLength(4);
   expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
+describe('one whose revisions the origin fails to give out', () => {
+  const hour = { ...systemClock, nowMs: () => systemClock.nowMs() + 61 * 60_000 };
+
+  test.each<FaultName>(['failure', 'truncated'])(
+    '(%s) is looked for with each push, and parked after an hour, so that the table can be pushed',
+    async (fault) => {
+      await using fixture = await startAlbum();
+      fixture.put('a.txt', 'mine');
+      fixture.execute(ATTACH);
+      setFaults(fixture, [
+        { fault: 'resetAfter', method: 'update', nth: 1 },
+        { fault, method: 'attachment' },
+      ]);
+      expect(codesOf(await fixture.upload())).toHaveLength(1);
+      fixture.execute(`UPDATE "Album" SET "Title" = 'x' WHERE _id = 2`);
+      expect(codesOf(await fixture.upload())).toHaveLength(1);
+      expect(changesSent(fixture)).toEqual(['update']);
+
+      expect(countsOf(await fixture.upload({ clock: hour }))).toEqual({ updated: 1, ...IN_DOUBT });
+
+      expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 mine']);
+      expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'inDoubt' }]);
+    },
+  );
+
+  test('is looked for on where the origin is down', async () => {
+    await using fixture = await startAlbum();
+    fixture.put('a.txt', 'mine');
+    fixture.execute(ATTACH);
+    setFaults(fixture, [
+      { fault: 'resetAfter', method: 'update', nth: 1 },
+      { fault: 'resetBefore', method: 'attachments' },
+    ]);
+
+    for (const clock of [systemClock, hour]) expect(codesOf(await fixture.upload({ clock }))).toHaveLength(1);
+
+    setFaults(fixture, []);
+    expect(countsOf(await fixture.upload({ clock: hour }))).toEqual({ updated: 1 });
+    expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 mine']);
+  });
 });

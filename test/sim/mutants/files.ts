@@ -72,7 +72,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle-files.ts',
-        find: "if (error.kind === 'originRefused' && error.code !== 'origin.redirect') return 'unclear';",
+        find: "if (error.kind === 'originRefused' && !SAY_NOTHING.has(error.code)) return 'unclear';",
         replace: "if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';",
       },
     ],
