@@ -26,6 +26,8 @@ export interface TwoWayColumn extends MergeColumn {
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
   readonly locked: boolean;
+  /** Says when its row was changed last. */
+  readonly isStamp: boolean;
 }
 
 /** A table whose edits are captured; `columns` are the live ones, in the order of a row's values. */
@@ -80,6 +82,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       width: column.width,
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
       locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
+      isStamp: column.kind === 'DateModified',
     })),
     keptColumns: columns.filter((column) => !isLive(column)),
   };

@@ -119,10 +119,11 @@ class Finding {
   /** A row whose answer got lost, as the origin has it. */
   async addLost(row: BatchRow, remote: Row): Promise<void> {
     const arrived = new Set<number>();
+    const isChanged = this.#isChanged(row, remote);
     for (const { column, file: sent } of row.cells) {
       // A row that was made again under another id counts its revisions from 1.
       const file = sent === undefined || remote.id === row.id ? sent : { ...sent, before: null };
-      const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column, remote.id !== row.id);
+      const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column, isChanged);
       // Where the cells differ, the other policies do not send it again by themselves.
       const isNone = (remote.values[column] ?? null) === (file?.before ?? null);
       const isSentAgain = isNone || this.#run.options.conflict === 'local';
@@ -169,6 +170,14 @@ class Finding {
     });
   }
 
+  /** Whether a row was changed, or made, since it was sent, as far as a date in it tells. */
+  #isChanged({ id }: BatchRow, remote: Row): boolean {
+    const { context, table } = this.#run;
+    const [base] = remote.id === id ? readRowsById(context.replica, baseTarget(table), [id]) : [];
+    if (base === undefined) return true;
+    return table.columns.some(({ isStamp }, index) => isStamp && base.values[index] !== remote.values[index]);
+  }
+
   #addOvertaken({ id }: Row, index: number): void {
     this.overtaken.set(id, (this.overtaken.get(id) ?? new Set()).add(index));
   }
@@ -187,7 +196,7 @@ class Finding {
    * shown: the cell shows the file · earlier: it is a revision before that · absent: it did not arrive · hidden: it is none of the
    * revisions that the origin shows, and may have arrived nevertheless.
    */
-  async #compare(sent: SentFile, remote: Row, index: number, isNew: boolean): Promise<FileVerdict> {
+  async #compare(sent: SentFile, remote: Row, index: number, isChanged: boolean): Promise<FileVerdict> {
     const { origin, signal } = this.#run.context;
     const column = this.#columnAt(index);
     if (column === undefined) return 'unclear';
@@ -195,9 +204,9 @@ class Finding {
     const showsHistory = columnMode('all', column.options) === 'all';
     const revisions = revisionsToCompare(sent, value, showsHistory);
     const unfound = (listed: Parameters<typeof mayBeHidden>[1]): FileVerdict => {
-      return mayBeHidden(sent, listed, { isNew, showsHistory }) ? 'hidden' : 'absent';
+      return mayBeHidden(sent, listed, { isChanged, showsHistory }) ? 'hidden' : 'absent';
     };
-    if (revisions === 0) return unfound([]);
+    if (revisions === 0) return value === sent.before && value !== null ? 'absent' : unfound([]);
     const place = { ...column.address, record: { id: remote.id } };
     try {
       const list = await origin.attachments({ ...place, revisions }, { signal });

@@ -91,14 +91,14 @@ export function revisionsToCompare(sent: SentFile, remote: Value, showsHistory: 
 
 /**
  * Whether a file may have arrived that is none of the listed revisions: the list begins above the number that it would have, as where
- * the origin shows only the latest one, or only a new row, which the file came with if at all, tells of it by showing none.
+ * the origin shows only the latest one; or it has none, in a row that was changed or made since the file was sent.
  */
 export function mayBeHidden(
   sent: SentFile,
   listed: readonly { readonly revision: number }[],
-  { isNew, showsHistory }: { readonly isNew: boolean; readonly showsHistory: boolean },
+  { isChanged, showsHistory }: { readonly isChanged: boolean; readonly showsHistory: boolean },
 ): boolean {
-  if (listed.length === 0) return isNew && !showsHistory;
+  if (listed.length === 0) return isChanged && !showsHistory;
   const before = revisionBefore(sent);
   return before !== null && Math.min(...listed.map(({ revision }) => revision)) > before + 1;
 }

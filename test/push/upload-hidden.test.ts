@@ -78,6 +78,33 @@ test('one is sent again under local where the colleague’s has the number that 
   expect(await captured(fixture, 'Album')).toEqual([]);
 });
 
+test.each(['ask', 'origin', 'local'] as const)(
+  'one of a cell that was empty, and is, is not sent again under %s where its row was changed since',
+  async (conflict) => {
+    await using fixture = await startAlbum();
+    fixture.put('a.txt', 'mine');
+    fixture.execute(ATTACH);
+
+    const lost = { method: 'update', fault: 'resetAfter', conflict, id: 1 } as const;
+    expect(countsOf(await lose(fixture, { ...lost, cells: [null] }))).toEqual(IN_DOUBT);
+    await fixture.upload({ options: { conflict } });
+
+    expect(changesSent(fixture)).toEqual(['update']);
+    expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
+  },
+);
+
+test('one of a cell that was empty, and is, is sent again where its row is as it was', async () => {
+  await using fixture = await startAlbum();
+  fixture.put('a.txt', 'mine');
+  fixture.execute(ATTACH);
+
+  const lost = { method: 'update', fault: 'resetBefore', conflict: 'ask', id: 1, cells: [] } as const;
+  expect(countsOf(await lose(fixture, lost))).toEqual({ updated: 1 });
+
+  expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 mine']);
+});
+
 describe.each([
   ['create', null],
   ['upsert', 'Code'],

@@ -60,7 +60,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle-files.ts',
-        find: "const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column, remote.id !== row.id);",
+        find: "const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column, isChanged);",
         replace: "const verdict: string = 'absent';",
       },
     ],
