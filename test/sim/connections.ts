@@ -17,6 +17,8 @@ export class Connections {
   readonly #idle = new Map<string, Database.Database[]>();
   /** Closes each, idle or not, with the path that it is for. */
   readonly #closes = new Map<() => void, string>();
+  /** Those that write the first commit of each world, by path. */
+  readonly #writers = new Map<string, Database.Database>();
 
   /** A connection; `close` gives it back. */
   readonly connect = (path: string, options: Database.Options): Database.Database => {
@@ -29,16 +31,16 @@ export class Connections {
   /**
    * Lets every connection see that this database was written anew, without a log, underneath it; nobody may be using one. The first
    * commit gives the log a salt of its own, by which each connection knows that its pages are of another time; but only a connection that
-   * never began a log anew draws one (SQLite's wal.c), so that one is opened for it.
+   * never began a log anew draws one (SQLite's wal.c), so one for each path does nothing else. Itself it knows because it finds no log.
    */
   catchUp(path: string): void {
-    const waiting = [...this.#idle].flatMap(([key, idle]) => (pathOf(key) === path ? idle : []));
-    // The last one to close would take the log along: where nobody waits, it stays.
-    const writer = waiting.length === 0 ? this.connect(path, USER_OPTIONS) : new Database(path, USER_OPTIONS);
+    const writer = this.#writers.get(path) ?? new Database(path, USER_OPTIONS);
+    this.#writers.set(path, writer);
     const version = Number(writer.pragma('user_version', { simple: true }));
     writer.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`);
-    writer.close();
-    for (const db of waiting) db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    for (const [key, idle] of this.#idle) {
+      if (pathOf(key) === path) for (const db of idle) db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    }
   }
 
   /** Closes those to this database for good. */
@@ -49,13 +51,16 @@ export class Connections {
       this.#closes.delete(close);
     }
     for (const key of this.#idle.keys()) if (pathOf(key) === path) this.#idle.delete(key);
+    this.#writers.get(path)?.close();
+    this.#writers.delete(path);
   }
 
   /** Closes all of them for good. */
   closeAll(): void {
-    for (const close of this.#closes.keys()) close();
+    for (const close of [...this.#closes.keys(), ...this.#writers.values().map((db) => () => db.close())]) close();
     this.#closes.clear();
     this.#idle.clear();
+    this.#writers.clear();
   }
 
   #open(path: string, options: Database.Options, idle: Database.Database[]): Database.Database {

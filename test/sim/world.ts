@@ -286,11 +286,17 @@ export class World {
     });
     this.#life = life;
     life.open();
-    for (const what of judgeReopening(life, this.#options.disk, (statement) => this.#user.query(statement)))
-      this.#fail('I13', what);
+    this.#judgeRecovery(life);
     this.#isIdle = false;
     this.#note(`engine ${number} opens the replica`);
     void this.#live(life);
+  }
+
+  /** What the first life opens was closed in peace, and is what many worlds begin with. */
+  #judgeRecovery(life: Life): void {
+    if (life.number === 1) return;
+    for (const what of judgeReopening(life, this.#options.disk, (statement) => this.#user.query(statement)))
+      this.#fail('I13', what);
   }
 
   async #live(life: Life): Promise<void> {
