@@ -3,7 +3,7 @@
  * version that was kept can be taken, also long after a policy decided otherwise; taking one is an edit like any other, and goes
  * to the origin with the next push. What cannot be done is returned in words, and nothing is changed then.
  */
-import { isSameValue } from '../reconcile/diff.ts';
+import { isInQuestion, isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
@@ -195,8 +195,14 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   const base = row?.base ?? null;
   const values = rowValues(tx, table, String(kept), base);
   if (base !== null) {
+    const versions = [conflict.base, conflict.local, conflict.remote].flatMap((text) =>
+      text === null ? [] : [rowValues(tx, table, String(text), base)],
+    );
     const merged = table.columns.map(({ writable, automatic, type }, index) => {
       const own = base.values[index] ?? null;
+      const said = versions.map((version) => version[index] ?? null);
+      // What nobody asked about is as it was written since.
+      if (writable && !isInQuestion(type, said)) return (row?.local ?? base).values[index] ?? null;
       const value = values[index] ?? null;
       // A version from before the row was at the origin has nothing where the origin fills in.
       return writable && (value !== null || !automatic) ? valuePutBack(type, value, own) : own;

@@ -75,3 +75,24 @@ test('a new row of a table that was made again is no row of which something is k
     { Title: 'other' },
   ]);
 });
+
+test.each([
+  ['base', 'remote', 'theirs', []],
+  ['remote', 'base', 'title 1', ['update 1 Title']],
+] as const)(
+  'a row that is taken as %s, and then as %s, keeps what was written into its other cells since',
+  async (first, then, title, changes) => {
+    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+    await fixture.pull();
+    expect(await resolve(fixture, { take: first, value: null })).toBe(null);
+    fixture.sandbox.store.update('Note', 1, { Count: 7 });
+    await fixture.pull();
+
+    expect(await resolve(fixture, { take: then, value: null })).toBe(null);
+
+    expect(fixture.rows('SELECT "Title", "Count" FROM "Note" WHERE _id = 1')).toEqual([{ Title: title, Count: 7 }]);
+    expect(await captured(fixture)).toEqual(changes);
+  },
+);

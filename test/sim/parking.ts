@@ -49,7 +49,7 @@ export class Parking {
   readonly #open = new Map<number, readonly SentRow[]>();
   /** Those of which it is certain what came of them, once the engine has stored it. */
   readonly #certain = new Set<number>();
-  /** Creates that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
+  /** Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
   readonly #recorded = new Map<string, SentRow>();
   /** Rows that were refused alone, or for which an update made another one, by their names. */
   readonly #refused = new Map<string, SentRow[]>();
@@ -223,13 +223,19 @@ export class Parking {
   #judgeConflicted({ id, names }: ParkedRow, what: string): string | null {
     const { setup, user, books, writes } = this.#parts;
     if (setup.policy !== 'ask') return `${what}, and the policy is ${setup.policy}`;
-    const open = user.query(`SELECT kind, local, remote FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`);
+    const open = user.query(
+      `SELECT kind, local, remote, "column" FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`,
+    );
     if (open.length === 0) return `${what}, and no conflict is open`;
+    const isMadeAgain = (): boolean =>
+      user.query(`SELECT 1 FROM sync_conflicts WHERE kind = 'deletedThere' AND row_id = ${id}`).length > 0;
     const isHere = (text: LocalValue): boolean =>
       books.everWritten.values().some((key) => key.endsWith(`=${String(text)}`));
     const isThere = (text: LocalValue): boolean =>
       writes.all.some(({ cells }) => Object.values(cells).some((value) => value === text));
-    const isCause = ([kind, local, remote]: readonly unknown[]): boolean => {
+    const isCause = ([kind, local, remote, column]: readonly unknown[]): boolean => {
+      // The origin numbers its rows by itself: one that it made anew has another number than the one that was deleted.
+      if (column === 'Id' && isMadeAgain()) return true;
       // A row that was made again has no tag yet.
       if (kind === 'deletedHere')
         return names.every((name) => name.startsWith('row ')) || names.some((name) => books.everDeleted.has(name));
@@ -311,9 +317,9 @@ export class Parking {
     const columns = user.query(`SELECT seq, iif(alias = '', name, alias) FROM _rowsync_columns`);
     const addressBySeq = new Map(columns.map(([seq, address]) => [Number(seq), String(address)]));
     for (const [id, kind, cells] of JSON.parse(textOrNull(rows) ?? '[]') as KeptRow[]) {
-      if (kind !== 'insert') continue;
       const byName = cells.map(([seq, value]) => [addressBySeq.get(seq) ?? '', value as LocalValue] as const);
       const row = this.#writeOf(id, Object.fromEntries(byName));
+      if (kind !== 'insert' && !row.hasFile) continue;
       for (const name of row.names) this.#recorded.set(name, row);
     }
   }
