@@ -12,7 +12,7 @@ import {
   type MergeDecision,
   type RowVersions,
 } from '../reconcile/merge.ts';
-import { isInFlight } from '../reconcile/row-state.ts';
+import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import { rowAsNew } from '../reconcile/uploads.ts';
 import type { Tx } from '../replica/database.ts';
@@ -45,10 +45,7 @@ export interface MergeOptions {
 export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[], options: MergeOptions): RowChanges {
   const ids = rows.map(({ id }) => id);
   const base = baseTarget(table);
-  const states = readRowStates(tx, table.id, ids);
-  // What was sent and edited back since looks like what nobody edited; the answer to it may be here before it is settled.
-  const sent = ids.filter((id) => isInFlight(states.get(id) ?? 'clean'));
-  const edited = new Set([...readDifferingIds(tx, table, ids), ...sent]);
+  const { states, edited } = readEdited(tx, table, ids);
   if (edited.size === 0) return storeUnedited(tx, table, rows);
   if (makeRoom(tx, table, [...edited], options.at)) return storeRemoteRows(tx, table, rows, options); // once: now there is room
   const changes = storeUnedited(
@@ -94,14 +91,11 @@ export function storeMissingRows(
   options: MergeOptions & { readonly reason: string },
 ): number {
   const { at, reason } = options;
-  const states = readRowStates(tx, table.id, ids);
-  const sent = ids.filter((id) => isInFlight(states.get(id) ?? 'clean'));
-  const editedIds = new Set([...readDifferingIds(tx, table, ids), ...sent]);
-  const edited = [...editedIds];
-  const unedited = ids.filter((id) => !editedIds.has(id));
+  const { states, edited } = readEdited(tx, table, ids);
+  const unedited = ids.filter((id) => !edited.has(id));
   removeRows(tx, baseTarget(table), unedited);
   let deletedCount = deleteRows(tx, table, unedited, { reason, at });
-  for (const { rowId, base, local } of readVersions(tx, table, edited)) {
+  for (const { rowId, base, local } of readVersions(tx, table, [...edited])) {
     if (isInFlight(states.get(rowId) ?? 'clean')) continue;
     forgetGone(tx, table.id, [rowId]);
     if (base === null) continue; // inserted here, and unknown there still
@@ -113,6 +107,20 @@ export function storeMissingRows(
   }
   settleQuestions(tx, table, options.at);
   return deletedCount;
+}
+
+/**
+ * Which rows may say something else than their base, with the states of all. What was sent and edited back since looks like what nobody
+ * edited; the answer to it may be here before it is settled.
+ */
+function readEdited(
+  tx: Tx,
+  table: TwoWayTable,
+  ids: readonly number[],
+): { readonly states: ReadonlyMap<number, RowState>; readonly edited: ReadonlySet<number> } {
+  const states = readRowStates(tx, table.id, ids);
+  const sent = ids.filter((id) => isInFlight(states.get(id) ?? 'clean'));
+  return { states, edited: new Set([...readDifferingIds(tx, table, ids), ...sent]) };
 }
 
 /** Merges one edited row whose base table row the caller has brought up to date, and writes local, conflicts and mark. */

@@ -3,7 +3,7 @@
  * decide what a person was asked before, a column may go: a question that nobody needs to answer is closed, and a row that
  * waits for none goes on. Called in every transaction that changes rows, marks or conflicts, when it is done with them.
  */
-import { isSameValue } from '../reconcile/diff.ts';
+import { isAnswered } from '../reconcile/merge.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
@@ -49,11 +49,8 @@ function readAgreed(from: Connection, table: TwoWayTable): readonly number[] {
   const localById = new Map(readRowsById(from, table, ids).map((row) => [row.id, row]));
   const baseById = new Map(readRowsById(from, baseTarget(table), ids).map((row) => [row.id, row]));
   return asked.flatMap(({ id, rowId, index }) => {
-    const column = table.columns[index];
-    if (column === undefined || !column.writable) return [id];
-    const [local, base] = [localById.get(rowId), baseById.get(rowId)];
-    if (local === undefined || base === undefined) return []; // a question about the row as a whole comes first
-    return isSameValue(column.type, local.values[index] ?? null, base.values[index] ?? null) ? [id] : [];
+    const versions = { local: localById.get(rowId) ?? null, base: baseById.get(rowId) ?? null };
+    return isAnswered(versions, index, table.columns[index] ?? null) ? [id] : [];
   });
 }
 

@@ -43,6 +43,20 @@ export function hasLostEdit(
   });
 }
 
+/**
+ * Whether a question about a cell needs no answer any more: both sides agree on it, or it cannot be written; null is a column that is gone.
+ * Where a side has no such row, the question about the row as a whole comes first.
+ */
+export function isAnswered(
+  { base, local }: Pick<RowVersions, 'base' | 'local'>,
+  index: number,
+  column: Pick<MergeColumn, 'type' | 'writable'> | null,
+): boolean {
+  if (column === null || !column.writable) return true;
+  if (base === null || local === null) return false;
+  return isSameValue(column.type, valueAt(local, index), valueAt(base, index));
+}
+
 /** The three versions of one row. */
 export interface RowVersions {
   readonly base: Row | null;

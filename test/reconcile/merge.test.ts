@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { isSameValue } from '../../src/reconcile/diff.ts';
 import {
   hasLostEdit,
+  isAnswered,
   mergeRow,
   type Conflict,
   type ConflictPolicy,
@@ -347,4 +348,17 @@ test('an edit of a row that is gone is judged by the merge alone', () => {
   const versions = { base: B, local: L, remote: null };
 
   expect(hasLostEdit(versions, mergeRow(versions, COLUMNS, 'local'), COLUMNS)).toBe(false);
+});
+
+test.each<[string, Row | null, Row | null, number, boolean]>([
+  ['both sides agree', B, B, 0, true],
+  ['a number in another spelling', row('base', 1), row('base', '1.0'), 1, true],
+  ['the edit stands', B, L, 0, false],
+  ['the cell was emptied here', B, row(null), 0, false],
+  ['nobody may write it', B, row('base', 1, 'mine'), 2, true],
+  ['the column is gone', B, L, 3, true],
+  ['the row was deleted here', B, null, 0, false],
+  ['the row is gone there', null, L, 0, false],
+])('a question about a cell needs no answer any more, or does: %s', (_what, base, local, index, expected) => {
+  expect(isAnswered({ base, local }, index, COLUMNS[index] ?? null)).toBe(expected);
 });
