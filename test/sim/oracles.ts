@@ -18,7 +18,7 @@ import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
-import { writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
+import { writtenKey, type Books, type LocalRow } from './books.ts';
 import { Freshness } from './freshness.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
@@ -26,7 +26,7 @@ import type { Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
 import { Overwrites, type Known } from './overwrites.ts';
 import type { Setup } from './setup.ts';
-import { TRIGGER_MARK, type User } from './user.ts';
+import { isMadeByTrigger, type User } from './user.ts';
 import { Parking } from './parking.ts';
 import type { SentEver } from './verdict.ts';
 import { Vouching } from './vouching.ts';
@@ -373,11 +373,6 @@ function look(replica: Replica): {
     evidence: evidence ?? 0,
     batch: batch ?? 0,
   };
-}
-
-/** What a trigger of a user's makes of any value, whoever wrote that. */
-export function isMadeByTrigger(value: LocalValue): boolean {
-  return typeof value === 'string' && value.endsWith(TRIGGER_MARK);
 }
 
 function inFlight(row: unknown): InFlight {

@@ -9,7 +9,7 @@ import { readBase } from './base.ts';
 import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
-import { TRIGGER_MARK, type User } from './user.ts';
+import { isMadeByTrigger, type User } from './user.ts';
 import type { Writes } from './writes.ts';
 
 /** What there is to look at. */
@@ -169,8 +169,7 @@ export class Overwrites {
     if (value === null) return [];
     const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
     // What nobody wrote here goes on in a row that was made again, or is of the user's trigger, which answers what the origin says too.
-    const isOfTrigger = typeof value === 'string' && value.endsWith(TRIGGER_MARK);
-    if (baseById === undefined && (isTagged(row) || isOfTrigger)) return [];
+    if (baseById === undefined && (isTagged(row) || isMadeByTrigger(value))) return [];
     const baseThen = baseById?.has(id) === true ? baseById.get(id) : baseById?.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];
     return [`${what}, which came after the edit, and is kept nowhere`];

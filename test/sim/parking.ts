@@ -12,7 +12,7 @@ import { readBase } from './base.ts';
 import type { LocalRow, LocalValue } from './books.ts';
 import type { OracleParts } from './oracles.ts';
 import type { SeenRequest } from './network.ts';
-import { TRIGGER_MARK } from './user.ts';
+import { isMadeByTrigger } from './user.ts';
 
 /** What there is to look at. */
 export type ParkingParts = Omit<OracleParts, 'fail'>;
@@ -247,7 +247,7 @@ export class Parking {
           writes.all.some((write) => write.kind === 'delete' && names.includes(write.tag))
         );
       const [here, there] = [local as LocalValue, remote as LocalValue];
-      const isMade = typeof here === 'string' && (here.endsWith(TRIGGER_MARK) || UUID.test(here));
+      const isMade = isMadeByTrigger(here) || (typeof here === 'string' && UUID.test(here));
       return (here === null || isMade || isHere(here) || isThere(here)) && (there === null || isThere(there));
     };
     return open.every(isCause) ? null : `${what}, and only one side wrote`;

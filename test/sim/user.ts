@@ -120,7 +120,12 @@ const resolve: Action = ({ conflicts, draw }) => {
 };
 
 /** What a trigger of theirs makes of the value that it fires for. */
-export const TRIGGER_MARK = '~';
+const TRIGGER_MARK = '~';
+
+/** Whether a trigger of theirs made a value, of whatever anybody wrote. */
+export function isMadeByTrigger(value: LocalValue): boolean {
+  return typeof value === 'string' && value.endsWith(TRIGGER_MARK);
+}
 
 const ownTrigger: Action = ({ draw }) =>
   draw.chance(0.3)

@@ -5,7 +5,7 @@
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
-import { isMadeByTrigger } from './oracles.ts';
+import { isMadeByTrigger } from './user.ts';
 
 /** A write at the origin, or a backup that was brought back there (`restore`; then there is one for each row). */
 export interface OriginWrite {
