@@ -191,7 +191,7 @@ export function readChanges(
 }
 
 function readMarkedIds(from: Connection, tableId: number, after: number, count: number): readonly number[] {
-  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND row_id > ? ORDER BY row_id LIMIT ?`;
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`;
   return queryNumbers(from, text, [tableId, after, count]);
 }
 

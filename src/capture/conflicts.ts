@@ -179,7 +179,7 @@ export function readConflict(from: Connection, id: number): StoredConflict | nul
 /** Conflicts of a table that a person decided by SQL and nobody carried out yet, oldest first. */
 export function readWishes(from: Connection, tableId: number): readonly StoredConflict[] {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
-      WHERE table_id = ? AND wish = 1 AND resolution IS NOT NULL ORDER BY id`;
+      WHERE table_id = +? AND wish = 1 AND resolution IS NOT NULL ORDER BY id`;
   return queryRows(from, text, [tableId]).map(conflictFromRow);
 }
 

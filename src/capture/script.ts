@@ -39,7 +39,7 @@ function* statementsOfAll(from: Connection, table: TwoWayTable): Generator<strin
 }
 
 function* commentsOnMarked(from: Connection, table: TwoWayTable): Generator<string> {
-  const marked = queryNumbers(from, sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? ORDER BY row_id`, [
+  const marked = queryNumbers(from, sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? ORDER BY row_id`, [
     table.id,
   ]);
   for (const rowId of marked) yield* commentsOn(from, table, rowId);

@@ -31,7 +31,7 @@ export function readPages(from: Connection, tableId: number): readonly KnownPage
   return from
     .prepare(
       sql`SELECT page, url, etag, row_count AS rowCount, first_id AS firstId, last_id AS lastId, sweep
-          FROM _rowsync_pages WHERE table_id = ? ORDER BY page`,
+          FROM _rowsync_pages WHERE table_id = +? ORDER BY page`,
     )
     .all(tableId) as KnownPage[]; // columns and types are ours
 }
@@ -216,7 +216,7 @@ export function countSuspects(from: Connection, tableId: number): number {
 /** Suspects above `after` in order, at most `count`. */
 export function readSuspects(from: Connection, tableId: number, after: number, count: number): readonly number[] {
   return from
-    .prepare(sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id > ? ORDER BY row_id LIMIT ?`)
+    .prepare(sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`)
     .pluck()
     .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
 }

@@ -57,7 +57,7 @@ export function readKeptBatches(
   readonly rows: readonly KeptRow[];
 }[] {
   const batches = from
-    .prepare(sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = ? ORDER BY id`)
+    .prepare(sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`)
     .all(tableId) as { id: number; method: string; sentAt: string; rows: string }[]; // columns and types are ours
   return batches.map((batch) => ({ ...batch, rows: JSON.parse(batch.rows) as KeptRow[] })); // written as KeptRow
 }
@@ -88,7 +88,7 @@ export function readKeptPushes(
 ): readonly { readonly atMs: number; readonly rowIds: readonly number[]; readonly digests: readonly number[] }[] {
   const pushes = from
     .prepare(
-      sql`SELECT at_ms AS atMs, row_ids AS rowIds, digests FROM _rowsync_pushes WHERE table_id = ? ORDER BY at_ms, seq`,
+      sql`SELECT at_ms AS atMs, row_ids AS rowIds, digests FROM _rowsync_pushes WHERE table_id = +? ORDER BY at_ms, seq`,
     )
     .all(tableId) as { atMs: number; rowIds: string; digests: string }[]; // columns and types are ours
   return pushes.map(({ atMs, rowIds, digests }) => ({

@@ -73,7 +73,7 @@ export function readColumns(from: Connection, tableId: number): readonly LedgerC
   return from
     .prepare(
       sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind
-          FROM _rowsync_columns WHERE table_id = ? ORDER BY position, seq`,
+          FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`,
     )
     .all(tableId)
     .map((row) => {

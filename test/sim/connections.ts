@@ -12,6 +12,9 @@ import Database from 'better-sqlite3';
 /** What a person's connection is opened with: it never waits, because nobody would go on meanwhile. */
 export const USER_OPTIONS: Database.Options = { timeout: 0 };
 
+/** Setting a flag of a connection makes SQLite prepare every statement anew, also where it is set so already. */
+const FLAG = /^(trusted_schema|cell_size_check|recursive_triggers) = (\w+)$/;
+
 /** The connections of one worker. */
 export class Connections {
   readonly #idle = new Map<string, Database.Database[]>();
@@ -66,13 +69,21 @@ export class Connections {
   #open(path: string, options: Database.Options, idle: Database.Database[]): Database.Database {
     const db = new Database(path, options);
     const statements = new Map<string, Database.Statement>();
-    const [prepare, close] = [db.prepare.bind(db), db.close.bind(db)];
+    const flags = new Map<string, string>();
+    const [prepare, pragma, close] = [db.prepare.bind(db), db.pragma.bind(db), db.close.bind(db)];
     this.#closes.set(close, path);
     return Object.assign(db, {
       prepare: (text: string): Database.Statement => {
         let statement = statements.get(text);
         if (statement === undefined) statements.set(text, (statement = prepare(text)));
         return statement;
+      },
+      pragma: (text: string, how?: Database.PragmaOptions): unknown => {
+        const [, name, value] = FLAG.exec(text) ?? [];
+        if (name === undefined || value === undefined) return pragma(text, how);
+        if (flags.get(name) !== value) pragma(text);
+        flags.set(name, value);
+        return [];
       },
       close: (): Database.Database => {
         if (db.inTransaction) db.exec('ROLLBACK');

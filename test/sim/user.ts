@@ -221,7 +221,7 @@ export class User {
     const db = this.#open();
     let refusal: string | null = null;
     try {
-      db.exec(`PRAGMA recursive_triggers = ${draw.chance(0.5) ? 'ON' : 'OFF'}`);
+      db.pragma(`recursive_triggers = ${draw.chance(0.5) ? 'ON' : 'OFF'}`);
       db.exec(statements);
     } catch (thrown) {
       if (!(thrown instanceof Database.SqliteError)) throw thrown;
