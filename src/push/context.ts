@@ -2,6 +2,7 @@
  * What every part of a push is handed: the two sides, the clock, the log, the settings, and the table at hand. Types only,
  * and the hook before each step by which tests end the process in between.
  */
+import type { RowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
@@ -97,6 +98,8 @@ export interface TablePush {
    * this push itself changes beside the rows of its own batch.
    */
   readonly plan: { version: number; isStale: boolean };
+  /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */
+  readonly shape: { problem: RowsyncError | null };
   /** Added to as batches are settled. */
   readonly counts: TablePushCounts;
 }

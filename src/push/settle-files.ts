@@ -6,9 +6,10 @@
  * (I15). Requests: for each file without an answer one list, and a download for each new revision of the same size.
  */
 import { createHash } from 'node:crypto';
-import { asRowsyncError, type ErrorCode, type RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, RowsyncError, type ErrorCode } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
-import { columnMode, fileFromCell } from '../reconcile/files.ts';
+import type { AttachmentRequest } from '../origin/files.ts';
+import { columnMode, downloadProblem, fileFromCell } from '../reconcile/files.ts';
 import {
   acceptedRevision,
   isOvertaken,
@@ -20,6 +21,7 @@ import {
 import { baseTarget } from '../replica/compare.ts';
 import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
+import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import type { FoundRows } from './lookup.ts';
@@ -211,12 +213,9 @@ class Finding {
     try {
       const list = await origin.attachments({ ...place, revisions }, { signal });
       if (list.kind === 'notModified') return 'unclear'; // cannot be: no ETag was sent
-      for (const { guid } of likelyRevisions(sent, list.value)) {
-        const hash = createHash('sha256');
-        const version = { guid, in: 'path' } as const;
-        await origin.attachment({ ...place, version }, (chunk) => void hash.update(chunk), { signal });
-        if (hash.digest('hex') !== sent.sha256) continue;
-        if (isShown(guid, String(value))) return 'shown';
+      for (const info of likelyRevisions(sent, list.value)) {
+        if ((await this.#readDigest(place, info)) !== sent.sha256) continue;
+        if (isShown(info.guid, String(value))) return 'shown';
         this.#addOvertaken(remote, index);
         return 'earlier';
       }
@@ -230,6 +229,29 @@ class Finding {
       throw error;
     }
   }
+  /** Reads a revision. @returns the SHA-256 of its content. @throws RowsyncError `origin.truncated` where something else came. */
+  async #readDigest(place: Omit<AttachmentRequest, 'version'>, info: AttachmentInfo): Promise<string> {
+    const { origin, signal } = this.#run.context;
+    const hash = createHash('sha256');
+    let bytes = 0;
+    const take = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      hash.update(chunk);
+    };
+    const answer = await origin.attachment({ ...place, version: { guid: info.guid, in: 'path' } }, take, { signal });
+    if (answer.kind === 'notModified') throw brokenFile(info, 'not modified, though no ETag was sent');
+    const problem = downloadProblem({ ...info, bytes: info.size }, { ...answer.value, bytes });
+    if (problem !== null) throw brokenFile(info, problem);
+    return hash.digest('hex');
+  }
+}
+
+/** Names the revision of which something else came: that says nothing of the one that was asked for. */
+function brokenFile({ revision }: AttachmentInfo, came: string): RowsyncError {
+  return new RowsyncError('wireFormat', 'origin.truncated', {
+    message: `attachment: revision ${revision}: ${came}`,
+    hint: 'Something between here and the origin changes what it sends; it is tried again by itself.',
+  });
 }
 
 /** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */

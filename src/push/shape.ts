@@ -25,17 +25,20 @@ export async function describeTable(
   const stored = readTableDescriptor(replica, table.id, origin.format);
   const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
   const descriptor = valueOf(answer, stored?.descriptor ?? null);
-  checkShape(table, descriptor);
+  const problem = shapeProblem(table, descriptor);
+  if (problem !== null) throw problem;
   return descriptor;
 }
 
 /**
  * The same once rows are not as expected, and asked for in full: a wrong "not modified", as of a cache on the way, would vouch for names that
- * have gone to other columns.
+ * have gone to other columns. What one look finds is so for all that are under way.
  */
-async function describeAgain({ context, table, address }: TablePush): Promise<void> {
+async function describeAgain({ context, table, address, shape }: TablePush): Promise<void> {
   const { origin, signal } = context;
-  checkShape(table, valueOf(await origin.describeTable(address, { signal })));
+  const descriptor = valueOf(await origin.describeTable(address, { signal }));
+  shape.problem ??= shapeProblem(table, descriptor);
+  if (shape.problem !== null) throw shape.problem;
 }
 
 /**
@@ -84,15 +87,16 @@ function isAsExpected(
   });
 }
 
-function checkShape({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): void {
+/** What keeps values from going into the columns of a table as they were when they were read; null where nothing does. */
+function shapeProblem({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): RowsyncError | null {
   const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
   const changed = columns.filter(({ id, name, type, writable }) => {
     const now = byId.get(id);
     return now?.name !== name || columnType(now.type) !== type || (writable && !isWritable(now));
   });
-  if (changed.length === 0) return;
+  if (changed.length === 0) return null;
   const names = changed.map(({ name }) => `"${name}"`).join(', ');
-  throw new RowsyncError('originRefused', 'push.shape', {
+  return new RowsyncError('originRefused', 'push.shape', {
     message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing more was sent`,
     hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,
   });

@@ -110,6 +110,7 @@ async function openTable(
     options,
     zone: caller.timezone,
     plan: { version: 0, isStale: true },
+    shape: { problem: null },
     counts,
   };
 }

@@ -352,7 +352,11 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     name: 'shape-not-checked',
     without: 'Values are sent although the columns at the origin are no longer those that were read.',
     edits: [
-      { file: 'push/shape.ts', find: 'if (changed.length === 0) return;', replace: 'if (changed.length >= 0) return;' },
+      {
+        file: 'push/shape.ts',
+        find: 'if (changed.length === 0) return null;',
+        replace: 'if (changed.length >= 0) return null;',
+      },
     ],
   },
   {
