@@ -149,7 +149,7 @@ function decideCell(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome
     return isSameValue(column.type, here, kept);
   });
   if (!isKept) {
-    keepOverwritten(tx, table, { rowId, at, index });
+    keepOverwritten(tx, table, { rowId, at, columns: [index] });
   }
   const before = problemsOf(tx, table, rowId);
   writeRows(tx, table, [{ ...local, values }]);
@@ -163,10 +163,11 @@ function decideCell(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome
 function keepOverwritten(
   tx: Tx,
   table: TwoWayTable,
-  { rowId, at, index }: { readonly rowId: number; readonly at: string; readonly index?: number },
+  overwritten: { readonly rowId: number; readonly at: string; readonly columns?: readonly number[] },
 ): void {
+  const { rowId, at, columns: among } = overwritten;
   for (const change of diffRows(tx, table, [rowId])) {
-    const columns = change.columns.filter((column) => index === undefined || column === index);
+    const columns = change.columns.filter((column) => among?.includes(column) !== false);
     if (columns.length > 0) storeDiscarded(tx, table, { ...change, columns }, at);
   }
 }
@@ -186,13 +187,14 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   const locked = take === 'local' ? lockedColumn(tx, table, conflict, row?.base ?? null) : null;
   if (locked !== null)
     return { problem: `the column "${locked}" cannot be written now, and the row would come without it` };
-  if (row?.local && !isKeptAs(tx, table, row.local, conflict.local)) keepOverwritten(tx, table, { rowId, at });
+  const isKept = row?.local === undefined || row.local === null || isKeptAs(tx, table, row.local, conflict.local);
+  const base = row?.base ?? null;
+  if (!isKept && (kept === null || base === null)) keepOverwritten(tx, table, { rowId, at });
   if (kept === null) {
     // The version that is taken has no such row: deleted here, deleted there, or never there.
     removeRows(tx, table, [rowId]);
     return { rowId };
   }
-  const base = row?.base ?? null;
   const values = rowValues(tx, table, String(kept), base);
   if (base !== null) {
     const versions = [conflict.base, conflict.local, conflict.remote].flatMap((text) =>
@@ -207,6 +209,13 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
       // A version from before the row was at the origin has nothing where the origin fills in.
       return writable && (value !== null || !automatic) ? valuePutBack(type, value, own) : own;
     });
+    const stays = row?.local?.values;
+    if (stays !== undefined && !isKept) {
+      const overwritten = table.columns.flatMap(({ type }, index) =>
+        isSameValue(type, stays[index] ?? null, merged[index] ?? null) ? [] : [index],
+      );
+      keepOverwritten(tx, table, { rowId, at, columns: overwritten });
+    }
     writeRows(tx, table, [{ id: rowId, allow: base.allow, values: merged }]);
     return { rowId };
   }

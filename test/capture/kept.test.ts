@@ -96,3 +96,20 @@ test.each([
     expect(await captured(fixture)).toEqual(changes);
   },
 );
+
+test('what stays as it was edited, because nobody asked about it, is not kept as something that was given up', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+  fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+  await fixture.pull();
+  expect(await resolve(fixture, { take: 'base', value: null })).toBe(null);
+  fixture.execute(`UPDATE "Note" SET "Count" = 8, "Title" = 'mine' WHERE _id = 1`);
+
+  expect(await resolve(fixture, { take: 'remote', value: null })).toBe(null);
+
+  expect(fixture.rows('SELECT "Title", "Count" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs', Count: 8 }]);
+  expect(await captured(fixture)).toEqual(['update 1 Count']);
+  expect(fixture.rows(`SELECT "column", local FROM sync_conflicts WHERE state = 'discarded'`)).toEqual([
+    { column: 'Title', local: 'mine' },
+  ]);
+});
