@@ -6,9 +6,10 @@
  * file at a time. A download that breaks off is begun again, `retry` says how often (I18).
  */
 import { stampFromMs } from '../base/clock.ts';
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { FileHeaders } from '../origin/answers.ts';
 import { waitBeforeNextMs } from '../origin/backoff.ts';
+import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import { downloadProblem, judgeFile, retryAfterFailuresMs, type FileRule } from '../reconcile/files.ts';
@@ -191,14 +192,8 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
   }
 }
 
-function broken({ revision }: FileNotHere, came: string): Download {
-  const message = `attachment: revision ${revision}: ${came}`;
-  const hint = 'Something between here and the origin changes what it sends; it is tried again by itself.';
-  return {
-    kind: 'failed',
-    error: new RowsyncError('wireFormat', 'origin.truncated', { message, hint }),
-    canRepeat: true,
-  };
+function broken(file: FileNotHere, came: string): Download {
+  return { kind: 'failed', error: brokenRevision(file, came), canRepeat: true };
 }
 
 async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: string): Promise<void> {

@@ -107,6 +107,14 @@ export function damagedFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.truncated', true, { came, hint: HINT_LATER });
 }
 
+/** What came in place of a revision of a file says nothing of the one that was asked for. */
+export function brokenRevision({ revision }: { readonly revision: number }, came: string): RowsyncError {
+  return new RowsyncError('wireFormat', 'origin.truncated', {
+    message: `attachment: revision ${revision}: ${came}`,
+    hint: 'Something between here and the origin changes what it sends; it is tried again by itself.',
+  });
+}
+
 /** The meaning of JSON that is not what the method returns, in the origin's words where it has any. */
 export function unexpectedFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.unexpected', false, { came: attempted.scrub(came), hint: HINT_URL });

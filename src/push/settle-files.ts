@@ -6,8 +6,9 @@
  * (I15). Requests: for each file without an answer one list, and a download for each new revision of the same size.
  */
 import { createHash } from 'node:crypto';
-import { asRowsyncError, RowsyncError, type ErrorCode } from '../base/errors.ts';
+import { asRowsyncError, type ErrorCode, type RowsyncError } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
+import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { columnMode, downloadProblem, fileFromCell } from '../reconcile/files.ts';
 import {
@@ -239,19 +240,11 @@ class Finding {
       hash.update(chunk);
     };
     const answer = await origin.attachment({ ...place, version: { guid: info.guid, in: 'path' } }, take, { signal });
-    if (answer.kind === 'notModified') throw brokenFile(info, 'not modified, though no ETag was sent');
+    if (answer.kind === 'notModified') throw brokenRevision(info, 'not modified, though no ETag was sent');
     const problem = downloadProblem({ ...info, bytes: info.size }, { ...answer.value, bytes });
-    if (problem !== null) throw brokenFile(info, problem);
+    if (problem !== null) throw brokenRevision(info, problem);
     return hash.digest('hex');
   }
-}
-
-/** Names the revision of which something else came: that says nothing of the one that was asked for. */
-function brokenFile({ revision }: AttachmentInfo, came: string): RowsyncError {
-  return new RowsyncError('wireFormat', 'origin.truncated', {
-    message: `attachment: revision ${revision}: ${came}`,
-    hint: 'Something between here and the origin changes what it sends; it is tried again by itself.',
-  });
 }
 
 /** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */
