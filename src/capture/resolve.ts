@@ -3,9 +3,10 @@
  * version that was kept can be taken, also long after a policy decided otherwise; taking one is an edit like any other, and goes
  * to the origin with the next push. What cannot be done is returned in words, and nothing is changed then.
  */
-import { isInQuestion, isSameValue } from '../reconcile/diff.ts';
+import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
+import { valuesTaken } from '../reconcile/taken.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
@@ -200,17 +201,9 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
     const versions = [conflict.base, conflict.local, conflict.remote].flatMap((text) =>
       text === null ? [] : [rowValues(tx, table, String(text), base)],
     );
-    const merged = table.columns.map(({ writable, automatic, type }, index) => {
-      const own = base.values[index] ?? null;
-      const said = versions.map((version) => version[index] ?? null);
-      // What nobody asked about is as it was written since.
-      if (writable && !isInQuestion(type, said)) return (row?.local ?? base).values[index] ?? null;
-      const value = values[index] ?? null;
-      // A version from before the row was at the origin has nothing where the origin fills in.
-      return writable && (value !== null || !automatic) ? valuePutBack(type, value, own) : own;
-    });
-    const stays = row?.local?.values;
-    if (stays !== undefined && !isKept) {
+    const stays = row?.local?.values ?? null;
+    const merged = valuesTaken({ taken: values, versions, base: base.values, local: stays }, table.columns);
+    if (stays !== null && !isKept) {
       const overwritten = table.columns.flatMap(({ type }, index) =>
         isSameValue(type, stays[index] ?? null, merged[index] ?? null) ? [] : [index],
       );
