@@ -127,7 +127,9 @@ export class Parking {
   onOlderCopy(): void {
     const { user } = this.#parts;
     const kept = ['sync_conflicts', 'sync_failures'].map((view) => user.query(`SELECT * FROM ${view}`));
-    this.#olderCopies = [this.#olderCopies, JSON.stringify([user.rows(), this.#base(), kept])].join('\n');
+    // A row that is kept as a whole stands in them as JSON.
+    const text = JSON.stringify([user.rows(), this.#base(), kept]).replaceAll('\\"', '"');
+    this.#olderCopies = [this.#olderCopies, text].join('\n');
   }
 
   /** What is wrong with the guards that stopped something in a cycle. */
