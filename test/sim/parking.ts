@@ -290,11 +290,10 @@ export class Parking {
   }
 
   #rowsOf({ method, query, body }: SeenRequest): readonly SentRow[] {
-    const { names } = this.#parts;
     const nothing = { values: new Set<string>(), code: null, hasFile: false };
     if (method === 'delete') {
       const ids = new URLSearchParams(query).getAll('id').map(Number);
-      return ids.map((id) => ({ ...nothing, kind: 'delete', names: namesOf(id, names.tagOf(id)) }));
+      return ids.map((id) => ({ ...nothing, kind: 'delete', names: namesOf(id, this.#tagOf(id)) }));
     }
     const rows = JSON.parse(body ?? '[]') as readonly Readonly<Record<string, LocalValue>>[];
     return rows.map((row) => this.#writeOf(Number(row['@row.id'] ?? 0), row));
@@ -303,7 +302,7 @@ export class Parking {
   /** A row that is written, with the id that it has at the origin, and cells by the names that requests use. */
   #writeOf(id: number, row: Readonly<Record<string, LocalValue>>): SentRow {
     const cells = this.#parts.names.fromOrigin(row);
-    const tag = id > 0 ? this.#parts.names.tagOf(id) : cells['Tag'];
+    const tag = id > 0 ? this.#tagOf(id) : cells['Tag'];
     return {
       kind: id > 0 ? 'update' : 'insert',
       names: namesOf(id, typeof tag === 'string' ? tag : null),
@@ -311,6 +310,12 @@ export class Parking {
       code: cells['Code'] ?? null,
       hasFile: typeof cells['File'] === 'string',
     };
+  }
+
+  /** The tag of a row of the origin; where it is gone there, as it stands here: edited, it goes on as a new one by its tag alone. */
+  #tagOf(id: number): string | null {
+    const { user, names } = this.#parts;
+    return names.tagOf(id) ?? user.rows().find((row) => row.id === id)?.tag ?? null;
   }
 
   #noteRecorded(): void {
