@@ -112,6 +112,11 @@ export class Oracles {
     if (this.#parts.setup.isAdminAway) this.#overwrites.onUserActed(removed);
   }
 
+  /** A person took a version that was kept; the rows before and after. */
+  onTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    if (this.#parts.setup.isAdminAway) this.#overwrites.onTaken(before, after);
+  }
+
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
     const { isAdminAway, actors } = this.#parts.setup;

@@ -9,7 +9,7 @@ import { readBase } from './base.ts';
 import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
-import { isMadeByTrigger, type User } from './user.ts';
+import { isMadeByTrigger, removedFrom, type User } from './user.ts';
 import type { Writes } from './writes.ts';
 
 /** What there is to look at. */
@@ -82,6 +82,19 @@ export class Overwrites {
       }
     }
     for (const [key, baseById] of written) this.#baseByWritten.set(key, baseById);
+  }
+
+  /** A person took a version that was kept: what it brought back is written, or deleted, with what is known now, whenever it was before. */
+  onTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    const beforeById = new Map(before.map((row) => [row.id, row]));
+    for (const row of after) {
+      for (const column of JUDGED) {
+        const value = row.cells[column] ?? null;
+        if (value !== (beforeById.get(row.id)?.cells[column] ?? null))
+          this.#baseByWritten.delete(writtenKey({ tag: this.#tagOf(row), column, value }));
+      }
+    }
+    this.onUserActed(removedFrom(before, after));
   }
 
   /** A push was planned. */

@@ -3,7 +3,7 @@
  * as the daemon does it, between two cycles. Input: draws, and the views of the replica. Output: what became of each, in a sentence.
  */
 import type { PersonDecision } from '../../src/capture/decide.ts';
-import type { Books } from './books.ts';
+import type { Books, LocalRow } from './books.ts';
 import type { Life } from './engine.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { LocalNames, Names } from './names.ts';
@@ -20,6 +20,8 @@ export interface PersonParts {
   readonly books: Books;
   readonly count: (what: string) => void;
   readonly note: (line: string) => void;
+  /** A version was taken; the rows of the table before and after. */
+  readonly onTaken: (before: readonly LocalRow[], after: readonly LocalRow[]) => void;
 }
 
 /** The person. */
@@ -32,7 +34,7 @@ export class Person {
 
   /** Decides something now and then. */
   async act(life: Life, tape: Tape): Promise<void> {
-    const { rate, names, user, books } = this.#parts;
+    const { rate, names, user, books, onTaken } = this.#parts;
     const value = rate === 0 ? 0 : tape.decide(rate);
     if (value === 0) return;
     const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);
@@ -42,7 +44,10 @@ export class Person {
     const before = user.rows();
     await this.#decide(life, decision);
     // Taking a version is an edit like any other; putting a row back is none.
-    if (decision.kind === 'resolve') books.noteTaken(before, user.rows());
+    if (decision.kind !== 'resolve') return;
+    const after = user.rows();
+    books.noteTaken(before, after);
+    onTaken(before, after);
   }
 
   /** The workflow refuses nothing from now on, and the person has all refused rows tried again. */
@@ -73,7 +78,7 @@ function decisionOf(
   const refused = numbers(`SELECT id FROM sync_failures WHERE kind NOT IN ('read', 'inDoubt') ORDER BY id`);
   const edited = numbers('SELECT DISTINCT row_id FROM sync_changes ORDER BY row_id');
   // A version with a file that is to be attached has it attached once more: what is sent twice then was asked for twice.
-  const conflicts = numbers(`SELECT id FROM sync_conflicts WHERE coalesce(local, '') NOT LIKE '%file:%' ORDER BY id`);
+  const conflicts = numbers(`SELECT id FROM sync_conflicts WHERE concat(base, local) NOT LIKE '%file:%' ORDER BY id`);
   const table = T.slice(1, -1).replaceAll('""', '"');
   const retry: readonly (() => PersonDecision)[] = [
     () => ({ kind: 'retry', ids: [] }),

@@ -311,7 +311,8 @@ export class User {
   }
 }
 
-function removedFrom(before: readonly LocalRow[], after: readonly LocalRow[]): readonly LocalRow[] {
+/** Rows of a table that are not in it any more, whatever their ids. */
+export function removedFrom(before: readonly LocalRow[], after: readonly LocalRow[]): readonly LocalRow[] {
   const tagsAfter = new Set(after.map(({ tag }) => tag));
   return before.filter(({ tag }) => !tagsAfter.has(tag));
 }

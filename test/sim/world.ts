@@ -107,7 +107,13 @@ export class World {
     this.#colleague = new Colleague(around);
     this.#user = new User(options.disk, { books: this.#books, tokens: this.#tokens, names: this.#names });
     const { personRate: rate } = this.#setup;
-    this.#person = new Person({ ...around, rate, user: this.#user, note: (line) => this.#note(line) });
+    this.#person = new Person({
+      ...around,
+      rate,
+      user: this.#user,
+      note: (line) => this.#note(line),
+      onTaken: (before, after) => this.#oracles.onTaken(before, after),
+    });
     this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
     this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
     this.#oracles = new Oracles({
