@@ -115,15 +115,6 @@ export async function withSides<T>(
   });
 }
 
-/** Opens both sides of a configuration for a pull. */
-export function withPullContext<T>(
-  invocation: Invocation,
-  config: Config,
-  work: (context: PullContext) => Promise<T>,
-): Promise<T> {
-  return withSides(invocation, config, ({ pull }) => work(pull));
-}
-
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
 export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
   becomeOwnerOf(config.replica.path);

@@ -122,6 +122,21 @@ test('sync pulls, then pushes', async () => {
   ]);
 });
 
+test('verify first finds out what became of rows whose answers got lost', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\n');
+  desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  const faults = [{ fault: 'resetAfter', method: 'create' } as const, { fault: 'html', method: 'select' } as const];
+  desk.sandbox.faults.replace({ faults });
+  await desk.run('push');
+  desk.sandbox.faults.replace({ faults: [] });
+
+  expect((await desk.run('verify')).exitCode).toBe(0);
+
+  expect((await desk.json('sql', `SELECT _id FROM "Note" WHERE "Title" = 'new'`)).value).toEqual([{ _id: 5 }]);
+  await desk.run('push');
+  expect((await desk.run('failures')).stdout).toBe('No failures\n');
+});
+
 test('a guard exits with 3 and is lifted by --confirm', async () => {
   await using desk = await startDesk('tables: { "*": { push: true } }\nsafety: { maxPushRows: 1 }\n');
   desk.sql(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);

@@ -1,14 +1,16 @@
 /**
- * `rowsync verify`: pulls, then compares every cell with the origin without trusting any ETag.
+ * `rowsync verify`: pulls, then compares every cell with the origin without trusting any ETag. What an interrupted push left behind
+ * is finished before, as it is before every pull.
  */
 import type { Command } from 'commander';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
+import { finishPushes } from '../../push/push.ts';
 import {
   errorJson,
   exitCodeOf,
   loadNamedConfig,
   printJson,
-  withPullContext,
+  withSides,
   type Invocation,
   type Runner,
 } from '../invocation.ts';
@@ -51,7 +53,10 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
 /** One verification of the configured database, with progress on stderr. */
 export async function runVerify(invocation: Invocation, tables: readonly string[]): Promise<VerifyReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withPullContext(invocation, config, (context) => verify(context, { tables }));
+  return withSides(invocation, config, async (sides) => {
+    await finishPushes(sides.push);
+    return verify(sides.pull, { tables });
+  });
 }
 
 function verifyJson(report: VerifyReport): unknown {
