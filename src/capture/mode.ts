@@ -6,11 +6,20 @@
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
+import { useUpConsent } from '../replica/consent.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
-import { readTable, readTables, storeCompareDue, storePush, type LedgerTable } from '../replica/ledger.ts';
+import {
+  isPushProblemStored,
+  readTable,
+  readTables,
+  storeCompareDue,
+  storePush,
+  storePushProblem,
+  type LedgerTable,
+} from '../replica/ledger.ts';
 import { forgetEtags, readPages } from '../replica/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
@@ -88,7 +97,14 @@ export function switchMode(
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }
+  if (!options.push) forgetPush(tx, ledger);
   return hasLostBase;
+}
+
+/** Forgets what kept the last push from its end, and what a person let pass for the next one: no push of the table comes any more. */
+function forgetPush(tx: Tx, { id, pushConsent }: LedgerTable): void {
+  if (!isPushProblemStored(tx, id, null)) storePushProblem(tx, id, null);
+  if (pushConsent !== null) useUpConsent(tx, id, 'push');
 }
 
 /**

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
+import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, pushNow } from '../support/push.ts';
@@ -60,6 +61,22 @@ test('a mirror that was edited around its guards is put right although it is ren
   await fixture.pull();
 
   expect(fixture.rows('SELECT "Title" FROM "Remark" WHERE _id = 1')).toEqual([{ Title: 'title 1' }]);
+});
+
+test('a mirror does not say what kept a push of it from its end, and no consent to that is left', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
+  expect(codesOf(await pushNow(fixture, { settings: { maxPushRows: 1 } }))).toEqual(['guard.pushRows']);
+  expect(giveConsent(fixture.path, ['push'], [])).toHaveLength(1);
+
+  await fixture.pull({ settings: MIRROR, discard: true });
+
+  expect(fixture.rows('SELECT mode, state, problem, hint FROM sync_status')).toEqual([
+    { mode: 'mirror', state: 'steady', problem: null, hint: null },
+  ]);
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'by a slip'`);
+  expect(codesOf(await pushNow(fixture, { settings: { maxPushRows: 1 } }))).toEqual(['guard.pushRows']);
 });
 
 function tableId(fixture: { rows(query: string): unknown[] }): number {
