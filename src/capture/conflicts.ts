@@ -5,7 +5,7 @@
 import { must } from '../base/assert.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import type { Connection, Tx } from '../replica/database.ts';
-import { queryRows } from '../replica/query.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
 import { evidenceText, storedFromValue, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Row } from '../wire/schema.ts';
@@ -181,6 +181,12 @@ export function readWishes(from: Connection, tableId: number): readonly StoredCo
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
       WHERE table_id = +? AND wish = 1 AND resolution IS NOT NULL ORDER BY id`;
   return queryRows(from, text, [tableId]).map(conflictFromRow);
+}
+
+/** Ids of the tables that have such decisions; also of tables that were pruned. */
+export function readWishTables(from: Connection): readonly number[] {
+  const text = sql`SELECT DISTINCT table_id FROM _rowsync_conflicts WHERE wish = 1 AND resolution IS NOT NULL`;
+  return queryNumbers(from, text, []);
 }
 
 function conflictFromRow(row: readonly Stored[]): StoredConflict {

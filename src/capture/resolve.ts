@@ -10,8 +10,9 @@ import { valuesTaken } from '../reconcile/taken.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/database.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
+import { readTables } from '../replica/ledger.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -30,7 +31,7 @@ import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
 import { settleQuestions } from './questions.ts';
-import { readTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
+import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
 export interface Decision {
@@ -49,17 +50,17 @@ export function carryOutWishes(tx: Tx, table: TwoWayTable, at: string): void {
   }
 }
 
-/** Says of what was decided by SQL that the table is a mirror: carried out once it is none any more, it might surprise. */
+/** Says of what was decided by SQL why it is not carried out: once the table is two-way again, it might surprise. */
 export function refuseWishes(tx: Tx, tableId: number): void {
-  for (const { id } of readWishes(tx, tableId)) closeConflict(tx, id, { problem: MIRROR });
+  for (const { id } of readWishes(tx, tableId)) closeConflict(tx, id, { problem: whyNot(tx, tableId) });
 }
 
 /** Carries out one decision. @returns why it cannot be done, or null when it was. */
 export function resolveConflict(tx: Tx, id: number, decision: Decision, at: string): string | null {
   const conflict = readConflict(tx, id);
   if (conflict === null) return `there is no conflict ${id}`;
-  const table = readTwoWayTable(tx, conflict.tableId);
-  if (table === null) return MIRROR;
+  const table = findTwoWayTable(tx, conflict.tableId);
+  if (table === null) return whyNot(tx, conflict.tableId);
   return decide(tx, table, { ...decision, conflict }, at);
 }
 
@@ -89,7 +90,11 @@ export function discardAll(
   return { discardedCount: ids.length, waitingCount: changes.length - ids.length };
 }
 
-const MIRROR = 'the table is not two-way any more';
+/** Why nothing can be taken in a table that is not two-way; one that was pruned is not even known. */
+function whyNot(from: Connection, tableId: number): string {
+  const isKnown = readTables(from).some(({ id }) => id === tableId);
+  return isKnown ? 'the table is not two-way any more' : 'the table does not stand here any more';
+}
 
 const WAITS = 'was sent, and waits for an answer; try again after the next run';
 

@@ -58,6 +58,23 @@ describe('a column that was pruned', () => {
   });
 });
 
+test('what is kept of a table that was pruned can be read, and each decision about it is answered', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  await discard(fixture, 1);
+  fixture.sandbox.store.dropTable('Note');
+  await fixture.pull();
+  await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+
+  expect(await resolve(fixture, LOCAL)).toBe('the table does not stand here any more');
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local'`);
+  await fixture.pull();
+
+  expect(fixture.rows('SELECT "table", local, state, problem FROM sync_conflicts')).toEqual([
+    { table: 'Note', local: 'mine', state: 'discarded', problem: 'the table does not stand here any more' },
+  ]);
+});
+
 test('a new row of a table that was made again is no row of which something is kept', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('old')`);
