@@ -1,12 +1,12 @@
 /**
  * The public view `sync_changes`: what is waiting to be pushed, cell by cell, in every two-way table. It reads marks, and compares
  * each marked row with its base, so a row that was edited back does not appear. Made again whenever a two-way table appears, goes
- * or changes its shape; while shapes change it must not stand, because SQLite checks views then.
+ * or changes its shape; while shapes change it is empty, because SQLite checks views then.
  */
 import type { Tx } from '../replica/database.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
-import { baseName, dropChangesView } from '../replica/tables.ts';
+import { baseName, replaceChangesView } from '../replica/tables.ts';
 import { readTwoWayTables, type TwoWayTable } from './table.ts';
 
 /** Makes sure that the view covers the two-way tables as they are. */
@@ -16,13 +16,7 @@ export function ensureChangesView(tx: Tx): void {
     tables.length === 0
       ? NO_CHANGES_VIEW
       : sql`CREATE VIEW sync_changes AS ${joinSql(tables.map(changesOf), ' UNION ALL ')}`;
-  const found = tx
-    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
-    .pluck()
-    .get();
-  if (found === wanted.trim()) return;
-  dropChangesView(tx);
-  tx.prepare(wanted).run();
+  replaceChangesView(tx, wanted);
 }
 
 /** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */

@@ -8,6 +8,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
+import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './database.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
@@ -52,15 +53,29 @@ export function hasBase(from: Connection, tableId: number): boolean {
   return hasUserTable(from, baseName(tableId));
 }
 
-/** Drops the view over all two-way tables; SQLite refuses to change the shape of a table under it. */
-export function dropChangesView(tx: Tx): void {
+/**
+ * Empties the view over all two-way tables: SQLite refuses to change the shape of a table under it. It does not go altogether, because SQLite
+ * refuses that as well while a view of somebody else's reads from one that is not there.
+ */
+function emptyChangesView(tx: Tx): void {
+  replaceChangesView(tx, NO_CHANGES_VIEW);
+}
+
+/** Makes sure that the view over all two-way tables is this one. */
+export function replaceChangesView(tx: Tx, wanted: Sql): void {
+  const found = tx
+    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
+    .pluck()
+    .get();
+  if (found === wanted.trim()) return;
   tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();
+  tx.prepare(wanted).run();
 }
 
 /** Drops what names the columns of a table; whoever changes its shape makes them again in the same transaction. */
 function dropDependents(tx: Tx, tableId: number): void {
   dropTriggers(tx, tableId);
-  dropChangesView(tx);
+  emptyChangesView(tx);
 }
 
 /** The user table and, where there is one, its base: whatever changes the shape of one changes both. */
@@ -355,7 +370,7 @@ export function restoreColumn(
  */
 export function pruneSchema(tx: Tx): readonly string[] {
   const dropped: string[] = [];
-  dropChangesView(tx);
+  emptyChangesView(tx);
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
   for (const { id, localName } of gone as { id: number; localName: string }[]) {
     // columns and types are ours

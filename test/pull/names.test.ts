@@ -100,6 +100,26 @@ test('replicates a table of 60 columns', async () => {
   ]);
 });
 
+test.each([
+  ['view', 'CREATE VIEW pending AS SELECT "table", row_id FROM sync_changes'],
+  [
+    'trigger',
+    `CREATE TABLE audit (n); CREATE TRIGGER pending AFTER INSERT ON audit BEGIN SELECT count(*) FROM sync_changes; END`,
+  ],
+])('follows new names though a %s of the user reads from sync_changes', async (_what, statements) => {
+  await using fixture = await startFixture({ tables: [table('Note', ['Title'])] });
+  await fixture.pull();
+  fixture.execute(statements);
+  fixture.sandbox.store.renameTable('Note', 'Remark');
+  fixture.sandbox.store.renameColumn('Remark', 'Title', 'Heading');
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ table: 'Remark', error: null }]);
+  expect(fixture.rows('SELECT "Heading" FROM "Remark"')).toEqual([{ Heading: 'value of Title' }]);
+  expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
+});
+
 test('does not take a name that a table or view of the user has in the file', async () => {
   await using fixture = await startFixture({ tables: [table('Note')] });
   fixture.execute('CREATE VIEW "note" AS SELECT 1 AS mine');
