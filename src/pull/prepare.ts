@@ -29,6 +29,7 @@ import {
   type LedgerTable,
 } from '../replica/ledger.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
+import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import {
@@ -81,6 +82,7 @@ export async function prepareTable(
     if (match.problem !== null && before === null) throw match.problem;
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
+    if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
     const table = readTwoWayTable(tx, descriptor.id);

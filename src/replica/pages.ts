@@ -9,10 +9,9 @@
  */
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
+import { distrustMirrors } from './mirrors.ts';
 import { upsertRows, type RowChanges, type RowTarget } from './rows.ts';
 import { ident, sql } from './sql.ts';
-import { hasBase } from './tables.ts';
-import { hasForeignTriggers } from './triggers.ts';
 
 /** What is known of one page. */
 export interface KnownPage {
@@ -82,17 +81,9 @@ export function applyPage(
     answer.sweep,
     answer.at,
   );
-  if (changes.insertedCount + changes.updatedCount > 0) distrustTriggers(tx, target);
+  // Once more, behind the ETag of this page.
+  if (changes.insertedCount + changes.updatedCount > 0) distrustMirrors(tx);
   return changes;
-}
-
-/**
- * Somebody else's trigger may have changed rows while these were written. Of a table with a base that shows as an edit; without one nobody
- * can tell, so every page is read again, and what the trigger changed is written back.
- */
-function distrustTriggers(tx: Tx, { id }: RowTarget): void {
-  if (hasBase(tx, id) || !hasForeignTriggers(tx)) return;
-  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(id);
 }
 
 /** Stores which rows stand on a page: those that stood there before become suspects, those that stand there now are none. */

@@ -7,6 +7,7 @@ import { must } from '../base/assert.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
+import { distrustMirrors } from './mirrors.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
 import { columnList } from './tables.ts';
 
@@ -83,6 +84,7 @@ export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): numb
     if (isWhole) changedCount += prepare(chunk).run(bindings(rows, from, chunk)).changes;
     else for (let at = from; at < rows.length; at += 1) changedCount += prepare(1).run(bindings(rows, at, 1)).changes;
   }
+  if (changedCount > 0) distrustMirrors(tx);
   return changedCount;
 }
 
@@ -140,7 +142,7 @@ export function copyRows(
     : sql`INSERT INTO ${ident(to.localName)} AS here (${columnList(to.columns)})
           SELECT ${columnList(to.columns)} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
-  tx.prepare(text).run(JSON.stringify(ids));
+  if (tx.prepare(text).run(JSON.stringify(ids)).changes > 0) distrustMirrors(tx);
 }
 
 /** How many of the rows stand in the table; those above the newest one here need no looking up. */
@@ -208,9 +210,11 @@ export function keepEvidence(
 
 /** Deletes rows without evidence; returns how many stood there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
-  return tx
+  const { changes } = tx
     .prepare(sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
-    .run(JSON.stringify(ids)).changes;
+    .run(JSON.stringify(ids));
+  if (changes > 0) distrustMirrors(tx);
+  return changes;
 }
 
 /** A row as a JSON object of the replica's column names; numbers keep every digit. */
