@@ -4,7 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { must } from '../base/assert.ts';
-import { numericFromText } from '../wire/decimal.ts';
+import { numericFromText, numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
@@ -40,12 +40,18 @@ export interface RowChanges {
 
 /**
  * What SQLite stores for a value: booleans as 0 and 1, integers as INTEGER where 64 bits hold them (a plain JavaScript
- * number would be bound as REAL), longer decimals as their text.
+ * number would be bound as REAL), longer decimals as their text. A number that a user's SQL made is stored with the digits that
+ * are sent of it.
  */
 export function storedFromValue(value: Value): Stored {
   if (value === null || typeof value === 'string') return value;
-  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'bigint') return storedInteger(value);
+  if (Number.isSafeInteger(value)) return BigInt(value);
+  return Number.isInteger(value) ? storedInteger(BigInt(numericToPlain(value))) : value;
+}
+
+function storedInteger(value: bigint): Stored {
   return value >= INT64_MIN && value <= INT64_MAX ? value : value.toString();
 }
 

@@ -106,7 +106,11 @@ const readMultiline: ValueReader = (raw) => {
 };
 
 const readNumeric: ValueReader = (raw) => {
-  if (typeof raw === 'number') return raw === 0 ? 0 : raw; // -0 is 0
+  if (typeof raw === 'number') {
+    // Written with an exponent, as 1e19: every number that long is an integer.
+    if (Math.abs(raw) > Number.MAX_SAFE_INTEGER) return numericFromText(String(raw));
+    return raw === 0 ? 0 : raw; // -0 is 0
+  }
   if (raw instanceof ExactNumber) return numericFromText(raw.text);
   return typeof raw === 'string' ? numericFromText(raw) : readNull(raw);
 };

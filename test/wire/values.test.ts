@@ -84,6 +84,9 @@ test.each<readonly [ColumnType, string, Value]>([
 test.each<readonly [ColumnType, string, Value]>([
   ['Numeric', '1e-7', 1e-7],
   ['Numeric', '1E400', 10n ** 400n],
+  ['Numeric', '1E+19', 10n ** 19n],
+  ['Duration', '-1.5e25', -15n * 10n ** 24n],
+  ['Numeric', '1e3', 1000],
   ['Numeric', '-0', 0],
   ['Numeric', '-0.0', 0],
   ['Numeric', '5.0', 5],
