@@ -38,7 +38,7 @@ import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
-import { findById, findByValue, type FoundRows, type RowsByContent } from './lookup.ts';
+import { findById, findByValue, type FoundRows, type RowsByValue } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { readBack, settleFound } from './settle.ts';
@@ -121,9 +121,11 @@ export interface Present {
   readonly asked: ReadonlyMap<number, Value>;
   /** Rows that have the match value of an insert already, by the insert's id here. */
   readonly takenBy: ReadonlyMap<number, Row>;
+  /** Inserts by whose match value the origin refuses to look. */
+  readonly unaskable: ReadonlySet<number>;
 }
 
-const NOTHING_FOUND: RowsByContent<Value> = { byKey: new Map(), isWhole: true };
+const NOTHING_FOUND: RowsByValue = { byKey: new Map(), isWhole: true, refused: new Set() };
 
 /** Asks the origin for the rows of a batch, and for rows that have the match values of its inserts already. */
 export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> {
@@ -141,14 +143,16 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
   ]);
   const takenBy = new Map<number, Row>();
   const unreadable = new Set(found.unreadable);
+  const unaskable = new Set<number>();
   for (const [id, value] of asked) {
+    if (byValue.refused.has(value)) unaskable.add(id);
     const [row] = byValue.byKey.get(value) ?? [];
     const isShared = takenBy.values().some((other) => other.id === row?.id);
     if (row !== undefined && !isShared) takenBy.set(id, row);
     // Somebody may have the value, or two values are one at the origin: the next round decides.
     else if (isShared || !byValue.isWhole) unreadable.add(id);
   }
-  return { found: { ...found, unreadable }, asked, takenBy };
+  return { found: { ...found, unreadable }, asked, takenBy, unaskable };
 }
 
 /** The match value of an insert, which somebody else's row may have; null for other rows, and for a value that was made up a moment ago. */
@@ -181,6 +185,7 @@ async function record(
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());
     mergePresent(tx, run, planned, { ...present, baseById }, { at, confirmed });
+    parkUnaskable(tx, run, present, at);
     const isAsPlanned = !run.plan.isStale && run.plan.version === replica.foreignVersion();
     const sendable =
       isAsPlanned && present.found.unreadable.size === 0 ? planned.rows : planAgain(tx, run, planned, present);
@@ -286,6 +291,25 @@ function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
   moveRows(tx, table.id, [id], { event: 'refused', at: stampFromMs(context.clock.nowMs()) });
   counts.refusedCount += 1;
   return true;
+}
+
+/** Parks inserts of which nobody can find out whether a row with their match value stands at the origin; sent, they might go over it. */
+function parkUnaskable(tx: Tx, run: TablePush, { unaskable, asked }: Present, at: string): void {
+  const { table, context, counts, planned } = run;
+  const { match } = planned;
+  if (match === null || unaskable.size === 0) return;
+  run.plan.isStale = true;
+  const isAsAsked = ({ rowId, local, state }: RowChange): boolean =>
+    state === 'edited' && local?.values[match] === asked.get(rowId);
+  const parked = diffRows(tx, table, [...unaskable]).filter(isAsAsked);
+  const reason = 'the origin refuses to look for its match value, so a row that has it might be written over';
+  for (const { rowId } of parked) {
+    const refusal = { rowId, kind: 'insert', reason, column: match, words: null, hope: 'later', cells: [] } as const;
+    storeRefusal(tx, table, refusal, context.clock.nowMs());
+  }
+  const ids = parked.map(({ rowId }) => rowId);
+  moveRows(tx, table.id, ids, { event: 'refused', at });
+  counts.refusedCount += ids.length;
 }
 
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {

@@ -15,7 +15,7 @@ import {
   timestampLiteral,
 } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
-import type { ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
+import type { ColumnShape, ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 
 /** Rows as the origin has them now. */
@@ -60,6 +60,12 @@ export interface RowsByContent<Key> {
   readonly isWhole: boolean;
 }
 
+/** Rows found by values, each of which can be asked for alone. */
+export interface RowsByValue extends RowsByContent<Value> {
+  /** Values by which the origin refuses to look, as it would each time. */
+  readonly refused: ReadonlySet<Value>;
+}
+
 /** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
 const FILTER_BYTES_MAX = 8_000;
 
@@ -83,40 +89,50 @@ export function anchorOf(run: TablePush, { cells }: { readonly cells: readonly S
 /** Whether a row can be asked for by a value of a column. */
 function isFindable(run: TablePush, column: number, value: Value): boolean {
   const shape = run.shapes[column];
-  return shape !== undefined && literalOf(shape.type, value) !== null;
+  return shape !== undefined && clauseOfCell(shape, value) !== null;
+}
+
+/** A filter for the rows that have a value in a column; null where there is none that compares exactly, or it would be too long. */
+function clauseOfCell({ name, type }: ColumnShape, value: Value): string | null {
+  const literal = literalOf(type, value);
+  const clause = literal === null ? null : `${columnReference(name)} = ${literal}`;
+  return clause === null || encodeURIComponent(clause).length > FILTER_BYTES_MAX ? null : clause;
 }
 
 /**
- * Asks for rows by values of one column, which can be asked for; the answer has every row found under the value that was asked for, first
- * those that have it to the letter. An origin may take values for one that are not so here, as with accents or blanks at the end: asked for
- * such a value alone, it says itself that the row has it.
+ * Asks for rows by values of one column, as far as they can be asked for; the answer has every row found under the value that was asked
+ * for, first those that have it to the letter. An origin may take values for one that are not so here, as with accents or blanks at the
+ * end: asked for such a value alone, it says itself that the row has it.
  */
-export async function findByValue(
-  run: TablePush,
-  column: number,
-  values: readonly Value[],
-): Promise<RowsByContent<Value>> {
+export async function findByValue(run: TablePush, column: number, values: readonly Value[]): Promise<RowsByValue> {
   const shape = run.shapes[column];
-  if (shape === undefined) return { byKey: new Map(), isWhole: true };
-  const clauses = values.flatMap((value) => {
-    const literal = literalOf(shape.type, value);
-    return literal === null ? [] : [`${columnReference(shape.name)} = ${literal}`];
-  });
-  const { rows, isWhole } = await findByClauses(run, clauses);
-  const byKey = rowsByValue(rows, values, { column, type: shape.type });
-  const foundCount = new Set([...byKey.values()].flat()).size;
-  if (foundCount === rows.length) return { byKey, isWhole };
-  const [value = null, ...others] = values;
-  if (others.length === 0) {
-    const isOne = rows.length === 1 && rows.every((row) => isAlikeKey(row.values[column] ?? null, value));
-    return isOne ? { byKey: new Map([[value, rows]]), isWhole } : { byKey, isWhole: false };
+  if (shape === undefined) return { byKey: new Map(), isWhole: true, refused: new Set() };
+  const clauses = values.flatMap((value) => clauseOfCell(shape, value) ?? []);
+  const found = await unlessRefused(findByClauses(run, clauses));
+  const isAlone = values.length < 2;
+  if (found === null && isAlone) return { byKey: new Map(), isWhole: true, refused: new Set(values) };
+  if (found !== null) {
+    const { rows, isWhole } = found;
+    const byKey = rowsByValue(rows, values, { column, type: shape.type });
+    const refused = new Set<Value>();
+    const foundCount = new Set([...byKey.values()].flat()).size;
+    if (foundCount === rows.length) return { byKey, isWhole, refused };
+    if (isAlone) {
+      const [value = null] = values;
+      const isOne = rows.length === 1 && rows.every((row) => isAlikeKey(row.values[column] ?? null, value));
+      return isOne ? { byKey: new Map([[value, rows]]), isWhole, refused } : { byKey, isWhole: false, refused };
+    }
   }
   const middle = Math.ceil(values.length / 2);
   const [one, other] = [
     await findByValue(run, column, values.slice(0, middle)),
     await findByValue(run, column, values.slice(middle)),
   ];
-  return { byKey: new Map([...one.byKey, ...other.byKey]), isWhole: one.isWhole && other.isWhole };
+  return {
+    byKey: new Map([...one.byKey, ...other.byKey]),
+    isWhole: one.isWhole && other.isWhole,
+    refused: new Set([...one.refused, ...other.refused]),
+  };
 }
 
 /** The rows under each of the values that some have. */
@@ -191,14 +207,21 @@ const CLAUSE_CELLS_MAX = 6;
 /** Longer texts are compared here, not in the filter. */
 const LITERAL_CHARS_MAX = 200;
 
+/** A filter for the rows that have as many of the cells as it has room for; null where it has none. */
 function clauseOf(run: TablePush, cells: readonly SentCell[]): string | null {
-  const parts = cells.flatMap(({ column, value }) => {
+  const parts: string[] = [];
+  let bytes = 0;
+  for (const { column, value } of cells) {
     const shape = run.shapes[column];
-    const literal = shape === undefined ? null : literalOf(shape.type, value);
-    if (shape === undefined || literal === null || literal.length > LITERAL_CHARS_MAX) return [];
-    return [`${columnReference(shape.name)} = ${literal}`];
-  });
-  return parts.length === 0 ? null : `(${parts.slice(0, CLAUSE_CELLS_MAX).join(' and ')})`;
+    const isLong = typeof value === 'string' && value.length > LITERAL_CHARS_MAX;
+    const part = shape === undefined || isLong ? null : clauseOfCell(shape, value);
+    if (part === null || parts.length === CLAUSE_CELLS_MAX) continue;
+    const partBytes = encodeURIComponent(` and ${part}`).length;
+    if (bytes + partBytes > FILTER_BYTES_MAX) continue;
+    parts.push(part);
+    bytes += partBytes;
+  }
+  return parts.length === 0 ? null : `(${parts.join(' and ')})`;
 }
 
 /** A value as a filter says it; null where it has no form there that compares exactly. */

@@ -125,10 +125,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   }
   for (const [column, asked] of anchored) {
     const values = asked.map(({ value }) => value);
-    const answer = await unlessRefused(findByValue(run, column, values));
-    if (answer === null) for (const { row } of asked) unaskable.add(row.id);
-    if (answer === null) continue;
-    const { byKey, isWhole } = answer;
+    const { byKey, isWhole, refused } = await findByValue(run, column, values);
     const candidates = [...byKey.values()].flat();
     const known = knownIds(run.context.replica, run.table, candidates);
     const type = must(run.table.columns[column], 'a cell names a column of its table').type;
@@ -140,9 +137,10 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       }),
     }));
     const adopted = adoptByValue(alike, { known, taken: takenIds(run, batch, candidates) });
-    for (const { row } of asked) {
+    for (const { row, value } of asked) {
       const own = adopted.get(row.id);
       if (own !== undefined) byValue.set(row.id, own);
+      else if (refused.has(value)) unaskable.add(row.id);
       else if (!isWhole) unclear.add(row.id);
     }
   }

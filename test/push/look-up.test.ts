@@ -1,0 +1,102 @@
+/**
+ * Looking for rows by what stands in them, where the origin does not let itself be asked: the rows concerned wait, or are found in another
+ * way, and no other row is kept from being pushed.
+ */
+import { describe, expect, test } from 'vitest';
+import type { ColumnSpec } from '../../src/sandbox/store/spec.ts';
+import { atOrigin, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
+import type { Fixture } from '../support/replica.ts';
+import { captured, startTwoWay } from '../support/two-way.ts';
+
+/** Of each character, six bytes come of its encoding: more than the origin takes of a query. */
+const LONG = 'é'.repeat(4_000);
+
+/** Refuses the questions of those numbers, counted from the next one, as a filter that the origin does not understand. */
+function refuseFilters({ sandbox }: Fixture, numbers: readonly number[]): void {
+  const body = JSON.stringify({ error: 400, code: 3000, message: 'the filter cannot be read' });
+  const answer = { status: 400, headers: { 'Content-Type': 'application/json' }, body };
+  for (const number of numbers) sandbox.answerInstead(number, answer, { method: 'select' });
+}
+
+describe('a value that is too long for a query', () => {
+  async function startLong(match: string | null): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match } });
+    fixture.sandbox.store.changeColumn('Note', 'Code', { width: LONG.length });
+    await fixture.pull();
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('long', '${LONG}'), ('short', 's');
+      UPDATE "Note" SET "Title" = 'x' WHERE _id = 2`);
+    return fixture;
+  }
+
+  test('is pushed as a match value like any other', async () => {
+    await using fixture = await startLong('Code');
+
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2, updated: 1 }]);
+    expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([
+      [7, 'long', LONG],
+      [8, 'short', 's'],
+    ]);
+  });
+
+  test('leaves its row to be found by the other cells once the answer to a create got lost', async () => {
+    await using fixture = await startLong(null);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2, updated: 1 }]);
+    expect(atOrigin(fixture, ['Title'])).toHaveLength(8);
+    expect(await captured(fixture)).toEqual([]);
+  });
+});
+
+test('a new row without an answer is found by as many cells as a query has room for', async () => {
+  const texts = Array.from({ length: 6 }, (_, index) => `${'説明'.repeat(30)}${index}`);
+  const computed = Array.from({ length: 4 }, (_, index): ColumnSpec => {
+    return { name: `${'計算'.repeat(50)}${index}`, type: 'Text', kind: 'Formula' };
+  });
+  const columns = [...texts.map((name): ColumnSpec => ({ name, type: 'Text' })), ...computed];
+  await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns, rows: [] }] });
+  const value = '本'.repeat(190);
+  fixture.execute(
+    `INSERT INTO "Note" (${texts.map((name) => `"${name}"`).join()}) VALUES (${texts.map(() => `'${value}'`).join()})`,
+  );
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+
+  const report = await pushNow(fixture);
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1 }]);
+  expect(atOrigin(fixture, [])).toHaveLength(1);
+});
+
+describe('a value by which the origin refuses to look', () => {
+  test('parks the new row that has it as its match value, and holds up no other', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('bad', 'b'), ('good', 'g');
+      UPDATE "Note" SET "Title" = 'x' WHERE _id = 2`);
+    refuseFilters(fixture, [1, 2]); // both values, then the first alone
+
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, updated: 1, refused: 1, parked: 1 }]);
+    expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'good', 'g']]);
+    expect(fixture.rows('SELECT row_id, "column", retry_at IS NOT NULL AS isDue FROM sync_failures')).toEqual([
+      { row_id: -2, column: 'Code', isDue: 1 },
+    ]);
+  });
+
+  test('puts only its own row in doubt where the answer to several creates got lost', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('bad', 'b'), ('good', 'g')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+    refuseFilters(fixture, [1, 2]);
+
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, inDoubt: 1, parked: 1 }]);
+    expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
+    expect(atOrigin(fixture, ['Title'])).toHaveLength(8);
+  });
+});
