@@ -149,10 +149,10 @@ function checkRights({ admin }: UserDescriptor, config: Config): CheckResult {
 function checkZone({ timezone }: UserDescriptor): CheckResult {
   return isZone(timezone)
     ? ok('time zone', `${timezone}; stored as UTC`)
-    : fail(
+    : warn(
         'time zone',
-        `the origin names a zone that Node does not know: "${timezone}"`,
-        'Choose another zone in the user profile, or a newer Node.',
+        `the origin names a zone that Node does not know: "${timezone}"; timestamps are sent with their offset`,
+        'If the origin refuses them, choose another zone in the user profile, or a newer Node.',
       );
 }
 

@@ -173,10 +173,11 @@ export function millisecondTextFromUtc(utc: string, zone: string): string {
 
 /**
  * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset
- * where the local time alone does not name the instant.
+ * where the local time alone does not name the instant, or where nobody knows here what time it is in the zone.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {
   const { ms, rest } = splitUtc(utc);
+  if (!offsetsByZone.has(zone) && !isZone(zone)) return localWithOffset(ms, rest, 0);
   const offsetMs = offsetMsAt(ms, zone);
   const local = textFromMs(ms + offsetMs);
   const isPlain =

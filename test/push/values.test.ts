@@ -9,19 +9,44 @@ test.each([
   ['1e19', '10000000000000000000'],
   ['-1.5e300', `-15${'0'.repeat(299)}`],
   ['1234567890123456789.0', '1234567890123456800'],
-])('the number %s, edited by SQL, outlasts what a colleague writes beside it, and is pushed', async (number, digits) => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`UPDATE "Note" SET "Count" = ${number} WHERE _id = 1`);
-  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+])(
+  'the number %s, edited by SQL, outlasts what a colleague writes beside it, and is pushed',
+  async (number, digits) => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`UPDATE "Note" SET "Count" = ${number} WHERE _id = 1`);
+    fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
 
-  const { tables } = await fixture.pull();
-  const merged = fixture.rows('SELECT CAST("Count" AS TEXT) AS number, "Body" FROM "Note" WHERE _id = 1');
-  const report = await pushNow(fixture);
+    const { tables } = await fixture.pull();
+    const merged = fixture.rows('SELECT CAST("Count" AS TEXT) AS number, "Body" FROM "Note" WHERE _id = 1');
+    const report = await pushNow(fixture);
 
-  expect(tables[0]?.error).toBeNull();
-  expect(merged).toEqual([{ number: digits, Body: 'theirs' }]);
-  expect(codesOf(report)).toEqual([]);
-  expect(String(atOrigin(fixture, ['Count']).at(0))).toBe(`1,${digits}`);
-  expect(await captured(fixture)).toEqual([]);
-  expect(here(fixture, ['Body']).at(0)).toEqual([1, 'theirs']);
-});
+    expect(tables[0]?.error).toBeNull();
+    expect(merged).toEqual([{ number: digits, Body: 'theirs' }]);
+    expect(codesOf(report)).toEqual([]);
+    expect(String(atOrigin(fixture, ['Count']).at(0))).toBe(`1,${digits}`);
+    expect(await captured(fixture)).toEqual([]);
+    expect(here(fixture, ['Body']).at(0)).toEqual([1, 'theirs']);
+  },
+);
+
+test.each(['', 'Central European Standard Time'])(
+  'a timestamp is pushed with its offset for a user in the zone "%s", which nobody knows here',
+  async (timezone) => {
+    await using fixture = await startTwoWay();
+    const [id, role, admin] = [1, 'Administrator', 'ManageData'];
+    const user = { id, email: 'a@b.example', firstName: 'A', lastName: 'B', role, culture: 'en', timezone, admin };
+    const headers = { 'Content-Type': 'application/json' };
+    const call = (): void =>
+      fixture.sandbox.answerInstead(1, { status: 200, headers, body: JSON.stringify(user) }, { method: 'user' });
+    call();
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Seen" = '2026-07-01T10:00:00.5Z' WHERE _id = 1`);
+    call();
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, ['Seen']).at(0)).toEqual([1, '2026-07-01T10:00:00.5Z']);
+    expect(await captured(fixture)).toEqual([]);
+  },
+);
