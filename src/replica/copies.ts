@@ -10,10 +10,12 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fchmodSync,
   fsyncSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   statSync,
   writeSync,
@@ -153,5 +155,10 @@ function modeOf(path: string): number | null {
 }
 
 function besideOf(path: string): string {
-  return `${path}.sent`;
+  return `${realPathOf(path)}.sent`;
+}
+
+/** Where a file really stands, whatever links lead to it: what is said beside it is said to all who use it. A path of none stays as it is. */
+export function realPathOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
-import { recogniseFile, wasReplica } from './copies.ts';
+import { realPathOf, recogniseFile, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
@@ -319,7 +319,7 @@ function createWithMode(path: string, mode: number): void {
  * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
  */
 export function takeLock(path: string, mode: number, connect: Connect = connectAnew): Database.Database {
-  const lockPath = `${path}.lock`;
+  const lockPath = `${realPathOf(path)}.lock`;
   const folder = dirname(path);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
     throw new RowsyncError('replica', 'replica.path', {
