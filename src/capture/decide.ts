@@ -69,9 +69,15 @@ function carryOutDiscard(
   return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}`, discardedCount);
 }
 
+/** The table of that name: one that is called so here before one that is at the origin, and to the letter before any case. */
 function findTable(tx: Tx, name: string): TwoWayTable | undefined {
-  const isNamed = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
-  return readTwoWayTables(tx).find((known) => isNamed(known.localName) || isNamed(known.name));
+  const tables = readTwoWayTables(tx);
+  const isAlike = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
+  return (
+    tables.find(({ localName }) => localName === name) ??
+    tables.find((table) => table.name === name) ??
+    tables.find((table) => isAlike(table.localName) || isAlike(table.name))
+  );
 }
 
 function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutcome {
@@ -86,7 +92,7 @@ function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly k
   const held = tx.prepare(sql`SELECT 1 FROM sync_status WHERE "table" = ? AND problem = ?`).get(table, shown);
   if (held === undefined)
     return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
-  const consents = storeConsent(tx, ['pull', 'push'], [table]);
+  const consents = storeConsent(tx, ['pull', 'push'], ({ localName }) => localName === table);
   if (consents.length === 0) return { kind: 'problem', words: `nothing of "${table}" is held any more` };
   const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);
   return done(`The next run may go on with ${plural(rowCount, 'held row')} of ${table}`, rowCount);

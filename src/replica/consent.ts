@@ -45,7 +45,7 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
     db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
     const open = db;
     const asConnection: Connection = { prepare: (text) => open.prepare(text) };
-    return open.transaction(() => storeConsent(asConnection, kinds, names)).immediate();
+    return open.transaction(() => storeConsent(asConnection, kinds, isAmong(names))).immediate();
   } catch (thrown) {
     throw replicaError(thrown, `Noting a consent in ${path}`);
   } finally {
@@ -53,23 +53,27 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
   }
 }
 
-/** The same inside of an open transaction. */
+function isAmong(names: readonly string[]): (held: Held) => boolean {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return ({ name, localName }) =>
+    known.size === 0 || known.has(name.toLowerCase()) || known.has(localName.toLowerCase());
+}
+
+/** The same inside of an open transaction, for the tables that `isMeant`. */
 export function storeConsent(
   to: Connection,
   kinds: readonly ConsentKind[],
-  names: readonly string[],
+  isMeant: (held: Held) => boolean,
 ): readonly Consent[] {
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  const isNamed = ({ name, localName }: Held): boolean =>
-    known.size === 0 || known.has(name.toLowerCase()) || known.has(localName.toLowerCase());
   return kinds.flatMap((kind) => {
     const held = to.prepare(HELD[kind]).all() as readonly Held[]; // columns and types are ours
-    const chosen = held.filter(isNamed);
+    const chosen = held.filter(isMeant);
     for (const { id, rowCount } of chosen) to.prepare(STORE[kind]).run(rowCount, id);
     return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
   });
 }
 
+/** A table of which something is held. */
 interface Held {
   readonly id: number;
   readonly name: string;

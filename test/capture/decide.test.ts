@@ -1,0 +1,49 @@
+/**
+ * A decision is about the table that a person means, where another one has a name like it at the origin or here.
+ */
+import { expect, test } from 'vitest';
+import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../../src/capture/decide.ts';
+import { pushNow } from '../support/push.ts';
+import type { Fixture } from '../support/replica.ts';
+import { AT, startTwoWay } from '../support/two-way.ts';
+
+/**
+ * Two tables with edits that a guard holds: one that the origin does not have any more and that is called Note here, and one that the origin
+ * calls so by now.
+ */
+async function startTwins(): Promise<Fixture> {
+  const columns = [{ name: 'Title', type: 'Text' }];
+  const rows = [{ Title: 'first' }, { Title: 'second' }];
+  const fixture = await startTwoWay({ tables: ['Archive', 'Note'].map((name) => ({ name, columns, rows })) });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine'; UPDATE "Archive" SET "Title" = 'mine'`);
+  await pushNow(fixture, { settings: { maxPushRows: 1 } });
+  fixture.sandbox.store.dropTable('Note');
+  fixture.sandbox.store.renameTable('Archive', 'Note');
+  await fixture.pull();
+  return fixture;
+}
+
+function decide({ replica }: Fixture, decision: PersonDecision): Promise<DecisionOutcome> {
+  return replica.write('Deciding', (tx) => carryOutDecision(tx, decision, AT));
+}
+
+test('discarding is about the table that is called so here', async () => {
+  await using fixture = await startTwins();
+
+  await decide(fixture, { kind: 'discard', table: 'Note', rowId: 1 });
+
+  expect(fixture.rows(`SELECT "table" = 'Note' AS here, row_id FROM sync_changes ORDER BY 1, 2`)).toEqual([
+    { here: 0, row_id: 1 },
+    { here: 0, row_id: 2 },
+    { here: 1, row_id: 2 },
+  ]);
+});
+
+test('a consent is to what is held of the table that is called so here, and of no other', async () => {
+  await using fixture = await startTwins();
+  const held = fixture.rows('SELECT "table", problem FROM sync_status') as { table: string; problem: string }[];
+  expect(held).toHaveLength(2);
+  const shown = held.find(({ table }) => table === 'Note')?.problem ?? '';
+
+  expect(await decide(fixture, { kind: 'confirm', table: 'Note', shown })).toMatchObject({ rowCount: 2 });
+});
