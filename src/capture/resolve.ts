@@ -6,7 +6,7 @@
 import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
-import { valuesTaken } from '../reconcile/taken.ts';
+import { isGivenThere, lockedEdit, valuesTaken } from '../reconcile/taken.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
@@ -31,7 +31,7 @@ import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
 import { settleQuestions } from './questions.ts';
-import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
+import { findTwoWayTable, type TwoWayTable } from './table.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
 export interface Decision {
@@ -235,16 +235,7 @@ function lockedColumn(tx: Tx, table: TwoWayTable, { local, base }: StoredConflic
   const edited = rowValues(tx, table, String(local), now);
   // Kept without a base: a new row, or one that was kept whole since nobody knew what was edited in it.
   const before = base === null ? (now?.values ?? []) : rowValues(tx, table, String(base), now);
-  const lost = table.columns.find(
-    (column, index) =>
-      column.locked && !isGivenThere(column) && !isSameValue(column.type, edited[index] ?? null, before[index] ?? null),
-  );
-  return lost?.localName ?? null;
-}
-
-/** Whether only the origin gives a column its value: numbers and owners, but not keys that people fill in. */
-function isGivenThere({ automatic, type }: TwoWayColumn): boolean {
-  return automatic && (type === 'Autonumber' || type === 'User');
+  return table.columns[lockedEdit({ edited, before }, table.columns) ?? -1]?.localName ?? null;
 }
 
 /**

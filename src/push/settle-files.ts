@@ -6,13 +6,14 @@
  * (I15). Requests: for each file without an answer one list, and a download for each new revision of the same size.
  */
 import { createHash } from 'node:crypto';
-import { asRowsyncError, type ErrorCode, type RowsyncError } from '../base/errors.ts';
+import { asRowsyncError } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { columnMode, downloadProblem, fileFromCell } from '../reconcile/files.ts';
 import {
   acceptedRevision,
+  isBeyondComparing,
   isOvertaken,
   likelyRevisions,
   mayBeHidden,
@@ -223,13 +224,11 @@ class Finding {
       return unfound(list.value);
     } catch (thrown) {
       const error = asRowsyncError(thrown);
-      // A cell that shows no file proves nothing: somebody may have taken away what arrived.
-      if (error.kind === 'originRefused' && !SAY_NOTHING.has(error.code)) return 'unclear';
-      // One file that the origin always fails to give out must not keep everything else from being pushed for good.
-      if (this.#isOld && isOfFile(error)) return 'unclear';
+      if (isBeyondComparing(error, this.#isOld)) return 'unclear';
       throw error;
     }
   }
+
   /** Reads a revision. @returns the SHA-256 of its content. @throws RowsyncError `origin.truncated` where something else came. */
   async #readDigest(place: Omit<AttachmentRequest, 'version'>, info: AttachmentInfo): Promise<string> {
     const { origin, signal } = this.#run.context;
@@ -247,17 +246,8 @@ class Finding {
   }
 }
 
-/** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */
-const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
-
 /** How long a file is looked for while the origin fails to answer; what passes by itself has mostly passed after that. */
 const LOOK_MS_MAX = 60 * 60_000;
-
-/** Whether a failure may be that of one file: the origin was there, and is not merely busy. */
-function isOfFile({ kind, code, refusal }: RowsyncError): boolean {
-  const isFailing = code === 'origin.busy' && refusal !== null && refusal.status >= 500 && refusal.status !== 503;
-  return kind === 'wireFormat' || code === 'origin.timeout' || isFailing;
-}
 
 function isShown(guid: string, value: string): boolean {
   return fileFromCell(value)?.guid.toLowerCase() === guid.toLowerCase();

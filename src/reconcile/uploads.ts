@@ -7,6 +7,7 @@
  * it took, is ours; unless the origin was put back from a backup since, and the number was given a second time. So the name must be ours
  * too, and the row read back at once. Everything else is told by content, or downloaded. Pure.
  */
+import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { fileFromCell, type CellFile } from './files.ts';
 
@@ -110,4 +111,22 @@ export function likelyRevisions<T extends { readonly revision: number; readonly 
 ): readonly T[] {
   const before = revisionBefore(sent) ?? 0;
   return listed.filter(({ revision, size }) => size === sent.bytes && revision > before);
+}
+
+/** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */
+const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
+
+/**
+ * Whether a failure to compare a file is to be lived with: the origin refuses it, and a cell that shows no file proves nothing, since
+ * somebody may have taken away what arrived; or it was asked for long enough (`isOld`), and one file that it always fails to give
+ * out must not keep everything else from being pushed for good. Otherwise it is asked again.
+ */
+export function isBeyondComparing(
+  { kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>,
+  isOld: boolean,
+): boolean {
+  if (kind === 'originRefused') return !SAY_NOTHING.has(code);
+  // The origin was there, and is not merely busy: the failure may be that of the one file.
+  const isFailing = code === 'origin.busy' && refusal !== null && refusal.status >= 500 && refusal.status !== 503;
+  return isOld && (kind === 'wireFormat' || code === 'origin.timeout' || isFailing);
 }

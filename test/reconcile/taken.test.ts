@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MergeColumn } from '../../src/reconcile/merge.ts';
-import { valuesTaken } from '../../src/reconcile/taken.ts';
+import { lockedEdit, valuesTaken } from '../../src/reconcile/taken.ts';
 import type { Value } from '../../src/wire/schema.ts';
 
 const COLUMNS: readonly MergeColumn[] = [
@@ -35,4 +35,19 @@ test.each<Case>([
   ],
 ])('a version that is taken writes %s', (_what, taken, versions, local, expected) => {
   expect(valuesTaken({ taken, versions, base: NOW, local }, COLUMNS)).toEqual(expected);
+});
+
+const LOCKED: readonly MergeColumn[] = [
+  { type: 'Text', writable: true, locked: false },
+  { type: 'Text', writable: false, locked: true },
+  { type: 'Autonumber', writable: false, locked: true, automatic: true },
+];
+
+test.each<readonly [string, readonly Value[], readonly Value[], number | null]>([
+  ['of another column', ['new', 'x', '1'], ['old', 'x', '1'], null],
+  ['of a locked column', ['old', 'y', '1'], ['old', 'x', '1'], 1],
+  ['of a locked column of a row that has no base', ['old', 'y', '1'], [], 1],
+  ['of what only the origin gives', ['old', 'x', '2'], ['old', 'x', '1'], null],
+])('a version that is taken with an edit %s says what would be lost', (_what, edited, before, expected) => {
+  expect(lockedEdit({ edited, before }, LOCKED)).toBe(expected);
 });

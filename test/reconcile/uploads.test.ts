@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { acceptedRevision, isOvertaken, type SentFile } from '../../src/reconcile/uploads.ts';
+import type { ErrorCode, ErrorKind } from '../../src/base/errors.ts';
+import { acceptedRevision, isBeyondComparing, isOvertaken, type SentFile } from '../../src/reconcile/uploads.ts';
 
 const GUID = '01234567-89ab-cdef-0123-456789abcdef';
 const BEFORE = `old.txt;3;${GUID}`;
@@ -44,4 +45,26 @@ test.each([
   ['said no revision before', 'a.txt', `a.txt;4;${GUID}`, false, false],
 ])('whether a cell was overtaken that %s', (_what, before, shown, isNew, isIt) => {
   expect(isOvertaken(sent(before), shown, isNew)).toBe(isIt);
+});
+
+interface Failure {
+  readonly kind: ErrorKind;
+  readonly code: ErrorCode;
+  readonly status?: number;
+}
+
+test.each<readonly [string, Failure, atOnce: boolean, afterLong: boolean]>([
+  ['refuses it', { kind: 'originRefused', code: 'origin.refused' }, true, true],
+  ['leads elsewhere', { kind: 'originRefused', code: 'origin.redirect' }, false, false],
+  ['has a certificate of somebody else', { kind: 'originRefused', code: 'origin.tls' }, false, false],
+  ['fails over it', { kind: 'originDown', code: 'origin.busy', status: 500 }, false, true],
+  ['is busy', { kind: 'originDown', code: 'origin.busy', status: 503 }, false, false],
+  ['asks for patience', { kind: 'originDown', code: 'origin.busy', status: 429 }, false, false],
+  ['takes too long', { kind: 'originDown', code: 'origin.timeout' }, false, true],
+  ['is not there', { kind: 'originDown', code: 'origin.unreachable' }, false, false],
+  ['sends something else', { kind: 'wireFormat', code: 'origin.truncated' }, false, true],
+])('a file is not compared any more where the origin %s', (_what, { status, ...error }, atOnce, afterLong) => {
+  const refusal = status === undefined ? null : { status, code: null, words: '', source: null };
+  expect(isBeyondComparing({ ...error, refusal }, false)).toBe(atOnce);
+  expect(isBeyondComparing({ ...error, refusal }, true)).toBe(afterLong);
 });
