@@ -4,7 +4,7 @@
  * name before the file has (I15), and is removed after it.
  */
 import { chmodSync, chownSync, existsSync, lchownSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
@@ -59,20 +59,20 @@ function storeFolder({ path, files }: Config['replica']): string {
 
 /** Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. */
 export async function backUpDated(config: Config, folder: string, nowMs: number): Promise<BackupReport> {
-  const { path, earlier } = datedBackups(config.replica.path, { folder, nowMs });
+  const { database } = config.origin;
+  const { path, earlier } = datedBackups(config.replica.path, { folder, database, nowMs });
   const report = await backUpAll(config, path, { withFiles: true, earlier });
   for (const old of earlier.slice(config.backup.keep - 1)) {
     rmSync(old);
     rmSync(filesBeside(old), { recursive: true, force: true });
   }
-  removeRemains(config.replica.path, folder);
+  removeRemains(path, folder);
   return report;
 }
 
 /** Folders of files whose backup is gone, or never got its name because the power went: nothing leads to them any more. */
-function removeRemains(source: string, folder: string): void {
-  const { path } = datedBackups(source, { folder, nowMs: 0 });
-  const stem = path.slice(dirname(path).length + 1, -'19700101T000000Z.db'.length);
+function removeRemains(backup: string, folder: string): void {
+  const stem = basename(backup).slice(0, -'19700101T000000Z.db'.length);
   for (const name of readdirSync(folder)) {
     const rest = name.startsWith(stem) ? name.slice(stem.length) : '';
     if (!/^\d{8}T\d{6}Z\.db\.(files|files\.partial|partial)$/.test(rest)) continue;

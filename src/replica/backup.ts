@@ -78,17 +78,55 @@ export async function backUp<T = null>(
   }
 }
 
-/** The path of a dated backup in a folder, and those of the earlier ones, the newest first. */
+/** Stamp and ending of a dated backup. */
+const DATED = /^\d{8}T\d{6}Z\.db$/;
+
+/**
+ * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called alike, and
+ * may have one folder for their backups; those of another database are none of the earlier ones.
+ */
 export function datedBackups(
   source: string,
-  { folder, nowMs }: { readonly folder: string; readonly nowMs: number },
+  { folder, database, nowMs }: { readonly folder: string; readonly database: string; readonly nowMs: number },
 ): { readonly path: string; readonly earlier: readonly string[] } {
-  const name = basename(source).replace(/\.[^.]*$/, '');
+  const stem = stemOf(source);
   const stamp = stampFromMs(nowMs).replaceAll(/[-:]/g, '');
+  const isDated = (file: string, start: string): boolean =>
+    file.startsWith(start) && DATED.test(file.slice(start.length));
   const earlier = namesIn(folder)
-    .filter((file) => file.startsWith(`${name}-`) && /^\d{8}T\d{6}Z\.db$/.test(file.slice(name.length + 1)))
-    .toSorted((a, b) => (a < b ? 1 : -1));
-  return { path: join(folder, `${name}-${stamp}.db`), earlier: earlier.map((file) => join(folder, file)) };
+    .filter(
+      (file) =>
+        isDated(file, `${stem}-${database}-`) ||
+        // Earlier versions did not name the database.
+        (isDated(file, `${stem}-`) && isOfDatabase(join(folder, file), database)),
+    )
+    .toSorted((a, b) => (stampIn(a) < stampIn(b) ? 1 : -1));
+  return {
+    path: join(folder, `${stem}-${database}-${stamp}.db`),
+    earlier: earlier.map((file) => join(folder, file)),
+  };
+}
+
+function stemOf(source: string): string {
+  return basename(source).replace(/\.[^.]*$/, '');
+}
+
+function stampIn(file: string): string {
+  return file.slice(-'19700101T000000Z.db'.length);
+}
+
+/** Whether a file is a replica of a database; one that cannot be read is nobody's. */
+function isOfDatabase(path: string, database: string): boolean {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true });
+    const text = sql`SELECT database FROM _rowsync_identity`;
+    return db.prepare(text).pluck().get() === database;
+  } catch {
+    return false;
+  } finally {
+    db?.close();
+  }
 }
 
 /** A folder that cannot be read has none; making a file in it says what is wrong. */

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config/load.ts';
 import { backUpAll, backUpDated, restoreAll } from '../../src/daemon/backup.ts';
@@ -192,19 +193,40 @@ test('the newest backups of a folder are kept, with their files, and everything 
   const backups = join(fixture.folder, 'backups');
   mkdirSync(backups);
   writeFileSync(join(backups, 'replica-of-somebody.db'), 'mine');
-  mkdirSync(join(backups, 'replica-20200101T000000Z.db.files')); // its backup never got its name
-  writeFileSync(join(backups, 'replica-20200101T000000Z.db.partial'), '');
+  mkdirSync(join(backups, 'replica-21995-20200101T000000Z.db.files')); // its backup never got its name
+  writeFileSync(join(backups, 'replica-21995-20200101T000000Z.db.partial'), '');
 
   for (const day of [1, 2, 3, 4]) await backUpDated(fixture.config, backups, Date.UTC(2026, 5, day, 3));
 
   expect(readdirSync(backups).toSorted()).toEqual([
-    'replica-20260603T030000Z.db',
-    'replica-20260603T030000Z.db.files',
-    'replica-20260604T030000Z.db',
-    'replica-20260604T030000Z.db.files',
+    'replica-21995-20260603T030000Z.db',
+    'replica-21995-20260603T030000Z.db.files',
+    'replica-21995-20260604T030000Z.db',
+    'replica-21995-20260604T030000Z.db.files',
     'replica-of-somebody.db',
   ]);
   expect(readFileSync(join(backups, 'replica-of-somebody.db'), 'utf8')).toBe('mine');
+});
+
+test('backups of another database are left alone, also those that are being made', async () => {
+  await using fixture = await startAlbum();
+  const backups = join(fixture.folder, 'backups');
+  mkdirSync(backups);
+  const [own, theirs] = ['replica-20260101T030000Z.db', 'replica-20260102T030000Z.db'];
+  for (const name of [own, theirs]) await backUpAll(fixture.config, join(backups, name), { withFiles: false });
+  const db = new Database(join(backups, theirs));
+  db.exec(`UPDATE _rowsync_identity SET database = '7'`);
+  db.close();
+  mkdirSync(join(backups, 'replica-7-20260604T030000Z.db.files'));
+  writeFileSync(join(backups, 'replica-7-20260604T030000Z.db.partial'), '');
+
+  for (const day of [1, 2]) await backUpDated(fixture.config, backups, Date.UTC(2026, 5, day, 3));
+
+  expect(readdirSync(backups).filter((name) => !name.startsWith('replica-21995-'))).toEqual([
+    theirs,
+    'replica-7-20260604T030000Z.db.files',
+    'replica-7-20260604T030000Z.db.partial',
+  ]);
 });
 
 test('the daemon makes backups on schedule', async () => {
@@ -216,7 +238,7 @@ test('the daemon makes backups on schedule', async () => {
 
   await daemon.elapse(40);
 
-  const path = join(daemon.folder, 'replica-20260601T123000Z.db');
+  const path = join(daemon.folder, 'replica-21995-20260601T123000Z.db');
   expect(daemon.events('work.finished').filter(({ work }) => work === 'backup')).toMatchObject([
     { outcome: 'done', rowCount: 3, fileCount: 3, path },
   ]);
