@@ -21,6 +21,9 @@ import { ident, sql } from './sql.ts';
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
 const PAGES_PER_STEP = 2_000;
 
+/** Behind the name of a file, where SQLite keeps what belongs to it and is not in it. */
+const LOGS = ['-wal', '-journal'];
+
 /** What was copied. */
 export interface CopyReport {
   readonly path: string;
@@ -42,9 +45,11 @@ export async function backUp<T = null>(
   carry?: Carry<T>,
 ): Promise<CopyReport & { readonly files: T | null }> {
   const path = resolve(target);
-  if (existsSync(path)) {
+  // SQLite would write a log that was left there into the copy.
+  const inTheWay = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
+  if (inTheWay !== undefined) {
     throw new RowsyncError('usage', 'backup.exists', {
-      message: `${path} exists already`,
+      message: `${inTheWay} exists already`,
       hint: 'Name a new file; a backup never replaces anything.',
     });
   }
@@ -246,10 +251,13 @@ function countCreates(path: string): number {
   }
 }
 
-/** Moves the replica and what SQLite keeps beside it, whose log may hold what the file does not have yet; null where there is none. */
+/**
+ * Moves the replica and what SQLite keeps beside it, whose log may hold what the file does not have yet; null where there is none. A
+ * log goes aside also where somebody took its replica away, because SQLite would write it into whatever file stands there next.
+ */
 export function moveAside(path: string, stamp: string): string | null {
-  if (!existsSync(path)) return null;
+  const isThere = existsSync(path);
   const aside = `${path}.replaced-${stamp}`;
-  for (const ending of ['-wal', '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
-  return aside;
+  for (const ending of [...LOGS, '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
+  return isThere ? aside : null;
 }

@@ -1,7 +1,7 @@
 /**
  * Backups of a replica that is in use, and restores: what is copied, what is checked, what is no longer trusted.
  */
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -69,8 +69,10 @@ test('never replaces a file', async () => {
   await fixture.pull();
   const target = join(fixture.folder, 'precious');
   writeFileSync(target, 'mine');
+  writeFileSync(join(fixture.folder, 'gone-wal'), 'of a file that is gone');
 
   await expect(backUp(fixture.path, target)).rejects.toMatchObject({ code: 'backup.exists', exitCode: 2 });
+  await expect(backUp(fixture.path, join(fixture.folder, 'gone'))).rejects.toMatchObject({ code: 'backup.exists' });
 });
 
 test('says which folder is missing', async () => {
@@ -139,6 +141,32 @@ test('a restore moves the replica aside, trusts no ETag, and the next pull makes
   expect(restored).toHaveLength(12);
   expect(fixture.sandbox.requests.count({ method: 'select', status: 304 })).toBe(0);
   expect(titlesIn(fixture.path)).toEqual(originTitles(fixture));
+});
+
+/** Ends as a crash does: what was written last stands in the log beside the file. */
+function crash(fixture: Fixture): void {
+  for (const ending of ['', '-wal']) copyFileSync(fixture.path + ending, join(fixture.folder, `kept${ending}`));
+  fixture.replica.close();
+  for (const ending of ['', '-wal']) renameSync(join(fixture.folder, `kept${ending}`), fixture.path + ending);
+}
+
+test('a restore keeps the log of a replica that somebody took away out of the backup', async () => {
+  await using fixture = await startFixture({ tables: [notes(12)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+  fixture.sandbox.store.update('Note', 1, { Title: 'changed since' });
+  await fixture.pull();
+  crash(fixture);
+  rmSync(fixture.path);
+
+  const report = await restore(target, { path: fixture.path, stamp: STAMP });
+  const restored = titlesIn(fixture.path);
+  fixture.restart();
+
+  expect(report.asidePath).toBeNull();
+  expect(restored).toEqual(titlesIn(target));
+  expect(existsSync(`${fixture.path}.replaced-${STAMP}-wal`)).toBe(true);
 });
 
 test('a restore waits for nobody: a replica in use is left alone', async () => {
