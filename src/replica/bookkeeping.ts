@@ -67,7 +67,8 @@ const DESCRIPTORS = sql`
  *                             row_count of a two-way table counts the rows that the origin confirmed
  *   match_column              origin's name of the column that identifies rows, null without one
  *   allow_add                 0 where the calling user may not add rows
- *   doubted                   1 from when the rows were doubted until the next finished sweep
+ *   doubted                   1 from when the rows were doubted until the next finished sweep; 2 once somebody else's trigger may have
+ *                             changed a mirror, until its rows are doubted
  *   push_…                    what kept the last push of the table from its end, null after a success
  *   doubt_creates_from        once the file turned out to be an older copy: the id from which rows that stood here then may have
  *                             been created since; null again when they are in doubt

@@ -181,8 +181,8 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 }
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */
-type TableRow = Omit<LedgerTable, Flag> & Readonly<Record<Flag, 0 | 1>>;
-type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'doubted' | 'compareDue';
+type TableRow = Omit<LedgerTable, Flag | 'doubted'> & Readonly<Record<Flag, 0 | 1>> & { readonly doubted: 0 | 1 | 2 };
+type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue';
 
 function tableFromRow(row: unknown): LedgerTable {
   const table = row as TableRow; // columns and types are ours (bookkeeping.ts)
@@ -192,7 +192,7 @@ function tableFromRow(row: unknown): LedgerTable {
     endProven: table.endProven === 1,
     identityChecked: table.identityChecked === 1,
     allowsAdd: table.allowsAdd === 1,
-    doubted: table.doubted === 1,
+    doubted: table.doubted !== 0,
     compareDue: table.compareDue === 1,
   };
 }
@@ -208,10 +208,10 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
   return sweep + 1;
 }
 
-/** Ends a sweep: the table is steady, and the last failure is forgotten. */
+/** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */
 export function closeSweep(tx: Tx, tableId: number, at: string): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = ?, end_proven = 1, doubted = 0,
+    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = ?, end_proven = 1, doubted = iif(doubted = 2, 2, 0),
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = ?`,
   ).run(at, tableId);
 }

@@ -1,8 +1,8 @@
 /**
  * Mirrors under triggers of somebody else's. Whenever we write rows, our guards are off, and such a trigger may change rows of any table that
  * it names: of the one that it stands on, or of another. In a table with a base that shows as an edit; in a mirror nobody can tell, so its
- * pages are read again, and what the trigger changed is written back. Called behind whatever writes rows of user tables. Input: the file.
- * Output: bookkeeping.
+ * pages are read again, and what the trigger changed is written back. That it may have is kept with the table, because the trigger may
+ * be gone by then. Called behind whatever writes rows of user tables. Input: the file. Output: bookkeeping.
  */
 import type { Connection, Tx } from './database.ts';
 import { sql } from './sql.ts';
@@ -16,16 +16,15 @@ const EXPOSED = sql`
       SELECT 1 FROM sqlite_schema s WHERE s.type = 'trigger' AND s.name NOT GLOB '_rowsync_*'
         AND (instr(lower(s.sql), lower(t.local_name)) > 0 OR t.local_name GLOB '*["''\`]*' OR instr(t.local_name, ']') > 0))`;
 
-/** Trusts no ETag of the mirrors that somebody else's trigger may have changed while rows were written. */
+/** Trusts nothing of the mirrors that somebody else's trigger may have changed while rows were written. */
 export function distrustMirrors(tx: Tx): void {
   if (!hasForeignTriggers(tx)) return;
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 2 WHERE doubted <> 2 AND id IN (${EXPOSED})`).run();
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE etag IS NOT NULL AND table_id IN (${EXPOSED})`).run();
 }
 
-/** Whether somebody else's trigger may have put rows into a mirror, or taken some out, since it was last proven. */
+/** Whether somebody else's trigger may have put rows into a mirror, or taken some out, since its rows were last doubted. */
 export function mayHaveStrangers(from: Connection, tableId: number): boolean {
-  if (!hasForeignTriggers(from)) return false;
-  const text = sql`SELECT 1 FROM _rowsync_tables t WHERE t.id = @tableId AND t.sweep_open = 0 AND t.id IN (${EXPOSED})
-      AND EXISTS (SELECT 1 FROM _rowsync_pages p WHERE p.table_id = t.id AND p.etag IS NULL)`;
-  return from.prepare(text).get({ tableId }) !== undefined;
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND doubted = 2 AND sweep_open = 0`;
+  return from.prepare(text).get(tableId) !== undefined;
 }

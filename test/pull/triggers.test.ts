@@ -10,7 +10,7 @@ import { twoWaySettings } from '../support/two-way.ts';
 
 function table(name: string): { name: string; columns: { name: string; type: string }[]; rows: { Title: string }[] } {
   const rows = [1, 2, 3, 4].map((number) => ({ Title: `title ${number}` }));
-  return { name, columns: [{ name: 'Title', type: 'Text' }], rows };
+  return { name, columns: ['Title', 'Body'].map((column) => ({ name: column, type: 'Text' })), rows };
 }
 
 /** Two mirrors that were pulled, Note and Task. */
@@ -22,23 +22,31 @@ async function startMirrors(): Promise<Fixture> {
 
 const TITLE = `UPDATE "Task" SET "Title" = 'by a trigger' WHERE _id = 2;`;
 
-test.each([
+const TRIGGERS = [
   ['changes rows of another mirror', `AFTER UPDATE ON "Note" BEGIN ${TITLE} END`],
   ['deletes rows of another mirror', `AFTER UPDATE ON "Note" BEGIN DELETE FROM Task WHERE _id = 2; END`],
   ['adds rows to another mirror', `AFTER UPDATE ON "Note" BEGIN INSERT INTO [task] (_id) VALUES (99); END`],
   ['stands on a delete', `AFTER DELETE ON "Note" BEGIN UPDATE "Note" SET "Title" = 'by a trigger'; END`],
-])('what a trigger does to a mirror is undone by the next pull, where it %s', async (_what, trigger) => {
-  await using fixture = await startMirrors();
-  fixture.execute(`CREATE TRIGGER mine ${trigger}`);
-  if (trigger.includes('DELETE ON')) fixture.sandbox.store.delete('Note', 4);
-  else fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
-  await fixture.pull();
-  expect(readReplica(fixture.path)).not.toEqual(readOrigin(fixture.sandbox));
+] as const;
 
-  await fixture.pull();
+test.each(
+  TRIGGERS.flatMap(([what, trigger]) => [[what, trigger, 'stays'] as const, [what, trigger, 'is dropped'] as const]),
+)(
+  'what a trigger does to a mirror is undone by the next pull, where it %s (%s, and then %s)',
+  async (_what, trigger, andThen) => {
+    await using fixture = await startMirrors();
+    fixture.execute(`CREATE TRIGGER mine ${trigger}`);
+    if (trigger.includes('DELETE ON')) fixture.sandbox.store.delete('Note', 4);
+    else fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+    await fixture.pull();
+    expect(readReplica(fixture.path)).not.toEqual(readOrigin(fixture.sandbox));
+    if (andThen === 'is dropped') fixture.execute('DROP TRIGGER mine');
 
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
+    await fixture.pull();
+
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  },
+);
 
 test('what a trigger on a two-way table does to a mirror when rows are read back is undone by the next pull', async () => {
   const settings = {
@@ -48,6 +56,7 @@ test('what a trigger on a two-way table does to a mirror when rows are read back
   await fixture.pull();
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
   fixture.execute(`CREATE TRIGGER mine AFTER UPDATE ON "Note" BEGIN ${TITLE} END`);
+  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
   await pushNow(fixture);
   expect(fixture.rows('SELECT "Title" FROM "Task" WHERE _id = 2')).toEqual([{ Title: 'by a trigger' }]);
 
