@@ -152,6 +152,7 @@ const SOMETIMES = [
   'user attachToAll',
   'user clearFile',
   'user copyFileValue',
+  'user mirrorTrigger',
   'user nameNoFile',
 ];
 

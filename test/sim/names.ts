@@ -3,6 +3,7 @@
  * rest of the simulation calls them `Tag`, `Code`, `A` and `B`, whatever their names are at the moment; they are known by their
  * ids. Input: the origin, and queries of the replica. Output: names.
  */
+import { ident, joinSql, sql, type Sql } from '../../src/replica/sql.ts';
 import type { LocalRow, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 
@@ -12,10 +13,11 @@ export const COLUMNS = ['Tag', 'Code', 'A', 'B', 'File'] as const;
 /** One of them. */
 export type Column = (typeof COLUMNS)[number];
 
-type Query = (statement: string) => readonly (readonly unknown[])[];
+/** Asks; each row is an array of its columns. */
+export type Ask = (statement: Sql) => readonly (readonly unknown[])[];
 
 /** Names in the replica, quoted; `T` is the table. */
-export type LocalNames = Readonly<Record<Exclude<Column, 'File'> | 'T', string>> & { readonly File: string | null };
+export type LocalNames = Readonly<Record<Exclude<Column, 'File'> | 'T', Sql>> & { readonly File: Sql | null };
 
 /** The names of one world. */
 export class Names {
@@ -25,9 +27,12 @@ export class Names {
   readonly #columnById: ReadonlyMap<number, Column>;
   /** The table's name at the origin. */
   table = 'Thing';
+  /** Whether the replica is a mirror, which has no base: what the origin confirmed stands in the table itself. */
+  readonly isMirror: boolean;
 
-  constructor(origin: OriginModel) {
+  constructor(origin: OriginModel, isMirror = false) {
     this.#origin = origin;
+    this.isMirror = isMirror;
     const { id, columns } = origin.table(this.table);
     this.#tableId = id;
     const pairs = columns.flatMap((column) => {
@@ -79,18 +84,18 @@ export class Names {
   }
 
   /** The names in the replica; null while not all of it stands there. */
-  inReplica(query: Query): LocalNames | null {
-    const names: Record<string, string> = {};
-    for (const [table, id, name] of query(
-      `SELECT t.local_name, c.id, c.local_name
+  inReplica(ask: Ask): LocalNames | null {
+    const names: Record<string, Sql> = {};
+    for (const [table, id, name] of ask(
+      sql`SELECT t.local_name, c.id, c.local_name
        FROM _rowsync_tables t CROSS JOIN pragma_table_info(t.local_name) p
        JOIN _rowsync_columns c ON c.table_id = t.id AND c.local_name = p.name AND c.state = 'live'
        WHERE t.id = ${this.#tableId}
          AND EXISTS (SELECT 1 FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.local_name)`,
     )) {
       const column = this.#columnById.get(Number(id));
-      names['T'] = quoted(String(table));
-      if (column !== undefined) names[column] = quoted(String(name));
+      names['T'] = ident(String(table));
+      if (column !== undefined) names[column] = ident(String(name));
     }
     const { T, Tag, Code, A, B, File = null } = names;
     if (T === undefined || Tag === undefined || Code === undefined || A === undefined || B === undefined) return null;
@@ -98,14 +103,9 @@ export class Names {
   }
 }
 
-/** A name as SQL says it. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 /** What is selected of a row of the replica. */
-export function selectedColumns({ Tag, Code, A, B, File }: LocalNames): string {
-  return ['_id', Tag, Code, A, B, ...(File === null ? [] : [File])].join(', ');
+export function selectedColumns({ Tag, Code, A, B, File }: LocalNames): Sql {
+  return joinSql([sql`_id`, Tag, Code, A, B, ...(File === null ? [] : [File])]);
 }
 
 /** A row of the replica as it is selected. */

@@ -2,9 +2,10 @@
  * Looks at both sides of a world at rest. Input: the user's connection, the origin, the books. Output: what verdict.ts judges.
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
+import { ident } from '../../src/replica/sql.ts';
 import type { Books, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
-import { COLUMNS, quoted, rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
+import { COLUMNS, rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
 import type { User } from './user.ts';
 import type { KeptConflict, OriginWrite, Rest, SentEver } from './verdict.ts';
 
@@ -39,7 +40,9 @@ export function gatherRest(sides: Sides): Rest | null {
   return {
     books,
     local: user.rows(),
-    base: user.query(`SELECT ${selectedColumns(local)} FROM ${base} ORDER BY _id`).map(rowFromReplica),
+    base: names.isMirror
+      ? user.rows()
+      : user.query(`SELECT ${selectedColumns(local)} FROM ${base} ORDER BY _id`).map(rowFromReplica),
     origin: origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values)),
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),
@@ -92,7 +95,7 @@ function conflictsIn(user: User, names: LocalNames): readonly KeptConflict[] {
 
 /** What the simulation calls a column of the replica. */
 function columnCalled(local: LocalNames, name: unknown): Column | undefined {
-  return COLUMNS.find((known) => local[known] === quoted(String(name)));
+  return COLUMNS.find((known) => local[known] === ident(String(name)));
 }
 
 function textOfViews(user: User, views: readonly string[]): string {

@@ -57,6 +57,7 @@ export const CALM: Setup = {
   actors: [],
   weather: new Map(),
   files: null,
+  isMirror: false,
 };
 
 /** A user runs statements on the replica. */

@@ -54,6 +54,8 @@ export interface Setup {
   readonly refusedShare: number;
   /** What is done with attached files; null where the table has none. */
   readonly files: FilesSetup | null;
+  /** Whether nobody may edit here: the replica follows the origin, and refuses edits. */
+  readonly isMirror: boolean;
 }
 
 /** Who acts between two steps of the engine. */
@@ -103,7 +105,9 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
   // Drawn last, so that worlds which were kept before stay as they were.
   const refusedShare = pick([0, 0, 0, 0, 0, 0, 0.1, 0.3]);
   const personRate = pick([0, 0, 0, 0.1, 0.4]);
-  return { ...setup, pointCount, refusedShare, personRate };
+  const isMirror = pick([false, false, false, false, false, false, false, false, false, true]);
+  const match = isMirror ? null : setup.match;
+  return { ...setup, match, pointCount, refusedShare, personRate, isMirror };
 }
 
 /** Lets most worlds end early: short ones find as much in the same time, and some defects need a long one. */
@@ -152,14 +156,14 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     fullRate: 0,
     losesPower: false,
   };
-  const { rowCount, systemColumns, pageRows } = setup;
+  const { rowCount, systemColumns, pageRows, isMirror } = setup;
   // Where ETags prove nothing, a table without rows is not looked at a second time.
   const isProven = rowCount > 0 || (setup.etag !== 'absent' && setup.etag !== 'flaky');
   const etag = isProven ? 'page' : 'flaky';
   const files = setup.files === null ? null : calmFiles(setup.files, rowCount);
   const weather = new Map<string, number>();
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, match: null, etag, files, weather } as const;
-  return { key: JSON.stringify([rowCount, systemColumns, pageRows, etag, files]), calm };
+  return { key: JSON.stringify([rowCount, systemColumns, pageRows, etag, files, isMirror]), calm };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {
@@ -185,7 +189,8 @@ function drawWeather(tape: Tape): Weather {
 /** What the configuration of an engine would say; they are counted from 1. */
 export function settingsOf(setup: Setup, life: number): EngineSettings {
   const pageRows = life === 1 ? setup.pageRows : (setup.laterPageRows ?? setup.pageRows);
-  const { concurrency, maxDeletePercent, match, policy, batchRows, files } = setup;
+  const { concurrency, maxDeletePercent, match, policy, batchRows, files, isMirror } = setup;
+  const editing = isMirror ? null : ({ match, conflict: policy, workflow: 'run' } as const);
   const shared = { maxDeletePercent, concurrency };
   return {
     origin: {
@@ -199,7 +204,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
     pull: {
       ...shared,
       pageRows,
-      tableOptions: () => ({ sort: null, editing: { match, conflict: policy, workflow: 'run' } }),
+      tableOptions: () => ({ sort: null, editing }),
     },
     push: {
       ...shared,

@@ -133,6 +133,19 @@ const ownTrigger: Action = ({ draw }) =>
     : `CREATE TRIGGER own_trigger AFTER UPDATE OF {A} ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN
          UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}' WHERE _id = NEW._id; END`;
 
+/** What a trigger of theirs may do to a mirror behind each row that is stored: change rows, take some away, put others in. */
+const MIRROR_TRIGGERS = [
+  `AFTER UPDATE ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN UPDATE {T} SET {B} = '${TRIGGER_MARK}' WHERE _id <> NEW._id; END`,
+  `AFTER INSERT ON {T} BEGIN UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}'; END`,
+  `AFTER INSERT ON {T} BEGIN DELETE FROM {T} WHERE _id = NEW._id - 1; END`,
+  `AFTER INSERT ON {T} BEGIN INSERT OR IGNORE INTO {T} (_id, {Tag}) VALUES (NEW._id + 100, 'stranger'); END`,
+  `AFTER DELETE ON {T} BEGIN DELETE FROM {T} WHERE _id = (SELECT min(_id) FROM {T}); END`,
+  `AFTER DELETE ON {T} BEGIN INSERT OR IGNORE INTO {T} (_id, {Tag}) VALUES (OLD._id, OLD.{Tag}); END`,
+];
+
+const mirrorTrigger: Action = ({ draw }) =>
+  draw.chance(0.3) ? 'DROP TRIGGER IF EXISTS own_trigger' : `CREATE TRIGGER own_trigger ${draw.pick(MIRROR_TRIGGERS)}`;
+
 const ownIndex: Action = ({ draw }) =>
   draw.chance(0.3) ? 'DROP INDEX IF EXISTS own_index' : 'CREATE UNIQUE INDEX own_index ON {T} ({Code})';
 
@@ -181,6 +194,13 @@ export const USER_ACTIONS: readonly (readonly [weight: number, name: string, act
   [0.2, 'rebuild', rebuild],
 ];
 
+/** The actions in a mirror, which refuses edits. */
+const MIRROR_ACTIONS: typeof USER_ACTIONS = [
+  ...USER_ACTIONS.map(([weight, ...action]) => [weight / 2, ...action] as const),
+  [8, 'mirrorTrigger', mirrorTrigger],
+  [3, 'dropTrigger', dropTrigger],
+];
+
 const DROPS_TRIGGER = /DROP TRIGGER "?_rowsync_/;
 
 /** The SQL client. */
@@ -210,7 +230,8 @@ export class User {
   act(draw: Draw): Done | null {
     const names = draw.isCalm ? null : this.#names.inReplica((statement) => this.query(statement));
     if (names === null) return null;
-    const [name, action] = draw.weighted(USER_ACTIONS.map(([weight, ...item]) => [weight, item] as const));
+    const actions = this.#names.isMirror ? MIRROR_ACTIONS : USER_ACTIONS;
+    const [name, action] = draw.weighted(actions.map(([weight, ...item]) => [weight, item] as const));
     const rows = this.#rowsUnder(names);
     const template = action({ rows, draw, tokens: this.#tokens, isOlderCopy: this.isOlderCopy, ...this.#around() });
     if (template === null) return null;
@@ -228,13 +249,13 @@ export class User {
       refusal = thrown.message;
       if (db.inTransaction) db.exec('ROLLBACK');
     }
-    if (name === 'ownTrigger') this.hadTrigger = true;
+    if (/^(?:own|mirror)Trigger$/.test(name)) this.hadTrigger = true;
     if (DROPS_TRIGGER.test(statements)) this.hadNoTrigger = true;
     const namesAfter = this.#names.inReplica((statement) => this.query(statement));
     // What goes with a column or the table is no edit of rows: it comes back as the origin confirmed it.
     const after = namesAfter === null ? rows : this.#rowsUnder(namesAfter);
     if (namesAfter === null) this.#books.forget(/DROP COLUMN \{(\w+)\}/.exec(template)?.[1] ?? null);
-    else this.#books.note(rows, after);
+    else this.#note(rows, after);
     return { name, statements, refusal, removed: removedFrom(rows, after) };
   }
 
@@ -258,8 +279,13 @@ export class User {
     }
     if (DROPS_TRIGGER.test(statements)) this.hadNoTrigger = true;
     const after = this.rows();
-    this.#books.note(rows, after);
+    this.#note(rows, after);
     return { name, statements, refusal, removed: removedFrom(rows, after) };
+  }
+
+  /** Enters an edit in the books, but not of a mirror, where none is wanted: what gets in without our triggers is put right. */
+  #note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    if (!this.#names.isMirror) this.#books.note(before, after);
   }
 
   /** The rows of the table, as far as anybody edits them. */
@@ -291,7 +317,8 @@ export class User {
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
     // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
     const parts = this.query(
-      `SELECT type, name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_capture_*'
+      `SELECT type, name FROM sqlite_schema
+       WHERE type = 'trigger' AND name GLOB '${this.#names.isMirror ? '_rowsync_guard_*' : '_rowsync_capture_*'}'
          AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*'
          OR type = 'index' AND name = 'own_index' ORDER BY name`,
     );

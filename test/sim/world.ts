@@ -89,7 +89,7 @@ export class World {
       nowMs: originMs,
       draw: () => (this.#isEnding ? 0 : tapes.of('origin').u32() / 2 ** 32),
     });
-    this.#names = new Names(this.#origin);
+    this.#names = new Names(this.#origin, setup.isMirror);
     const around = {
       origin: this.#origin,
       names: this.#names,

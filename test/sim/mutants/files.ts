@@ -72,8 +72,10 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle-files.ts',
-        find: "if (error.kind === 'originRefused' && !SAY_NOTHING.has(error.code)) return 'unclear';",
-        replace: "if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';",
+        find: "if (isBeyondComparing(error, this.#isOld)) return 'unclear';",
+        replace:
+          "if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';\n" +
+          "      if (isBeyondComparing(error, this.#isOld)) return 'unclear';",
       },
     ],
   },

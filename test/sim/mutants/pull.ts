@@ -198,8 +198,28 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       { file: 'pull/prepare.ts', find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);', replace: '' },
     ],
-    equivalent:
-      'whoever drops a trigger changes the schema, which leads to the same comparison (schema-change-ignored); worlds have no mirrors, where it does not',
+  },
+  {
+    name: 'triggers-over-mirrors-ignored',
+    without: "Nothing follows from a trigger of somebody else's that stands while rows of a mirror are written.",
+    edits: [
+      {
+        file: 'replica/mirrors.ts',
+        find: '  if (!hasForeignTriggers(tx)) return;',
+        replace: '  if (hasForeignTriggers(tx) !== null) return;',
+      },
+    ],
+  },
+  {
+    name: 'strangers-in-mirrors',
+    without: "Rows of a mirror are never doubted because a trigger of somebody else's may have put them there.",
+    edits: [
+      {
+        file: 'pull/prepare.ts',
+        find: 'if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);',
+        replace: '',
+      },
+    ],
   },
   {
     name: 'policy-ignored',
