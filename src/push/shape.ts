@@ -90,9 +90,11 @@ function isAsExpected(
 /** What keeps values from going into the columns of a table as they were when they were read; null where nothing does. */
 function shapeProblem({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): RowsyncError | null {
   const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
-  const changed = columns.filter(({ id, name, type, writable }) => {
+  const changed = columns.filter(({ id, name, alias, type, writable }) => {
     const now = byId.get(id);
-    return now?.name !== name || columnType(now.type) !== type || (writable && !isWritable(now));
+    if (now?.name !== name || columnType(now.type) !== type) return true;
+    // Values are sent by the alias.
+    return writable && (now.alias !== alias || !isWritable(now));
   });
   if (changed.length === 0) return null;
   const names = changed.map(({ name }) => `"${name}"`).join(', ');

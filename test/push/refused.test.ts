@@ -10,7 +10,7 @@ import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
-import { NOTE, captured, startTwoWay, swapNames } from '../support/two-way.ts';
+import { NOTE, captured, startTwoWay, swapNames, twoWayTable } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 
@@ -351,6 +351,23 @@ describe('before anything is sent', () => {
     await fixture.pull();
     expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  });
+
+  test('columns that gave each other their aliases are noticed, since values are sent by these', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    const { store } = fixture.sandbox;
+    const aliases = new Map(twoWayTable(fixture).columns.map(({ name, alias }) => [name, alias]));
+    store.changeColumn('Note', 'Title', { alias: 'between' });
+    store.changeColumn('Note', 'Body', { alias: aliases.get('Title') ?? '' });
+    store.changeColumn('Note', 'Title', { alias: aliases.get('Body') ?? '' });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+
+    const report = await pushNow(fixture);
+    await fixture.pull();
+    const next = await pushNow(fixture);
+
+    expect([codesOf(report), codesOf(next)]).toEqual([['push.shape'], []]);
+    expect(atOrigin(fixture, ['Title', 'Body']).at(0)).toEqual([1, 'x', null]);
   });
 
   test.each(['reread', 'readBack'] as const)(

@@ -261,7 +261,7 @@ export function moveKey(connection: Connection, table: Table, column: Column): v
 
 /** What `retypeColumn` may change. */
 export type ColumnChange = Partial<
-  Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'>
+  Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'> & Pick<Column, 'alias'>
 >;
 
 /** Changes how a column is described. With a new type, values are converted where they mean something and else emptied. */
@@ -274,9 +274,10 @@ export function retypeColumn(
   connection
     .prepare(
       `UPDATE _sandbox_columns
-       SET type = ?, kind = ?, read_only = ?, options = ?, display_options = ?, width = ? WHERE id = ?`,
+       SET alias = ?, type = ?, kind = ?, read_only = ?, options = ?, display_options = ?, width = ? WHERE id = ?`,
     )
     .run(
+      change.alias ?? column.alias,
       change.type ?? column.type,
       change.kind ?? column.kind,
       (change.readOnly ?? column.readOnly) ? 1 : 0,

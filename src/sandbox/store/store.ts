@@ -299,7 +299,7 @@ export class Store {
     this.#changeSchema(() => renameColumnTo(this.#connection, found, columnOf(found, name), now));
   }
 
-  /** Changes a column's type, kind, options, width; values that mean nothing in a new type become null. */
+  /** Changes a column's alias, type, kind, options, width; values that mean nothing in a new type become null. */
   changeColumn(table: string, name: string, change: ColumnChange): void {
     const found = this.table(table);
     const place = { table: found, column: columnOf(found, name) };
