@@ -7,8 +7,6 @@
  *   readChanges       the changes cell by cell, a block of rows at a time
  *   settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
  */
-import { isUtf8 } from 'node:buffer';
-
 import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
@@ -17,7 +15,7 @@ import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeig
 import type { Connection, Tx } from '../replica/database.ts';
 import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
-import { readRowsById, writeRows } from '../replica/rows.ts';
+import { readRowsById } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
@@ -25,8 +23,9 @@ import { storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
+import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
-import type { TwoWayTable } from './table.ts';
+import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
 /** What became of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange {
@@ -123,7 +122,7 @@ function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string)
       return !writable || isSameValue(type, before, here) ? before : here;
     });
     const row = { id: rowId, allow: base.allow, values };
-    writeRows(tx, table, [row]);
+    writeKeepingRaw(tx, table, row, readRawTexts(tx, table, local));
     if (!isChanged(base, row, table.columns)) moveRows(tx, table.id, [rowId], { event: 'settled', at });
   }
 }
@@ -136,7 +135,7 @@ function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string)
 export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<number>, at: string): void {
   const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
   const differing = indexes.map((index) => {
-    const name = ident(must(table.columns[index], 'an index of a column').localName);
+    const name = ident(columnAt(table, index).localName);
     return sql`l.${name} IS NOT b.${name}`;
   });
   if (differing.length === 0) return;
@@ -148,7 +147,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
       const conflicts = indexes.flatMap((column) => {
         const before = base?.values[column] ?? null;
         const here = local.values[column] ?? null;
-        if (isSameValue(must(table.columns[column], 'an index of a column').type, before, here)) return [];
+        if (isSameValue(columnAt(table, column).type, before, here)) return [];
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
       });
       storeConflicts(tx, table, { rowId, conflicts, at });
@@ -156,9 +155,13 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
       const values = local.values.map((value, column) =>
         indexes.includes(column) ? (base.values[column] ?? null) : value,
       );
-      writeRows(tx, table, [{ ...local, values }]);
+      writeKeepingRaw(tx, table, { ...local, values }, readRawTexts(tx, table, local));
     }
   }
+}
+
+function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
+  return must(columns[index], 'an index of a column');
 }
 
 /** Base and local of rows, in the order of the ids. */
@@ -208,28 +211,11 @@ export function diffRows(from: Connection, table: TwoWayTable, ids: readonly num
       return local === null || !writable || isSameValue(type, before, local.values[column] ?? null) ? [] : [column];
     });
     const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
-    const broken = local === null ? [] : columns.flatMap((column) => brokenText(from, table, { row: local, column }));
-    return [{ rowId, kind, state, base, local, columns, problems: [...(problems.get(rowId) ?? []), ...broken] }];
+    const raw = readRawTexts(from, table, local).flatMap(({ column }) => {
+      return columns.includes(column) ? [`${cellName(table, columnAt(table, column))} takes text in UTF-8`] : [];
+    });
+    return [{ rowId, kind, state, base, local, columns, problems: [...(problems.get(rowId) ?? []), ...raw] }];
   });
-}
-
-/**
- * SQLite keeps any bytes as text, and whoever reads them gets U+FFFD for those that are none: they would go to the origin as
- * something else than stands here. No rule of a trigger can tell them, so a cell with that character is looked at byte by byte.
- */
-function brokenText(
-  from: Connection,
-  table: TwoWayTable,
-  { row, column: index }: { row: Row; column: number },
-): readonly string[] {
-  const column = table.columns[index];
-  const value = row.values[index];
-  if (column === undefined || typeof value !== 'string' || !value.includes('\uFFFD')) return [];
-  const text = sql`SELECT hex(${ident(column.localName)}) FROM ${ident(table.localName)} WHERE _id = ?`;
-  const [hex] = queryRows(from, text, [row.id])[0] ?? [];
-  return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex'))
-    ? [`${cellName(table, column)} takes text in UTF-8`]
-    : [];
 }
 
 /** Every changed row of a table, read a block at a time. */

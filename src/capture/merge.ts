@@ -32,6 +32,7 @@ import { storeConflicts } from './conflicts.ts';
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
+import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** How rows of an answer are merged. */
@@ -132,7 +133,7 @@ function applyDecision(
 ): void {
   const decision = mergeRow(versions, table.columns, policy);
   const isOlder = isFromOlderCopy(tx, table.id, rowId);
-  const newId = writeLocal(tx, table, rowId, decision);
+  const newId = writeLocal(tx, table, { rowId, before: versions.local }, decision);
   storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
   const isMended = decision.state === 'changed' && hasLostEdit(versions, decision, table.columns);
   const byState = { settled: 'settled', changed: isMended ? 'localEdit' : 'changed', parked: 'conflicted' } as const;
@@ -143,17 +144,24 @@ function applyDecision(
 }
 
 /** Writes the local row of a decision; one that the origin no longer knows gets an id of ours. Returns the row's id. */
-function writeLocal(tx: Tx, table: TwoWayTable, rowId: number, { local, base }: MergeDecision): number {
+function writeLocal(
+  tx: Tx,
+  table: TwoWayTable,
+  { rowId, before }: { readonly rowId: number; readonly before: Row | null },
+  { local, base }: MergeDecision,
+): number {
   if (local === null) {
     removeRows(tx, table, [rowId]);
     return rowId;
   }
   const isLost = base === null && rowId > 0;
   const id = isLost ? takeLocalId(tx, table.id) : local.id;
+  const raw = readRawTexts(tx, table, before);
   if (id !== rowId) {
     removeRows(tx, table, [rowId]);
     renumberRow(tx, table.id, rowId, id);
   }
-  writeRows(tx, table, [isLost ? rowAsNew(local, id, table.columns) : { ...local, id }]);
+  const row = isLost ? rowAsNew(local, id, table.columns) : { ...local, id };
+  writeKeepingRaw(tx, table, row, raw);
   return id;
 }

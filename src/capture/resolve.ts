@@ -31,6 +31,7 @@ import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
 import { settleQuestions } from './questions.ts';
+import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import { findTwoWayTable, type TwoWayTable } from './table.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
@@ -158,10 +159,11 @@ function decideCell(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome
     keepOverwritten(tx, table, { rowId, at, columns: [index] });
   }
   const before = problemsOf(tx, table, rowId);
-  writeRows(tx, table, [{ ...local, values }]);
+  const raw = readRawTexts(tx, table, local);
+  writeKeepingRaw(tx, table, { ...local, values }, raw);
   const problem = problemsOf(tx, table, rowId).find((sentence) => !before.includes(sentence));
   if (problem === undefined) return { rowId };
-  writeRows(tx, table, [local]);
+  writeKeepingRaw(tx, table, local, raw);
   return { problem };
 }
 
@@ -214,7 +216,8 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
       );
       keepOverwritten(tx, table, { rowId, at, columns: overwritten });
     }
-    writeRows(tx, table, [{ id: rowId, allow: base.allow, values: merged }]);
+    const raw = readRawTexts(tx, table, row?.local ?? null);
+    writeKeepingRaw(tx, table, { id: rowId, allow: base.allow, values: merged }, raw);
     return { rowId };
   }
   // The origin has no such row: it is a new one, without what only the origin can give.

@@ -18,6 +18,7 @@ import { makeRoom, readVersions } from './changes.ts';
 import { storeConflicts } from './conflicts.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
+import { putRawBack, readRawTexts } from './raw-text.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** A row as the origin last confirmed it and as it stands here, at the time when it is settled. */
@@ -101,6 +102,7 @@ export function settleRows(
     merged.flatMap(({ remote, last, decision }) => (remote === null && decision.local === null ? (last ?? []) : [])),
     { reason: options.reason, at: options.at },
   );
+  const rawById = new Map(merged.map(({ newId, last }) => [newId, readRawTexts(tx, table, last)]));
   const leaving = merged.flatMap(({ rowId, newId, decision: { local } }) => [
     ...(rowId !== newId || local === null ? [rowId] : []),
     // Deleted under the id that it had here, and brought in under the origin's by a pull.
@@ -111,15 +113,13 @@ export function settleRows(
   const isCopy = ({ decision: { state, local } }: MergedRow): boolean => state === 'settled' && local !== null;
   const copied = merged.filter(isCopy).map(({ newId }) => newId);
   if (copied.length > 0) copyRows(tx, { from: base, to: table }, copied);
-  writeRows(
-    tx,
-    table,
-    merged.flatMap((row) => {
-      const { local } = row.decision;
-      if (local === null || isCopy(row)) return [];
-      return row.newId < 0 ? rowAsNew(local, row.newId, table.columns) : { ...local, id: row.newId };
-    }),
-  );
+  const written = merged.flatMap((row) => {
+    const { local } = row.decision;
+    if (local === null || isCopy(row)) return [];
+    return row.newId < 0 ? rowAsNew(local, row.newId, table.columns) : { ...local, id: row.newId };
+  });
+  writeRows(tx, table, written);
+  for (const row of written) putRawBack(tx, table, row, rawById.get(row.id) ?? []);
   noteOutcomes(tx, table, merged, options);
   return merged.map(({ rowId, newId, decision, conflicts }) => {
     return { rowId, newId, state: decision.state, conflictCount: conflicts.length };
