@@ -84,6 +84,19 @@ export async function carryFromBackup(
   return { ...report, folder, presentCount: contents.length - missing.length };
 }
 
+/**
+ * Brings the content that a replica names from its former store to the one that it has from now on. What stands there already is kept, as far
+ * as its size is right. @returns hashes of what neither holds as it should be. @throws RowsyncError `files.store`, `replica.full`.
+ */
+export async function carryAcross(
+  contents: readonly StoredContent[],
+  { store, from }: { readonly store: FileStore; readonly from: string },
+): Promise<readonly string[]> {
+  const missing: StoredContent[] = [];
+  for (const content of contents) if (!(await store.holds(content))) missing.push(content);
+  return (await carry(missing, { store, sources: [from], compares: true })).lost;
+}
+
 const NOTHING: Omit<CarryReport, 'folder'> = { linkedCount: 0, copiedCount: 0, presentCount: 0, bytes: 0, lost: [] };
 
 async function carry(

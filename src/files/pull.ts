@@ -13,17 +13,16 @@ import {
   readFileColumns,
   readFilesNotHere,
   readStoredBytes,
-  readStoreFolder,
-  storeStoreFolder,
 } from '../replica/files.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
 import { fetchFile, type FetchRun, type FileToFetch } from './fetch.ts';
+import { openHome } from './home.ts';
 import { Keeper } from './keeper.ts';
 import { lookAtColumn, type WantedColumn } from './look.ts';
 import { OutageWatch } from './outage.ts';
 import { Room } from './room.ts';
-import { openStore, type FileStore } from './store.ts';
+import type { FileStore } from './store.ts';
 import { chooseTables } from './tables.ts';
 
 /** Files read from the bookkeeping at a time. */
@@ -92,11 +91,8 @@ async function bringFiles(
   columns: readonly WantedColumn[],
   { tally, retryNow }: { tally: FilesTally; retryNow: boolean },
 ): Promise<void> {
-  const { replica, settings } = context;
-  const store = await openStore(settings.folder, settings.isShared, context.fileSystem);
-  if (readStoreFolder(replica) !== store.folder) {
-    await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
-  }
+  const { replica } = context;
+  const { store } = await openHome(context);
   if (retryNow) await replica.write('Trying again at once', forgetRetryTimes);
   for (const column of columns) await lookAtColumn(context, column, tally);
   await fetchAll(context, columns, { store, tally });

@@ -184,6 +184,16 @@ export class FileStore {
     if (made !== undefined) changed.add(this.folder);
   }
 
+  /** Whether content stands here with its size, without a look into it. @throws RowsyncError `files.store`. */
+  async holds({ sha256, bytes }: StoredContent): Promise<boolean> {
+    const path = this.pathOf(sha256);
+    try {
+      return (await sizeOf(path)) === bytes;
+    } catch (thrown) {
+      throw fileError(thrown, `Reading ${path}`);
+    }
+  }
+
   /** Reads content and compares it with its name and size. */
   async inspect({ sha256, bytes }: StoredContent): Promise<'whole' | 'damaged' | 'missing'> {
     const path = this.pathOf(sha256);

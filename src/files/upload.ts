@@ -20,13 +20,16 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
   return async (table, file) => {
     const rule = settings.rule(table);
     if (rule === null || rule.mode === 'none') return false;
+    // Content that stands in the folder of before comes along with the next pull of files, which brings this one then.
+    const folder = readStoreFolder(replica);
+    if (folder !== null && folder !== settings.folder) return false;
     const room = new Room(settings.bytesMax, readStoredBytes(replica));
     if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, room.left()).kind !== 'fetch')
       return false;
     try {
       opening ??= openStore(settings.folder, settings.isShared, fileSystem);
       const store = await opening;
-      if (readStoreFolder(replica) !== store.folder) {
+      if (folder === null) {
         await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
       }
       return await copyInto(store, fileSystem, file);

@@ -19,6 +19,7 @@ import {
 } from '../replica/files.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport } from './context.ts';
+import { openHome } from './home.ts';
 import { OutageWatch } from './outage.ts';
 import { pullFiles } from './pull.ts';
 import { FileStore } from './store.ts';
@@ -84,7 +85,12 @@ export async function verifyFiles(
   const damaged = new Set<number>();
   try {
     context.onProgress?.({ kind: 'start', what: 'verify', fileCount: contents.length, bytes: contentBytes });
-    await readAll(context, { store: new FileStore(settings.folder), contents, damaged, tally });
+    // Without content there is no store yet.
+    const { store, lostIds } =
+      contents.length === 0 ? { store: new FileStore(settings.folder), lostIds: [] } : await openHome(context);
+    for (const id of lostIds) damaged.add(id);
+    tally.damagedCount += lostIds.length;
+    await readAll(context, { store, contents, damaged, tally });
     // Other tables may share the content that was damaged.
     if (damaged.size > 0) mending = await pullFiles(context, { tables: [], retryNow: true });
     error = mending?.error ?? null;

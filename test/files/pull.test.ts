@@ -1,8 +1,10 @@
 /** Bringing files here: which requests that costs, what stands in `sync_files`, and what does not come. */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { verifyFiles } from '../../src/files/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { contentsOf, fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
+import { contentsOf, fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../support/files.ts';
 
 const ALBUM: TableSpec = {
   name: 'Album',
@@ -230,3 +232,29 @@ function tableId(fixture: FilesFixture): number {
   const [row] = fixture.rows('SELECT id FROM _rowsync_tables') as { id: number }[];
   return row?.id ?? 0;
 }
+
+test('content comes along into another folder, and what is in neither is fetched again', async () => {
+  await using fixture = await pulled();
+  const [lost = ''] = contentsOf(fixture.store);
+  rmSync(lost);
+  const folder = join(fixture.folder, 'elsewhere');
+  const { settings } = fixture.filesContext();
+
+  const report = await fixture.pullFiles({ context: { settings: { ...settings, folder } } });
+
+  expect(report).toMatchObject({ downloadedCount: 1, error: null });
+  expect(storeProblems(fixture.files(), folder)).toEqual([]);
+  expect(fixture.files().filter(({ state }) => state !== 'here')).toEqual([]);
+  expect(fixture.files().every(({ path }) => path?.startsWith(folder))).toBe(true);
+});
+
+test('a verification in another folder finds no content lost that stands in the former one', async () => {
+  await using fixture = await pulled();
+  const { settings, ...context } = fixture.filesContext();
+  const folder = join(fixture.folder, 'elsewhere');
+
+  const report = await verifyFiles({ ...context, settings: { ...settings, folder } }, { tables: [] });
+
+  expect(report).toMatchObject({ damagedCount: 0, mending: null, error: null });
+  expect(storeProblems(fixture.files(), folder)).toEqual([]);
+});
