@@ -9,7 +9,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
 import { backUp, datedBackups, restore, type CopyReport, type RestoreReport } from '../replica/backup.ts';
-import { readStoreFolder } from '../replica/files.ts';
+import { readStoreFolder, type Content } from '../replica/files.ts';
 import { openReader } from '../replica/reader.ts';
 
 /** A backup; `files` is null where they were left out. */
@@ -19,18 +19,25 @@ export type BackupReport = CopyReport & { readonly files: CarryReport | null };
 export async function backUpAll(
   { replica }: Config,
   path: string,
-  options: { readonly withFiles: boolean; readonly earlier?: readonly string[] | undefined },
+  options: {
+    readonly withFiles: boolean;
+    readonly earlier?: readonly string[] | undefined;
+    /** Called as it goes on. */
+    readonly onAdvance?: (() => void) | undefined;
+  },
 ): Promise<BackupReport> {
-  if (!options.withFiles) return backUp<CarryReport>(replica.path, path);
+  const { onAdvance } = options;
+  if (!options.withFiles) return backUp<CarryReport>(replica.path, path, undefined, onAdvance);
   const earlier = (options.earlier ?? []).map(filesBeside).filter((folder) => existsSync(folder));
   const sources = [storeFolder(replica), ...earlier.slice(0, 1)];
   let made: string | null = null;
   try {
-    return await backUp(replica.path, path, async (contents) => {
-      const report = await carryToBackup(contents, { backup: path, sources });
+    const carry = async (contents: readonly Content[]): Promise<CarryReport> => {
+      const report = await carryToBackup(contents, { backup: path, sources, onCarried: onAdvance });
       made = report.folder;
       return report;
-    });
+    };
+    return await backUp(replica.path, path, carry, onAdvance);
   } catch (thrown) {
     if (made !== null) rmSync(made, { recursive: true, force: true });
     throw thrown;
@@ -58,10 +65,14 @@ function storeFolder({ path, files }: Config['replica']): string {
 }
 
 /** Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. */
-export async function backUpDated(config: Config, folder: string, nowMs: number): Promise<BackupReport> {
+export async function backUpDated(
+  config: Config,
+  folder: string,
+  { nowMs, onAdvance }: { readonly nowMs: number; readonly onAdvance?: (() => void) | undefined },
+): Promise<BackupReport> {
   const { database } = config.origin;
   const { path, earlier } = datedBackups(config.replica.path, { folder, database, nowMs });
-  const report = await backUpAll(config, path, { withFiles: true, earlier });
+  const report = await backUpAll(config, path, { withFiles: true, earlier, onAdvance });
   for (const old of earlier.slice(config.backup.keep - 1)) {
     rmSync(old);
     rmSync(filesBeside(old), { recursive: true, force: true });

@@ -272,6 +272,7 @@ class Daemon {
       config,
       files: { takes, withPull: (name) => this.#jobs.comesWithPull(name) },
       whole: this.#sides.whole,
+      onAdvance: () => this.#pulse.beat(),
       pull: {
         ...shared,
         onProgress: () => this.#pulse.beat(),

@@ -54,6 +54,8 @@ export interface WorkContext {
   readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
   readonly whole: WholeWatch;
+  /** Called as work goes on that asks the origin for nothing, for the watchdog. */
+  readonly onAdvance: () => void;
 }
 
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
@@ -153,11 +155,14 @@ async function runFiles(work: WorkContext): Promise<WorkOutcome> {
 }
 
 /** The surroundings of work on the files of some tables. */
-function filesContext({ pull: context, config }: WorkContext, isWanted: (table: string) => boolean): FilesContext {
+function filesContext(
+  { pull: context, config, onAdvance }: WorkContext,
+  isWanted: (table: string) => boolean,
+): FilesContext {
   const { origin, replica, clock, log, signal } = context;
   const settings = filesSettings(config);
   const rule = (table: string): FileRule | null => (isWanted(table) ? settings.rule(table) : null);
-  return { origin, replica, clock, log, signal, settings: { ...settings, rule } };
+  return { origin, replica, clock, log, signal, onAdvance, settings: { ...settings, rule } };
 }
 
 async function runVerify({ pull: context, push: pushing }: WorkContext): Promise<WorkOutcome> {
@@ -176,11 +181,14 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
   });
 }
 
-async function runBackup({ pull: { clock }, config }: WorkContext): Promise<WorkOutcome> {
+async function runBackup({ pull: { clock }, config, onAdvance }: WorkContext): Promise<WorkOutcome> {
   const folder = must(config.backup.folder, 'a schedule for backups has a folder for them');
   const none = { error: null, held: null, tables: [] };
   try {
-    const { path, rowCount, tableCount, files } = await backUpDated(config, folder, clock.nowMs());
+    const { path, rowCount, tableCount, files } = await backUpDated(config, folder, {
+      nowMs: clock.nowMs(),
+      onAdvance,
+    });
     const fileCount = (files?.linkedCount ?? 0) + (files?.copiedCount ?? 0);
     return { ...none, own: lostFilesError(files), facts: { path, rowCount, tableCount, fileCount } };
   } catch (thrown) {

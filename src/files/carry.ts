@@ -16,6 +16,9 @@ import { FileStore, openStore, type CompleteFile, type StoredContent } from './s
 /** Files made durable together. */
 const BATCH_FILES = 64;
 
+/** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work goes on. */
+type OnCarried = () => void;
+
 /** What was brought. Counts are contents. */
 export interface CarryReport {
   /** Null where there was nothing to bring. */
@@ -40,7 +43,7 @@ export function filesBeside(backup: string): string {
  */
 export async function carryToBackup(
   contents: readonly StoredContent[],
-  place: { readonly backup: string; readonly sources: readonly string[] },
+  place: { readonly backup: string; readonly sources: readonly string[]; readonly onCarried?: OnCarried | undefined },
 ): Promise<CarryReport> {
   const folder = filesBeside(place.backup);
   if (existsSync(folder)) {
@@ -54,7 +57,8 @@ export async function carryToBackup(
   try {
     await rm(partial, { recursive: true, force: true });
     const store = await openStore(partial);
-    const report = await carry(contents, { store, sources: place.sources, compares: false });
+    const { sources, onCarried } = place;
+    const report = await carry(contents, { store, sources, compares: false, onCarried });
     await store.close();
     await syncFolder(partial);
     await rename(partial, folder);
@@ -90,18 +94,27 @@ export async function carryFromBackup(
  */
 export async function carryAcross(
   contents: readonly StoredContent[],
-  { store, from }: { readonly store: FileStore; readonly from: string },
+  {
+    store,
+    from,
+    onCarried,
+  }: { readonly store: FileStore; readonly from: string; readonly onCarried?: OnCarried | undefined },
 ): Promise<readonly string[]> {
   const missing: StoredContent[] = [];
   for (const content of contents) if (!(await store.holds(content))) missing.push(content);
-  return (await carry(missing, { store, sources: [from], compares: true })).lost;
+  return (await carry(missing, { store, sources: [from], compares: true, onCarried })).lost;
 }
 
 const NOTHING: Omit<CarryReport, 'folder'> = { linkedCount: 0, copiedCount: 0, presentCount: 0, bytes: 0, lost: [] };
 
 async function carry(
   contents: readonly StoredContent[],
-  { store, sources, compares }: { store: FileStore; sources: readonly string[]; compares: boolean },
+  {
+    store,
+    sources,
+    compares,
+    onCarried,
+  }: { store: FileStore; sources: readonly string[]; compares: boolean; onCarried?: OnCarried | undefined },
 ): Promise<Omit<CarryReport, 'folder'>> {
   const stores = sources.map((folder) => new FileStore(folder));
   const tally = { linkedCount: 0, copiedCount: 0, bytes: 0 };
@@ -111,6 +124,7 @@ async function carry(
     for (const content of contents.slice(start, start + BATCH_FILES)) {
       const paths = stores.map((source) => source.pathOf(content.sha256));
       const adopted = await store.adopt(content, paths, { comparesLinks: compares });
+      onCarried?.();
       if (adopted === null) {
         lost.push(content.sha256);
         continue;

@@ -10,7 +10,7 @@ import type { FilesContext } from './context.ts';
 import { openStore, type FileStore } from './store.ts';
 
 /** An open store, and the files whose content was in neither folder. */
-export interface Home {
+interface Home {
   readonly store: FileStore;
   readonly lostIds: readonly number[];
 }
@@ -20,11 +20,13 @@ export async function openHome({
   replica,
   settings,
   fileSystem,
-}: Pick<FilesContext, 'replica' | 'settings' | 'fileSystem'>): Promise<Home> {
+  onAdvance,
+}: Pick<FilesContext, 'replica' | 'settings' | 'fileSystem' | 'onAdvance'>): Promise<Home> {
   const store = await openStore(settings.folder, settings.isShared, fileSystem);
   const before = readStoreFolder(replica);
   if (before === store.folder) return { store, lostIds: [] };
-  const lost = before === null ? [] : await carryAcross(readContents(replica, null), { store, from: before });
+  const place = before === null ? null : { store, from: before, onCarried: onAdvance };
+  const lost = place === null ? [] : await carryAcross(readContents(replica, null), place);
   const lostIds = await replica.write('Storing where files are', (tx) => {
     storeStoreFolder(tx, store.folder);
     return lost.flatMap((sha256) => storeContentLost(tx, sha256));

@@ -36,13 +36,14 @@ export interface CopyReport {
 export type Carry<T> = (contents: readonly Content[]) => Promise<T>;
 
 /**
- * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work.
+ * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it goes on.
  * @throws RowsyncError `backup.exists`, `backup.damaged` (the copy did not pass, and is gone), or of the replica.
  */
 export async function backUp<T = null>(
   source: string,
   target: string,
   carry?: Carry<T>,
+  onAdvance?: () => void,
 ): Promise<CopyReport & { readonly files: T | null }> {
   const path = resolve(target);
   // SQLite would write a log that was left there into the copy.
@@ -68,7 +69,11 @@ export async function backUp<T = null>(
     // One read transaction around both: what is counted is what is copied, whatever is written meanwhile.
     db.exec('BEGIN');
     const counts = countRows(db);
-    await db.backup(partial, { progress: () => PAGES_PER_STEP });
+    const progress = (): number => {
+      onAdvance?.();
+      return PAGES_PER_STEP;
+    };
+    await db.backup(partial, { progress });
     db.exec('COMMIT');
     checkCopy(partial, counts);
     const files = carry === undefined ? null : await carry(contentsIn(partial));

@@ -88,11 +88,11 @@ test.skipIf(!canMount)(`on another disk they are copied once, and linked from ba
   await using fixture = await startAlbum();
   using disk = mountTmpfs(20_000);
 
-  const first = await backUpDated(fixture.config, disk.path, Date.UTC(2026, 5, 1));
+  const first = await backUpDated(fixture.config, disk.path, { nowMs: Date.UTC(2026, 5, 1) });
   fixture.sandbox.store.update('Album', 1, { Photo: fileOf('new.jpg', 77, 'image/jpeg') });
   await fixture.pull();
   await fixture.pullFiles();
-  const second = await backUpDated(fixture.config, disk.path, Date.UTC(2026, 5, 2));
+  const second = await backUpDated(fixture.config, disk.path, { nowMs: Date.UTC(2026, 5, 2) });
 
   expect(first.files).toMatchObject({ linkedCount: 0, copiedCount: 3 });
   expect(second.files).toMatchObject({ linkedCount: 3, copiedCount: 1 });
@@ -196,7 +196,7 @@ test('the newest backups of a folder are kept, with their files, and everything 
   mkdirSync(join(backups, 'replica-21995-20200101T000000Z.db.files')); // its backup never got its name
   writeFileSync(join(backups, 'replica-21995-20200101T000000Z.db.partial'), '');
 
-  for (const day of [1, 2, 3, 4]) await backUpDated(fixture.config, backups, Date.UTC(2026, 5, day, 3));
+  for (const day of [1, 2, 3, 4]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day, 3) });
 
   expect(readdirSync(backups).toSorted()).toEqual([
     'replica-21995-20260603T030000Z.db',
@@ -220,13 +220,28 @@ test('backups of another database are left alone, also those that are being made
   mkdirSync(join(backups, 'replica-7-20260604T030000Z.db.files'));
   writeFileSync(join(backups, 'replica-7-20260604T030000Z.db.partial'), '');
 
-  for (const day of [1, 2]) await backUpDated(fixture.config, backups, Date.UTC(2026, 5, day, 3));
+  for (const day of [1, 2]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day, 3) });
 
   expect(readdirSync(backups).filter((name) => !name.startsWith('replica-21995-'))).toEqual([
     theirs,
     'replica-7-20260604T030000Z.db.files',
     'replica-7-20260604T030000Z.db.partial',
   ]);
+});
+
+test('a backup says that it goes on, at each step of the replica and at each of its files', async () => {
+  await using fixture = await startAlbum();
+  let count = 0;
+  const onAdvance = (): void => {
+    count += 1;
+  };
+
+  await backUpAll(fixture.config, join(fixture.folder, 'bare.db'), { withFiles: false, onAdvance });
+  const bareCount = count;
+  await backUpAll(fixture.config, join(fixture.folder, 'copy.db'), { withFiles: true, onAdvance });
+
+  expect(bareCount).toBeGreaterThan(0);
+  expect(count).toBe(2 * bareCount + 3);
 });
 
 test('the daemon makes backups on schedule', async () => {
