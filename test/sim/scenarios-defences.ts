@@ -2,7 +2,17 @@
  * Short stories in each of which one defence is needed that random worlds need rarely; most were written for a planted bug (mutants/)
  * that survived. Gone through like all others (scenarios.ts). Data only.
  */
-import { CALM, user, colleague, colleagueDeletes, renamesColumn, CYCLE_ENDS, SENT, type Scenario } from './scenario.ts';
+import {
+  CALM,
+  user,
+  colleague,
+  colleagueDeletes,
+  colleagueInserts,
+  renamesColumn,
+  CYCLE_ENDS,
+  SENT,
+  type Scenario,
+} from './scenario.ts';
 
 /** All of them. */
 export const DEFENCE_SCENARIOS: readonly Scenario[] = [
@@ -300,5 +310,72 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     cycles: 2,
     proofs: [/guard\.held/],
     hasOneEnd: true,
+  },
+  {
+    name: 'mirror-under-a-trigger',
+    setup: { ...CALM, rowCount: 2, match: null, isMirror: true },
+    acts: [
+      user(
+        null,
+        `CREATE TRIGGER own_trigger AFTER INSERT ON Thing BEGIN
+           INSERT OR IGNORE INTO Thing (_id, Tag) VALUES (NEW._id + 100, 'stranger');
+           DELETE FROM Thing WHERE _id = NEW._id - 1; END`,
+      ),
+      colleagueInserts(CYCLE_ENDS, { Tag: 't-1', A: 'w-1' }),
+      user(/^commit: Storing page/, 'DROP TRIGGER own_trigger'),
+    ],
+    cycles: 1,
+    proofs: [/^user: CREATE TRIGGER/, /^commit: Storing page/],
+    hasOneEnd: true,
+  },
+  {
+    name: 'mirror-around-guards',
+    setup: { ...CALM, match: null, isMirror: true },
+    acts: [user(CYCLE_ENDS, `DROP TRIGGER _rowsync_guard_update_115442; UPDATE Thing SET A = 'u-1' WHERE _id = 1`)],
+    cycles: 1,
+    proofs: [/^user: DROP TRIGGER/, SENT('select')],
+    everyEnd: /a0003/,
+    hasOneEnd: true,
+  },
+  // A new row takes over the unique value of one that REPLACE removes: what the origin has under it is the old row until that is deleted.
+  {
+    name: 'new-row-takes-a-code',
+    setup: { ...CALM, match: null },
+    acts: [
+      user(
+        null,
+        `CREATE UNIQUE INDEX own_index ON Thing (Code);
+         INSERT OR REPLACE INTO Thing (Tag, Code, A) VALUES ('t-1', 'c0006', 'u-1')`,
+      ),
+    ],
+    cycles: 1,
+    proofs: [SENT('create'), SENT('delete')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'new-row-takes-a-code-in-a-push',
+    setup: CALM,
+    acts: [
+      user(
+        null,
+        `CREATE UNIQUE INDEX own_index ON Thing (Code); INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`,
+      ),
+      user(/^commit: Planning the push/, `UPDATE OR REPLACE Thing SET Code = 'c0006' WHERE Tag = 't-1'`),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), SENT('delete')],
+    hasOneEnd: false,
+  },
+  {
+    name: 'new-row-edited-on-both-sides',
+    setup: CALM,
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('(upsert|create)'), `UPDATE Thing SET B = 'u-2' WHERE Tag = 't-1'`),
+      colleague(/^request \d+ ends/, 4, { B: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [/^colleague: sets/, /u-2/],
+    hasOneEnd: false,
   },
 ];

@@ -278,6 +278,7 @@ export class User {
       refusal = thrown.message;
     }
     if (DROPS_TRIGGER.test(statements)) this.hadNoTrigger = true;
+    if (this.#names.isMirror && statements.includes('CREATE TRIGGER')) this.hadTrigger = true;
     const after = this.rows();
     this.#note(rows, after);
     return { name, statements, refusal, removed: removedFrom(rows, after) };
