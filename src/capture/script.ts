@@ -2,18 +2,20 @@
  * The edits of two-way tables as a SQL script, for a replica that has to be made anew: run against the new one, it edits the
  * rows again. Input: the tables and their bases, compared row by row, whatever the marks say. Output: lines of SQL.
  *
- * An edit is made only where the cell still has the value that it was made on, and says so where it was not. What may have
- * reached the origin already stands there as a comment. Of a damaged table, only rows that were marked as edited are read, each by
+ * An edit is made only where the cell still has the value that it was made on, or the one that was on its way, and says so where it was
+ * not. New rows that may have reached the origin already stand there as comments. Of a damaged table, only rows that were marked as edited are read, each by
  * itself, since rows that a lost page had look like deletes; they are comments, too.
  */
+import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
 import { replicaError } from '../replica/failures.ts';
-import { queryNumbers } from '../replica/query.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
+import { readBatches, type BatchRow } from './batches.ts';
 import { diffRows, type RowChange } from './changes.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 
@@ -29,12 +31,27 @@ export function* scriptOfTable(from: Connection, tableId: number, isDamaged: boo
 }
 
 function* statementsOfAll(from: Connection, table: TwoWayTable): Generator<string> {
-  const ids = readAllDifferingIds(from, table);
+  const sentRows = readSent(from, table);
+  if (sentRows === null) yield asComment(`what was on its way of ${table.localName} cannot be read`);
+  const sentById = new Map(sentRows?.map((row) => [row.id, row]));
+  // A row may be as it was again, and what was sent stand at the origin.
+  const ids = [...new Set([...readAllDifferingIds(from, table), ...sentById.keys()])].toSorted((a, b) => a - b);
   for (let start = 0; start < ids.length; start += BLOCK_ROWS) {
     for (const change of diffRows(from, table, ids.slice(start, start + BLOCK_ROWS))) {
+      const lines = statementsOf(from, table, change, sentById.get(change.rowId));
       const isDoubtful = change.kind === 'insert' && mayBeThere(change.state);
-      yield* isDoubtful ? statementsOf(table, change).map(asComment) : statementsOf(table, change);
+      yield* isDoubtful ? lines.map(asComment) : lines;
     }
+  }
+}
+
+/** Rows without an answer; null where the file is damaged there. */
+function readSent(from: Connection, table: TwoWayTable): readonly BatchRow[] | null {
+  try {
+    return readBatches(from, table).flatMap(({ rows }) => rows);
+  } catch (thrown) {
+    if (replicaError(thrown, 'Reading').code !== 'replica.damaged') throw thrown;
+    return null;
   }
 }
 
@@ -47,7 +64,7 @@ function* commentsOnMarked(from: Connection, table: TwoWayTable): Generator<stri
 
 function commentsOn(from: Connection, table: TwoWayTable, rowId: number): readonly string[] {
   try {
-    return diffRows(from, table, [rowId]).flatMap((change) => statementsOf(table, change).map(asComment));
+    return diffRows(from, table, [rowId]).flatMap((change) => statementsOf(from, table, change).map(asComment));
   } catch (thrown) {
     if (replicaError(thrown, 'Reading').code !== 'replica.damaged') throw thrown;
     return [asComment(`row ${rowId} of ${table.localName} was edited, and cannot be read`)];
@@ -62,32 +79,100 @@ function asComment(line: string): string {
   return `-- ${line.replaceAll('\n', '\n-- ')}`;
 }
 
-function statementsOf(table: TwoWayTable, { kind, rowId, base, local, columns }: RowChange): readonly Sql[] {
+/** What makes an edit again; `sent` is what was on its way of the row when the answer got lost. */
+function statementsOf(
+  from: Connection,
+  table: TwoWayTable,
+  { kind, rowId, base, local, columns }: RowChange,
+  sent?: BatchRow,
+): readonly string[] {
   const here = ident(table.localName);
-  const name = (index: number): Sql => ident(table.columns[index]?.localName ?? '');
-  const cell = (row: Row | null, index: number): Sql => valueSql(row?.values[index] ?? null);
+  const cell = (index: number): Sql => localSql(from, table, { row: local, index });
+  const isKnown = (index: number): Sql => isAsKnown(table, { index, base, sent });
   const report = (condition: Sql): Sql =>
     sql`SELECT ${literal(`not applied: ${table.localName}, row ${rowId} (the row or the cell has changed since)`)} WHERE ${condition};`;
   if (kind === 'insert') {
-    const list = joinSql(columns.map(name));
-    return columns.length === 0
-      ? [sql`INSERT INTO ${here} DEFAULT VALUES;`]
-      : [sql`INSERT INTO ${here} (${list}) VALUES (${joinSql(columns.map((index) => cell(local, index)))});`];
-  }
-  const isAsBefore = (indexes: readonly number[]): readonly Sql[] =>
-    indexes.map((index) => sql`${name(index)} IS ${cell(base, index)}`);
-  if (kind === 'delete') {
-    const all = table.columns.flatMap(({ writable }, index) => (writable ? [index] : []));
-    const where = joinSql([sql`_id = ${rowId}`, ...isAsBefore(all)], ' AND ');
-    return [sql`DELETE FROM ${here} WHERE ${where};`, report(sql`EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId})`)];
-  }
-  return columns.flatMap((index) => {
-    const now = sql`${name(index)} IS ${cell(local, index)}`;
+    if (local !== null) return [insertOf(table, columns, cell)];
+    const values = new Map(sent?.cells.map(({ column, value }) => [column, value]));
+    const what = insertOf(table, [...values.keys()], (index) => valueSql(values.get(index) ?? null));
     return [
-      sql`UPDATE ${here} SET ${name(index)} = ${cell(local, index)} WHERE _id = ${rowId} AND ${joinSql(isAsBefore([index]))};`,
-      report(sql`NOT EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId} AND ${now})`),
+      `row ${rowId} of ${table.localName} was deleted here after it was sent, and may stand at the origin: ${what}`,
+    ];
+  }
+  const isThere = sql`EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId})`;
+  if (kind === 'delete') {
+    const where = joinSql([sql`_id = ${rowId}`, ...writableOf(table).map(isKnown)], ' AND ');
+    return [sql`DELETE FROM ${here} WHERE ${where};`, report(isThere)];
+  }
+  const putBack =
+    sent?.kind === 'delete'
+      ? [
+          asComment(
+            insertOf(
+              table,
+              writableOf(table).filter((index) => hasValue(local, index)),
+              cell,
+            ),
+          ),
+          report(sql`NOT ${isThere}`),
+        ]
+      : [];
+  const edits = [...new Set([...columns, ...takenBack(table, local, sent)])].flatMap((index) => {
+    const name = nameAt(table, index);
+    return [
+      sql`UPDATE ${here} SET ${name} = ${cell(index)} WHERE _id = ${rowId} AND ${isKnown(index)};`,
+      report(sql`NOT EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId} AND ${name} IS ${cell(index)})`),
     ];
   });
+  return [...putBack, ...edits];
+}
+
+/** Columns in which something else was sent than stands here. */
+function takenBack({ columns }: TwoWayTable, local: Row | null, sent: BatchRow | undefined): readonly number[] {
+  return (sent?.cells ?? []).flatMap(({ column, value, file }) => {
+    const type = columns[column]?.type;
+    const isHere = type !== undefined && file === undefined && isSameValue(type, value, local?.values[column] ?? null);
+    return isHere ? [] : [column];
+  });
+}
+
+/** That a cell is as the origin had it, or as it was sent; how the origin names a file that was sent is not known. */
+function isAsKnown(
+  table: TwoWayTable,
+  { index, base, sent }: { readonly index: number; readonly base: Row | null; readonly sent: BatchRow | undefined },
+): Sql {
+  const name = nameAt(table, index);
+  const asBefore = sql`${name} IS ${valueSql(base?.values[index] ?? null)}`;
+  const cell = sent?.cells.find(({ column, file }) => column === index && file === undefined);
+  return cell === undefined ? asBefore : sql`(${asBefore} OR ${name} IS ${valueSql(cell.value)})`;
+}
+
+function insertOf(table: TwoWayTable, columns: readonly number[], cell: (index: number) => Sql): Sql {
+  const here = ident(table.localName);
+  if (columns.length === 0) return sql`INSERT INTO ${here} DEFAULT VALUES;`;
+  const names = joinSql(columns.map((index) => nameAt(table, index)));
+  return sql`INSERT INTO ${here} (${names}) VALUES (${joinSql(columns.map(cell))});`;
+}
+
+function nameAt({ columns }: TwoWayTable, index: number): Sql {
+  return ident(columns[index]?.localName ?? '');
+}
+
+function writableOf({ columns }: TwoWayTable): readonly number[] {
+  return columns.flatMap(({ writable }, index) => (writable ? [index] : []));
+}
+
+function hasValue(row: Row | null, index: number): boolean {
+  return (row?.values[index] ?? null) !== null;
+}
+
+/** A cell as it stands here, also where its bytes are no text in UTF-8: whoever reads those as text reads something else. */
+function localSql(from: Connection, table: TwoWayTable, { row, index }: { row: Row | null; index: number }): Sql {
+  const value = row?.values[index] ?? null;
+  if (row === null || typeof value !== 'string' || !value.includes('\uFFFD')) return valueSql(value);
+  const text = sql`SELECT hex(${nameAt(table, index)}) FROM ${ident(table.localName)} WHERE _id = ?`;
+  const [hex] = queryRows(from, text, [row.id])[0] ?? [];
+  return typeof hex === 'string' ? textOfBytes(hex) : valueSql(value);
 }
 
 /** A value as SQL that SQLite reads back without a lost digit or character. */
@@ -100,8 +185,12 @@ function storedSql(value: Stored): Sql {
   if (typeof value === 'string') {
     // No text literal holds a NUL, and the shell takes a carriage return for part of the line break behind it.
     if (!/[\0\r]/.test(value)) return literal(value);
-    return sql`CAST(x${literal(Buffer.from(value).toString('hex'))} AS TEXT)`;
+    return textOfBytes(Buffer.from(value).toString('hex'));
   }
   if (typeof value === 'bigint') return sql`CAST(${literal(value.toString())} AS INTEGER)`;
   return sql`CAST(${literal(String(value))} AS REAL)`;
+}
+
+function textOfBytes(hex: string): Sql {
+  return sql`CAST(x${literal(hex)} AS TEXT)`;
 }
