@@ -262,7 +262,11 @@ function countCreates(path: string): number {
  */
 export function moveAside(path: string, stamp: string): string | null {
   const isThere = existsSync(path);
-  const aside = `${path}.replaced-${stamp}`;
+  const former = `${path}.replaced-${stamp}`;
+  let aside = former;
+  // Two replicas may go within a second, or a clock be set back.
+  for (let number = 2; [...LOGS, ''].some((ending) => existsSync(aside + ending)); number += 1)
+    aside = `${former}-${number}`;
   for (const ending of [...LOGS, '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
   return isThere ? aside : null;
 }

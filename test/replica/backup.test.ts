@@ -169,6 +169,22 @@ test('a restore keeps the log of a replica that somebody took away out of the ba
   expect(existsSync(`${fixture.path}.replaced-${STAMP}-wal`)).toBe(true);
 });
 
+test('two restores in one second keep both of the replicas that were there', async () => {
+  await using fixture = await startFixture({ tables: [notes(3)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull();
+  fixture.replica.close();
+
+  const first = await restore(target, { path: fixture.path, stamp: STAMP });
+  const second = await restore(target, { path: fixture.path, stamp: STAMP });
+  fixture.restart();
+
+  expect([first.asidePath, second.asidePath].map((path) => titlesIn(path ?? '').length)).toEqual([2, 3]);
+});
+
 test('a restore waits for nobody: a replica in use is left alone', async () => {
   await using fixture = await startFixture({ tables: [notes(1)] });
   await fixture.pull();
