@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { stampFromMs } from '../base/clock.ts';
 import type { RowChange } from '../capture/changes.ts';
+import { retryDue } from '../capture/refusals.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
@@ -64,8 +65,10 @@ function previewTable(
   table: TwoWayTable,
   { clock, uploadDir }: { readonly clock: Clock; readonly uploadDir: string | null },
 ): TablePreview {
-  const at = stampFromMs(clock.nowMs());
+  const nowMs = clock.nowMs();
+  const at = stampFromMs(nowMs);
   carryOutWishes(tx, table, at);
+  retryDue(tx, table, { nowMs, at });
   const makers = { makeMatch: matchMaker(clock), measureFile: fileMeasurer(uploadDir) };
   const plan = planTable(tx, table, { at, limits: BATCH_LIMITS, ...makers });
   const changeById = new Map(plan.changes.map((change) => [change.rowId, change]));

@@ -3,6 +3,9 @@
  * way, and no other row is kept from being pushed.
  */
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { readTwoWayTables } from '../../src/capture/table.ts';
+import { previewPush } from '../../src/push/preview.ts';
 import type { ColumnSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -16,6 +19,13 @@ function refuseFilters({ sandbox }: Fixture, numbers: readonly number[]): void {
   const body = JSON.stringify({ error: 400, code: 3000, message: 'the filter cannot be read' });
   const answer = { status: 400, headers: { 'Content-Type': 'application/json' }, body };
   for (const number of numbers) sandbox.answerInstead(number, answer, { method: 'select' });
+}
+
+/** What a plan says of the rows of the table, so long from now. */
+async function fatesIn({ replica }: Fixture, ms: number): Promise<readonly string[]> {
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ms };
+  const previews = await previewPush({ replica, clock, uploadDir: null }, readTwoWayTables(replica));
+  return previews.flatMap(({ rows }) => rows.map(({ fate }) => fate));
 }
 
 describe('a value that is too long for a query', () => {
@@ -85,6 +95,8 @@ describe('a value by which the origin refuses to look', () => {
     expect(fixture.rows('SELECT row_id, "column", retry_at IS NOT NULL AS isDue FROM sync_failures')).toEqual([
       { row_id: -2, column: 'Code', isDue: 1 },
     ]);
+    expect(await fatesIn(fixture, 0)).toEqual(['refused']);
+    expect(await fatesIn(fixture, 48 * 3_600_000)).toEqual(['sent']); // as the next push would
   });
 
   test('puts only its own row in doubt where the answer to several creates got lost', async () => {
