@@ -66,6 +66,7 @@ export const ERROR_CODES = {
   'replica.busy': 'Another SQL client held the write lock for too long.',
   'replica.full': 'The disk is full.',
   'replica.damaged': 'SQLite reports that the file is damaged.',
+  'replica.log': 'A copy was put in the place of the replica, and the log of the former file still stands beside it.',
   'replica.failed': 'SQLite or the file system failed for another reason.',
   'replica.schema': 'The tables in the replica cannot be brought to the shape the origin describes.',
   'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
@@ -96,6 +97,9 @@ export const ERROR_CODES = {
 
 /** A stable identifier for one way to fail; scripts may match on it. */
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** What keeps a replica from being used before a person has seen to it. */
+const UNUSABLE: ReadonlySet<ErrorCode> = new Set(['replica.newer', 'replica.damaged', 'replica.log']);
 
 /**
  * What the origin said when it refused a whole request. Its words may name values of rows and stand in no message of a
@@ -136,7 +140,7 @@ export class RowsyncError extends Error {
   /** The process exit code for this error (0 is never returned). */
   get exitCode(): number {
     // Starting again does not help, and systemd does not try.
-    if (this.code === 'replica.newer' || this.code === 'replica.damaged') return EXIT.unusable;
+    if (UNUSABLE.has(this.code)) return EXIT.unusable;
     return this.code === 'replica.inUse' || this.code === 'replica.busy' ? EXIT.tryLater : EXIT_BY_KIND[this.kind];
   }
 }

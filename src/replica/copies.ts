@@ -6,6 +6,8 @@
  * counted less than was sent, or that another file's count stands beside, is not the one that sent last: no ETag is trusted,
  * two-way tables are compared with base, and creates that nothing identifies are doubted (capture/doubt.ts), also those that
  * follow from edits and conflicts of the copy. Losing `.sent` costs just that; it never costs a row.
+ *
+ * A copy that is put beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
  */
 import {
   chmodSync,
@@ -15,6 +17,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   statSync,
@@ -23,6 +26,7 @@ import {
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './database.ts';
 import { sql } from './sql.ts';
 
@@ -60,6 +64,35 @@ export function recogniseFile(
 /** Whether a replica has stood under this path, whatever stands there now. */
 export function wasReplica(path: string): boolean {
   return readBeside(path) !== null;
+}
+
+/** Where a file says whether it is written with a log beside it (the SQLite file format, 1.3): 2 where it is, 1 where it is not. */
+const FORMAT_AT = 18;
+
+/**
+ * Refuses a file that never had a log, as every backup is, with one beside it: that is the log of the file that stood there before, and SQLite
+ * would take it for this one's. To be called while this process has no connection to the file, since closing it here would drop
+ * SQLite's locks on it.
+ * @throws RowsyncError `replica.log`.
+ */
+export function requireOwnLog(path: string): void {
+  const log = `${realPathOf(path)}-wal`;
+  const logBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  if (logBytes === 0 || formatOf(path) !== 1) return;
+  throw new RowsyncError('replica', 'replica.log', {
+    message: `${path} was put in the place of another file, whose log is still beside it: SQLite would write ${log} over it`,
+    hint: `Move ${log} away, and what ends in -shm; nothing was changed. rowsync restore FILE puts a backup in place without that.`,
+  });
+}
+
+function formatOf(path: string): number | null {
+  const bytes = Buffer.alloc(1);
+  const file = openSync(path, 'r');
+  try {
+    return readSync(file, bytes, 0, 1, FORMAT_AT) === 1 ? bytes.readUInt8() : null;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Counts a batch that creates rows; in the transaction that records it. */

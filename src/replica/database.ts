@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
-import { realPathOf, recogniseFile, wasReplica } from './copies.ts';
+import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
@@ -225,7 +225,7 @@ export class Replica implements Connection {
 
 /**
  * Opens the replica for writing, making the file if it is missing.
- * @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, `replica.damaged`.
+ * @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, `replica.log`, `replica.damaged`.
  */
 export function openReplica(
   path: string,
@@ -238,6 +238,7 @@ export function openReplica(
   try {
     const wasThere = existsSync(absolute);
     createWithMode(absolute, mode);
+    requireOwnLog(absolute);
     const isNew = isNewFile(absolute, connect);
     if (isNew && wasThere && wasReplica(absolute)) throw damaged(absolute, 'it is empty, although it was a replica');
     const db = connect(absolute, { timeout: BUSY_TIMEOUT_MS });

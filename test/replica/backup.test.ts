@@ -150,6 +150,24 @@ function crash(fixture: Fixture): void {
   for (const ending of ['', '-wal']) renameSync(join(fixture.folder, `kept${ending}`), fixture.path + ending);
 }
 
+test('a backup that is put in place by hand beside the log of the former replica is not opened before that is taken away', async () => {
+  await using fixture = await startFixture({ tables: [notes(12)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+  fixture.sandbox.store.update('Note', 1, { Title: 'changed since' });
+  await fixture.pull();
+  crash(fixture);
+  copyFileSync(target, fixture.path);
+  const refused = expect.objectContaining({ code: 'replica.log', exitCode: 78 }) as unknown;
+
+  expect(() => openReplica(fixture.path, { clock: fixture.context().clock })).toThrow(refused);
+  rmSync(`${fixture.path}-wal`);
+  fixture.restart();
+
+  expect(titlesIn(fixture.path)).toEqual(titlesIn(target));
+});
+
 test('a restore keeps the log of a replica that somebody took away out of the backup', async () => {
   await using fixture = await startFixture({ tables: [notes(12)] });
   await fixture.pull();
