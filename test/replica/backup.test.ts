@@ -150,14 +150,20 @@ function crash(fixture: Fixture): void {
   for (const ending of ['', '-wal']) renameSync(join(fixture.folder, `kept${ending}`), fixture.path + ending);
 }
 
-test('a backup that is put in place by hand beside the log of the former replica is not opened before that is taken away', async () => {
-  await using fixture = await startFixture({ tables: [notes(12)] });
+/** Pulls, makes a backup, pulls what changed since, and crashes. @returns the path of the backup. */
+async function backUpAndCrash(fixture: Fixture): Promise<string> {
   await fixture.pull();
   const target = join(fixture.folder, 'copy.db');
   await backUp(fixture.path, target);
   fixture.sandbox.store.update('Note', 1, { Title: 'changed since' });
   await fixture.pull();
   crash(fixture);
+  return target;
+}
+
+test('a backup that is put in place by hand beside the log of the former replica is not opened before that is taken away', async () => {
+  await using fixture = await startFixture({ tables: [notes(12)] });
+  const target = await backUpAndCrash(fixture);
   copyFileSync(target, fixture.path);
   const refused = expect.objectContaining({ code: 'replica.log', exitCode: 78 }) as unknown;
 
@@ -170,12 +176,7 @@ test('a backup that is put in place by hand beside the log of the former replica
 
 test('a restore keeps the log of a replica that somebody took away out of the backup', async () => {
   await using fixture = await startFixture({ tables: [notes(12)] });
-  await fixture.pull();
-  const target = join(fixture.folder, 'copy.db');
-  await backUp(fixture.path, target);
-  fixture.sandbox.store.update('Note', 1, { Title: 'changed since' });
-  await fixture.pull();
-  crash(fixture);
+  const target = await backUpAndCrash(fixture);
   rmSync(fixture.path);
 
   const report = await restore(target, { path: fixture.path, stamp: STAMP });
