@@ -11,12 +11,13 @@ import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
 import { replicaError } from '../replica/failures.ts';
-import { queryNumbers, queryRows } from '../replica/query.ts';
+import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { readBatches, type BatchRow } from './batches.ts';
 import { diffRows, type RowChange } from './changes.ts';
+import { readRawTexts } from './raw-text.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 
 /** Rows read in one go. */
@@ -87,7 +88,12 @@ function statementsOf(
   sent?: BatchRow,
 ): readonly string[] {
   const here = ident(table.localName);
-  const cell = (index: number): Sql => localSql(from, table, { row: local, index });
+  // Cells as they stand here, also where their bytes are no text in UTF-8.
+  const hexByColumn = new Map(readRawTexts(from, table, local).map(({ column, hex }) => [column, hex]));
+  const cell = (index: number): Sql => {
+    const hex = hexByColumn.get(index);
+    return hex === undefined ? valueSql(local?.values[index] ?? null) : textOfBytes(hex);
+  };
   const isKnown = (index: number): Sql => isAsKnown(table, { index, base, sent });
   const report = (condition: Sql): Sql =>
     sql`SELECT ${literal(`not applied: ${table.localName}, row ${rowId} (the row or the cell has changed since)`)} WHERE ${condition};`;
@@ -164,15 +170,6 @@ function writableOf({ columns }: TwoWayTable): readonly number[] {
 
 function hasValue(row: Row | null, index: number): boolean {
   return (row?.values[index] ?? null) !== null;
-}
-
-/** A cell as it stands here, also where its bytes are no text in UTF-8: whoever reads those as text reads something else. */
-function localSql(from: Connection, table: TwoWayTable, { row, index }: { row: Row | null; index: number }): Sql {
-  const value = row?.values[index] ?? null;
-  if (row === null || typeof value !== 'string' || !value.includes('\uFFFD')) return valueSql(value);
-  const text = sql`SELECT hex(${nameAt(table, index)}) FROM ${ident(table.localName)} WHERE _id = ?`;
-  const [hex] = queryRows(from, text, [row.id])[0] ?? [];
-  return typeof hex === 'string' ? textOfBytes(hex) : valueSql(value);
 }
 
 /** A value as SQL that SQLite reads back without a lost digit or character. */
