@@ -6,9 +6,10 @@ import { must } from '../base/assert.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
-import { evidenceText, storedFromValue, type Stored } from '../replica/rows.ts';
+import { readKeptRow } from '../replica/kept-rows.ts';
+import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
-import type { Row } from '../wire/schema.ts';
+import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
@@ -181,6 +182,26 @@ export function readWishes(from: Connection, tableId: number): readonly StoredCo
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
       WHERE table_id = +? AND wish = 1 AND resolution IS NOT NULL ORDER BY id`;
   return queryRows(from, text, [tableId]).map(conflictFromRow);
+}
+
+/** The values that the origin last confirmed of a row which it deleted, and which goes on here as a new one; null for any other. */
+export function readFormerBase(tx: Tx, table: TwoWayTable, rowId: number): readonly Value[] | null {
+  const text = sql`SELECT base FROM _rowsync_conflicts
+      WHERE table_id = ? AND row_id = ? AND kind = 'deletedThere' AND coalesce(resolution, winner) = 'local' ORDER BY id DESC LIMIT 1`;
+  const [base = null] = queryRows(tx, text, [table.id, rowId])[0] ?? [];
+  return base === null ? null : keptValues(tx, table, String(base), null);
+}
+
+/**
+ * The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out, and those that
+ * came later have the value that the origin confirmed.
+ */
+export function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
+  const kept = readKeptRow(tx, text);
+  return table.columns.map(({ localName, type }, index) => {
+    const stored = kept.get(localName);
+    return stored === undefined ? (base?.values[index] ?? null) : valueFromStored(stored, type);
+  });
 }
 
 /** Ids of the tables that have such decisions; also of tables that were pruned. */

@@ -11,7 +11,6 @@ import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
 import type { Connection, Tx } from '../replica/database.ts';
-import { readKeptRow } from '../replica/kept-rows.ts';
 import { readTables } from '../replica/ledger.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
 import { numericFromText } from '../wire/decimal.ts';
@@ -20,6 +19,7 @@ import { diffRows, readAllChanges, readVersions } from './changes.ts';
 import {
   closeConflict,
   hasOpenConflict,
+  keptValues,
   readConflict,
   readWishes,
   storeLocalVersion,
@@ -203,10 +203,10 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
     removeRows(tx, table, [rowId]);
     return { rowId };
   }
-  const values = rowValues(tx, table, String(kept), base);
+  const values = keptValues(tx, table, String(kept), base);
   if (base !== null) {
     const versions = [conflict.base, conflict.local, conflict.remote].flatMap((text) =>
-      text === null ? [] : [rowValues(tx, table, String(text), base)],
+      text === null ? [] : [keptValues(tx, table, String(text), base)],
     );
     const stays = row?.local?.values ?? null;
     const merged = valuesTaken({ taken: values, versions, base: base.values, local: stays }, table.columns);
@@ -235,28 +235,16 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
 /** A column that was edited in the row as it stood here, and may not be written by now; null where there is none. */
 function lockedColumn(tx: Tx, table: TwoWayTable, { local, base }: StoredConflict, now: Row | null): string | null {
   if (local === null) return null;
-  const edited = rowValues(tx, table, String(local), now);
+  const edited = keptValues(tx, table, String(local), now);
   // Kept without a base: a new row, or one that was kept whole since nobody knew what was edited in it.
-  const before = base === null ? (now?.values ?? []) : rowValues(tx, table, String(base), now);
+  const before = base === null ? (now?.values ?? []) : keptValues(tx, table, String(base), now);
   return table.columns[lockedEdit({ edited, before }, table.columns) ?? -1]?.localName ?? null;
-}
-
-/**
- * The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out, and those that
- * came later have the value that the origin confirmed.
- */
-function rowValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
-  const kept = readKeptRow(tx, text);
-  return table.columns.map(({ localName, type }, index) => {
-    const stored = kept.get(localName);
-    return stored === undefined ? (base?.values[index] ?? null) : valueFromStored(stored, type);
-  });
 }
 
 /** Whether a row holds what was kept of it, under whatever id. */
 function isKeptAs(tx: Tx, table: TwoWayTable, row: Row, text: Stored): boolean {
   if (text === null) return false;
-  const kept = rowValues(tx, table, String(text), row);
+  const kept = keptValues(tx, table, String(text), row);
   return table.columns.every(({ type }, index) => isSameValue(type, row.values[index] ?? null, kept[index] ?? null));
 }
 

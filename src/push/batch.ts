@@ -18,10 +18,12 @@ import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { storeRefusal } from '../capture/refusals.ts';
-import { settleRows } from '../capture/settle.ts';
+import { readFormerBase } from '../capture/conflicts.ts';
+import { settleRows, type VersionsNow } from '../capture/settle.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
+import { baseOfMet } from '../reconcile/push-settle.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -263,7 +265,9 @@ function mergePresent(
   suspectPushedRows(tx, table.id, [...moved.map(({ id }) => id), ...missing]);
   const taken = rows.flatMap(({ id }) => {
     const remote = takenBy.get(id);
-    return remote === undefined || isTakenHere(tx, run, id, remote) ? [] : [{ rowId: id, remote, base: () => null }];
+    if (remote === undefined || isTakenHere(tx, run, id, remote)) return [];
+    const former = readFormerBase(tx, table, id);
+    return [{ rowId: id, remote, base: ({ local }: VersionsNow) => baseOfMet(former, local, table.columns) }];
   });
   settleRows(tx, table, taken, { ...merge, isSent: false, reason: 'not returned by the origin before a push' });
   counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;

@@ -117,6 +117,23 @@ export function baseOfMadeAgain(base: Row, former: Row | null, columns: readonly
 }
 
 /**
+ * The base to merge an insert with whose match value a row of the origin has: none, but for a row that the origin had before and deleted.
+ * Of that one, cells that still hold what the origin confirmed then are nobody's edit. `former` are those values, in the order of the columns.
+ */
+export function baseOfMet(
+  former: readonly Value[] | null,
+  local: Row | null,
+  columns: readonly Pick<MergeColumn, 'type'>[],
+): Row | null {
+  if (former === null || local === null) return null;
+  const values = columns.map(({ type }, index) => {
+    const here = local.values[index] ?? null;
+    return isSameValue(type, here, former[index] ?? null) ? here : null;
+  });
+  return { ...local, values };
+}
+
+/**
  * What a create is whose answer got lost, and which the origin does not return under its unique value. notApplied: it never happened, or
  * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none. Then
  * nothing would keep the origin from making it twice, because the value here is another one now, or the row was deleted here; or the row

@@ -118,6 +118,38 @@ test('a second row that an update is said to have made beside its own is left to
   expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'update' }]);
 });
 
+/** An edit of row 1, which a colleague deletes; a pull makes a new row of it here. Then the origin gets another row with its match value. */
+async function meetNewer(newer: Readonly<Record<string, string>>): Promise<Fixture> {
+  const fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+  fixture.sandbox.store.update('Note', 1, { Body: 'old' });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull();
+  fixture.sandbox.store.insert('Note', { Code: 'c1', ...newer });
+  await pushNow(fixture, { options: { conflict: 'local' } });
+  return fixture;
+}
+
+describe('a row that is to be made again, and stands at the origin by then', () => {
+  test('goes over what was edited here, and over nothing else', async () => {
+    await using fixture = await meetNewer({ Title: 'theirs', Body: 'theirs' });
+
+    expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', 'theirs']);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+    expect(fixture.rows(`SELECT row_id, "column", remote FROM sync_conflicts WHERE kind = 'cell'`)).toEqual([
+      { row_id: 7, column: 'Title', remote: 'theirs' },
+    ]);
+  });
+
+  test('leaves the columns empty that are empty there', async () => {
+    await using fixture = await meetNewer({});
+
+    expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', null]);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+  });
+});
+
 describe('an update of which the origin made another row, although the first one stands', () => {
   /** As an origin does to a caller who was not to see the first one at that moment. */
   async function pushTwice(meanwhile: (fixture: Fixture) => void): Promise<Fixture> {
