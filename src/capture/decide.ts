@@ -1,10 +1,10 @@
 /**
  * Everything that a person can decide, as one kind of value with one way to carry it out. The command line makes such values and
  * carries them out on the replica, or hands them to a running daemon, which alone may write it then; the daemon's page makes the
- * same values. Input: an open transaction. Output: what was done in words, or why nothing was.
+ * same values. Input: the replica. Output: what was done in words, or why nothing was.
  */
 import { plural } from '../base/text.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Replica, Tx } from '../replica/database.ts';
 import { storeConsent } from '../replica/consent.ts';
 import { readWaiting } from '../replica/push-rows.ts';
 import { sql } from '../replica/sql.ts';
@@ -30,8 +30,20 @@ export type DecisionOutcome =
   | { readonly kind: 'done'; readonly words: string; readonly rowCount: number }
   | { readonly kind: 'problem'; readonly words: string };
 
-/** Carries out a decision; where there is a problem, nothing was changed. */
-export function carryOutDecision(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
+/**
+ * Carries out a decision; where there is a problem, nothing was changed. What a person was told is done is on the disk: an edit that they
+ * put back must not come to life after a power cut, and be pushed. @throws RowsyncError of the replica.
+ */
+export function carryOutDecision(
+  replica: Replica,
+  decision: PersonDecision,
+  at: string,
+  signal?: AbortSignal,
+): Promise<DecisionOutcome> {
+  return replica.writeDurably('Carrying out a decision', (tx) => carryOut(tx, decision, at), signal);
+}
+
+function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
   switch (decision.kind) {
     case 'resolve': {
       const problem = resolveConflict(tx, decision.id, decision, at);

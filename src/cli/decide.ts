@@ -39,7 +39,7 @@ async function carryOut(invocation: Invocation, config: Config, decision: Person
     const replica = await openExistingReplica(invocation, config);
     try {
       const at = stampFromMs(invocation.session.clock.nowMs());
-      return await replica.write('Carrying out a decision', (tx) => carryOutDecision(tx, decision, at));
+      return await carryOutDecision(replica, decision, at);
     } finally {
       replica.close();
     }

@@ -91,7 +91,7 @@ export class InTray {
   async #carryOutOne(replica: Replica, { decision, signal }: Waiting): Promise<DecisionAnswer> {
     const at = stampFromMs(this.#clock.nowMs());
     try {
-      return await replica.write('Carrying out a decision', (tx) => carryOutDecision(tx, decision, at), signal);
+      return await carryOutDecision(replica, decision, at, signal);
     } catch (thrown) {
       return { kind: 'failed', words: `nothing was changed: ${asRowsyncError(thrown).message}` };
     }

@@ -3,6 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../../src/capture/decide.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';
@@ -24,7 +26,7 @@ async function startTwins(): Promise<Fixture> {
 }
 
 function decide({ replica }: Fixture, decision: PersonDecision): Promise<DecisionOutcome> {
-  return replica.write('Deciding', (tx) => carryOutDecision(tx, decision, AT));
+  return carryOutDecision(replica, decision, AT);
 }
 
 test('discarding is about the table that is called so here', async () => {
@@ -46,4 +48,24 @@ test('a consent is to what is held of the table that is called so here, and of n
   const shown = held.find(({ table }) => table === 'Note')?.problem ?? '';
 
   expect(await decide(fixture, { kind: 'confirm', table: 'Note', shown })).toMatchObject({ rowCount: 2 });
+});
+
+test('is on the disk once a person is told that it is done', async () => {
+  await using fixture = await startTwoWay({});
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.replica.close();
+  const seen: TransactionFacts[] = [];
+  const replica = openReplica(fixture.path, {
+    clock: systemClock,
+    surround: (facts, run) => {
+      seen.push(facts);
+      return run(() => undefined);
+    },
+  });
+
+  await carryOutDecision(replica, { kind: 'discard', table: 'Note', rowId: 1 }, AT);
+  replica.close();
+
+  expect(seen).toMatchObject([{ isKept: true, isDurable: true }]);
+  expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
 });

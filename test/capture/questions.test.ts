@@ -97,9 +97,9 @@ test('a row in doubt is asked about too, and the question outlives the doubt', a
   await fixture.pull();
 
   expect(questions(fixture)).toEqual([{ column: 'Title', remote: 'theirs' }]);
-  await fixture.replica.write('Retrying', (tx) => carryOutDecision(tx, { kind: 'retry', ids: [] }, AT));
+  await carryOutDecision(fixture.replica, { kind: 'retry', ids: [] }, AT);
   expect(fixture.rows('SELECT state FROM _rowsync_rows')).toEqual([{ state: 'inDoubt' }]);
-  await fixture.replica.write('Retrying', (tx) => carryOutDecision(tx, { kind: 'retry', ids: [1] }, AT));
+  await carryOutDecision(fixture.replica, { kind: 'retry', ids: [1] }, AT);
   await pushNow(fixture, { options: { conflict: 'ask' } });
   expect(atOrigin(fixture, ['Title'])[0]).toEqual([1, 'theirs']);
   expect(waiting(fixture)).toEqual([{ pending: 0, parked: 1, conflicts: 1 }]);

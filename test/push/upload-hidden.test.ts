@@ -137,7 +137,7 @@ test('one goes again with its row as a person wants, once', async () => {
   await fixture.pull();
   const [failure] = fixture.rows('SELECT id FROM sync_failures') as { id: number }[];
 
-  await fixture.replica.write('Retrying', (tx) => carryOutDecision(tx, { kind: 'retry', ids: [failure?.id ?? 0] }, AT));
+  await carryOutDecision(fixture.replica, { kind: 'retry', ids: [failure?.id ?? 0] }, AT);
   await fixture.upload({ options: { conflict: 'local' } });
 
   expect(revisionsAt(fixture, 4)).toEqual(['a.txt 2 mine', 'a.txt 1 mine']);

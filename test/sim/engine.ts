@@ -235,8 +235,8 @@ export class Life {
   decide(decision: PersonDecision): Promise<DecisionOutcome | null> {
     const { replica } = this.#sides();
     const at = new Date(this.#clock.nowMs()).toISOString();
-    return replica
-      .write('Carrying out a decision', (tx) => this.#parts.modules.carryOutDecision(tx, decision, at))
+    return this.#parts.modules
+      .carryOutDecision(replica, decision, at)
       .catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
   }
 
