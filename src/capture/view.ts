@@ -12,11 +12,26 @@ import { readTwoWayTables, type TwoWayTable } from './table.ts';
 /** Makes sure that the view covers the two-way tables as they are. */
 export function ensureChangesView(tx: Tx): void {
   const tables = readTwoWayTables(tx);
-  const wanted =
-    tables.length === 0
-      ? NO_CHANGES_VIEW
-      : sql`CREATE VIEW sync_changes AS ${joinSql(tables.map(changesOf), ' UNION ALL ')}`;
-  replaceChangesView(tx, wanted);
+  replaceChangesView(tx, tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables));
+}
+
+/** SQLite takes 500 terms in one compound SELECT (its limits, 5), and as many of those again around them. */
+const TERMS_MAX = 400;
+
+/** The view over two-way tables, of which there is one at least. */
+export function changesView(tables: readonly TwoWayTable[]): Sql {
+  const groups = Array.from({ length: Math.ceil(tables.length / TERMS_MAX) }, (_, index) =>
+    joinSql(tables.slice(index * TERMS_MAX, (index + 1) * TERMS_MAX).map(changesOf), ' UNION ALL '),
+  );
+  const [only] = groups;
+  const all =
+    groups.length === 1 && only !== undefined
+      ? only
+      : joinSql(
+          groups.map((group) => sql`SELECT * FROM (${group})`),
+          ' UNION ALL ',
+        );
+  return sql`CREATE VIEW sync_changes AS ${all}`;
 }
 
 /** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */

@@ -235,14 +235,17 @@ async function copyBackup(backup: string, partial: string): Promise<Pick<CopyRep
   return { tableCount, rowCount };
 }
 
-/** Rows of two-way tables that the origin had not seen. */
+/** Rows of two-way tables that the origin had not seen; of tables that somebody dropped there are none. */
 function countCreates(path: string): number {
   const db = new Database(path, { readonly: true });
   try {
     const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
     if (hasModes === undefined) return 0; // of a version without two-way tables
     const names = db
-      .prepare<[], string>(sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'`)
+      .prepare<[], string>(
+        sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'
+            AND EXISTS (SELECT 1 FROM pragma_table_info(local_name) WHERE name = '_id')`,
+      )
       .pluck()
       .all();
     const countOf = (name: string): unknown =>

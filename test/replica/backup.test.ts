@@ -9,6 +9,7 @@ import { openReplica } from '../../src/replica/database.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
+import { startTwoWay } from '../support/two-way.ts';
 
 const notes = (count: number): TableSpec => ({
   name: 'Note',
@@ -140,6 +141,21 @@ test('a restore moves the replica aside, trusts no ETag, and the next pull makes
   expect(titlesIn(`${fixture.path}.replaced-${STAMP}`)).toHaveLength(11);
   expect(restored).toHaveLength(12);
   expect(fixture.sandbox.requests.count({ method: 'select', status: 304 })).toBe(0);
+  expect(titlesIn(fixture.path)).toEqual(originTitles(fixture));
+});
+
+test('a backup from which a two-way table was dropped is restored, and the next pull makes the table again', async () => {
+  await using fixture = await startTwoWay({ tables: [notes(3)] });
+  fixture.execute('DROP TABLE "Note"');
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+  fixture.replica.close();
+
+  const report = await restore(target, { path: fixture.path, stamp: STAMP });
+  fixture.restart();
+  await fixture.pull();
+
+  expect(report).toMatchObject({ rowCount: 0, pendingCreateCount: 0 });
   expect(titlesIn(fixture.path)).toEqual(originTitles(fixture));
 });
 
