@@ -27,6 +27,8 @@ export interface PersonParts {
 /** The person. */
 export class Person {
   readonly #parts: PersonParts;
+  /** The rows before a version is taken; null while none is. */
+  #before: readonly LocalRow[] | null = null;
 
   constructor(parts: PersonParts) {
     this.#parts = parts;
@@ -34,17 +36,21 @@ export class Person {
 
   /** Decides something now and then. */
   async act(life: Life, tape: Tape): Promise<void> {
-    const { rate, names, user, books, onTaken } = this.#parts;
+    const { rate, names, user } = this.#parts;
     const value = rate === 0 ? 0 : tape.decide(rate);
     if (value === 0) return;
     const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);
     const local = names.inReplica(query);
     const decision = local === null ? null : decisionOf(new Draw(value), local, query);
-    if (decision === null) return;
-    const before = user.rows();
-    await this.#decide(life, decision);
-    // Taking a version is an edit like any other; putting a row back is none.
-    if (decision.kind !== 'resolve') return;
+    if (decision !== null) await this.#decide(life, decision);
+  }
+
+  /** What was decided stands, also if the engine dies before it can say so. */
+  onCommitted(): void {
+    const { user, books, onTaken } = this.#parts;
+    const before = this.#before;
+    this.#before = null;
+    if (before === null) return;
     const after = user.rows();
     books.noteTaken(before, after);
     onTaken(before, after);
@@ -59,7 +65,9 @@ export class Person {
   }
 
   async #decide(life: Life, decision: PersonDecision): Promise<void> {
-    const { count, note } = this.#parts;
+    const { count, note, user } = this.#parts;
+    // Taking a version is an edit like any other; putting a row back is none.
+    this.#before = decision.kind === 'resolve' ? user.rows() : null;
     const outcome = await life.decide(decision);
     const isSomething = outcome?.kind === 'done' && outcome.rowCount > 0;
     count(`person ${decision.kind}${isSomething ? '' : ' in vain'}`);

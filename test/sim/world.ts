@@ -378,6 +378,7 @@ export class World {
   #committed(facts: TransactionFacts): void {
     this.#note(`commit: ${facts.what}`);
     this.#oracles.onCommitted(facts);
+    if (facts.what === 'Carrying out a decision') this.#person.onCommitted();
     if (facts.isDurable) this.#past.keepOnDisk();
   }
 
