@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { disownFile } from './copies.ts';
-import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
+import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
 import { checkOwner, takeLock, type Tx } from './database.ts';
 import { replicaError } from './failures.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from './files.ts';
@@ -265,11 +265,7 @@ function countCreates(path: string): number {
  */
 export function moveAside(path: string, stamp: string): string | null {
   const isThere = existsSync(path);
-  const former = `${path}.replaced-${stamp}`;
-  let aside = former;
-  // Two replicas may go within a second, or a clock be set back.
-  for (let number = 2; [...LOGS, ''].some((ending) => existsSync(aside + ending)); number += 1)
-    aside = `${former}-${number}`;
+  const aside = freeName((number) => `${path}.replaced-${stamp}${number}`, [...LOGS, '']);
   for (const ending of [...LOGS, '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
   return isThere ? aside : null;
 }

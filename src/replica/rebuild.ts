@@ -7,7 +7,7 @@ import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { moveAside } from './backup.ts';
-import { PARTIAL, takeName } from './copy-file.ts';
+import { freeName, PARTIAL, takeName } from './copy-file.ts';
 import { takeLock } from './database.ts';
 import { replicaError } from './failures.ts';
 
@@ -35,7 +35,7 @@ export function moveAsideWithScript(
     });
   }
   const lock = takeLock(path, 0o600);
-  const scriptPath = `${path}.edits-${stamp}.sql`;
+  const scriptPath = freeName((number) => `${path}.edits-${stamp}${number}.sql`);
   const partial = scriptPath + PARTIAL;
   try {
     rmSync(partial, { force: true });
