@@ -3,7 +3,7 @@
  * change or lose what they attached. Every file has a name of its own, so that each attachment can be told at the end.
  * Input: draws. Output: changes at the origin, statements for the user, files on the disk, a sentence for each.
  */
-import type { Tokens } from './books.ts';
+import type { LocalValue, Tokens } from './books.ts';
 import type { FileDisk } from './files-disk.ts';
 import { FILE_COLUMN, fileOf, UPLOAD_FOLDER } from './files-setup.ts';
 import type { OriginModel } from './model/origin.ts';
@@ -32,6 +32,8 @@ export class FilePeople {
   readonly #askedByName = new Map<string, string>();
   /** All that a file ever held, by its name. */
   readonly #contentsByName = new Map<string, string[]>();
+  /** What cells ever said that asked for a file, with the tags of their rows. */
+  readonly #attached = new Set<string>();
   readonly #parts: FilePeopleParts;
 
   constructor(parts: FilePeopleParts) {
@@ -102,14 +104,19 @@ export class FilePeople {
     const { names, user } = this.#parts;
     const local = names.inReplica((text) => user.query(text));
     if (local === null || local.File === null) return null;
-    return user.carryOut(statement(local.T, local.File), name);
+    const done = user.carryOut(statement(local.T, local.File), name);
+    for (const { tag, cells } of user.rows()) this.#attached.add(attachedKey(tag, cells['File']));
+    return done;
   }
 
-  #onRow(draw: Draw, name: string, value: () => string): FileDeed {
+  /** `value` may say null: then nothing is done. */
+  #onRow(draw: Draw, name: string, value: (tag: string) => string | null): FileDeed {
     const rows = this.#parts.user.rows();
     if (rows.length === 0) return null;
-    const { id } = draw.pick(rows);
-    return this.#userDoes(name, (table, column) => `UPDATE ${table} SET ${column} = ${value()} WHERE _id = ${id}`);
+    const { id, tag } = draw.pick(rows);
+    const literal = value(tag);
+    if (literal === null) return null;
+    return this.#userDoes(name, (table, column) => `UPDATE ${table} SET ${column} = ${literal} WHERE _id = ${id}`);
   }
 
   #attach(draw: Draw): FileDeed {
@@ -146,7 +153,12 @@ export class FilePeople {
     const { names, user } = this.#parts;
     const values = user.rows().flatMap(({ cells }) => (typeof cells['File'] === 'string' ? [cells['File']] : []));
     if (values.length === 0 || names.inReplica((text) => user.query(text)) === null) return null;
-    return this.#onRow(draw, 'copyFileValue', () => `'${draw.pick(values).replaceAll("'", "''")}'`);
+    return this.#onRow(draw, 'copyFileValue', (tag) => {
+      const value = draw.pick(values);
+      // Who asks for a file twice for one row has it attached twice.
+      const isAskedAgain = value.startsWith('file:') && this.#attached.has(attachedKey(tag, value));
+      return isAskedAgain ? null : `'${value.replaceAll("'", "''")}'`;
+    });
   }
 
   #change(draw: Draw): FileDeed {
@@ -201,4 +213,8 @@ export class FilePeople {
     const byteCount = 1 + draw.below(64);
     return draw.chance(0.1) ? { ...fileOf('the same', byteCount), name } : fileOf(name, byteCount);
   }
+}
+
+function attachedKey(tag: string, value: LocalValue | undefined): string {
+  return `${tag} ${String(value)}`;
 }
