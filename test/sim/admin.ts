@@ -33,6 +33,8 @@ export class Admin {
   narrowedFrom = Infinity;
   /** Whether the calling user ever could not write: edits of columns that nobody may write lose, whatever the policy says. */
   wasForbidden = false;
+  /** Whether two columns ever swapped their names. */
+  hasSwapped = false;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
@@ -105,6 +107,7 @@ export class Admin {
     origin.renameColumn(names.table, other, one);
     origin.renameColumn(names.table, 'between', other);
     this.#noteNames();
+    this.hasSwapped = true;
     return `swaps the names ${one} and ${other}`;
   }
 

@@ -95,9 +95,19 @@ export class Books {
     }
   }
 
-  /** Takes note of a version that a person took: a row that comes back has each of its cells as they wanted it, empty ones too. */
-  noteTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+  /**
+   * Takes note of a version that a person took: a row that comes back has each of its cells as they wanted it, empty ones too. A cell that
+   * says what the origin confirmed, by `base`, is nobody's edit from then on.
+   */
+  noteTaken(before: readonly LocalRow[], after: readonly LocalRow[], base: ReadonlyMap<number, LocalRow> | null): void {
     this.note(before, after);
+    const beforeById = new Map(before.map((row) => [row.id, row]));
+    for (const { id, tag, cells } of after) {
+      for (const [column, value] of Object.entries(cells)) {
+        const isTaken = value !== beforeById.get(id)?.cells[column];
+        if (isTaken && value === base?.get(id)?.cells[column]) this.#standing.delete(`${tag}.${column}`);
+      }
+    }
     const tagsBefore = new Set(before.map(({ tag }) => tag));
     for (const { tag, cells } of after.filter((row) => isTagged(row) && !tagsBefore.has(row.tag)))
       for (const [column, value] of Object.entries(cells)) this.everWritten.add(writtenKey({ tag, column, value }));

@@ -3,6 +3,7 @@
  * as the daemon does it, between two cycles. Input: draws, and the views of the replica. Output: what became of each, in a sentence.
  */
 import type { PersonDecision } from '../../src/capture/decide.ts';
+import { readBase } from './base.ts';
 import type { Books, LocalRow } from './books.ts';
 import type { Life } from './engine.ts';
 import type { OriginModel } from './model/origin.ts';
@@ -47,12 +48,16 @@ export class Person {
 
   /** What was decided stands, also if the engine dies before it can say so. */
   onCommitted(): void {
-    const { user, books, onTaken } = this.#parts;
+    const { user, books, names, onTaken } = this.#parts;
     const before = this.#before;
     this.#before = null;
     if (before === null) return;
     const after = user.rows();
-    books.noteTaken(before, after);
+    books.noteTaken(
+      before,
+      after,
+      readBase((statement) => user.query(statement), names),
+    );
     onTaken(before, after);
   }
 

@@ -27,12 +27,14 @@ export interface Sides {
   readonly policy: ConflictPolicy;
   /** Whether the calling user ever could not write. */
   readonly wasForbidden: boolean;
+  /** Whether two columns ever swapped their names. */
+  readonly hasSwapped: boolean;
   readonly sent: SentEver;
 }
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
 export function gatherRest(sides: Sides): Rest | null {
-  const { user, names, origin, books, writes, hidden, policy, wasForbidden, sent } = sides;
+  const { user, names, origin, books, writes, hidden, policy, wasForbidden, hasSwapped, sent } = sides;
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null) return null;
   const base = `_rowsync_base_${names.tableId}`;
@@ -52,6 +54,7 @@ export function gatherRest(sides: Sides): Rest | null {
     conflicts: conflictsIn(user, local),
     policy,
     wasForbidden,
+    hasSwapped,
     sent,
     spared: sparedRows(user),
     kept: textOfViews(user, KEPT),

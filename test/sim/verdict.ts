@@ -62,6 +62,7 @@ export interface Rest {
   readonly policy: ConflictPolicy;
   /** Whether the calling user ever could not write: an edit of a column that nobody may write loses, whatever the policy says. */
   readonly wasForbidden: boolean;
+  readonly hasSwapped: boolean;
   readonly sent: SentEver;
   /** Rows that were deleted here, and whose delete did not win over what the origin said of them; and those that a push made of another one. */
   readonly spared: ReadonlySet<number>;
@@ -215,13 +216,25 @@ function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }
 }
 
 /** I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5: who deleted. */
-function judgeCreates({ writes, books, local, origin, waiting, spared, isOlderCopy }: Rest): readonly Complaint[] {
+function judgeCreates({
+  writes,
+  books,
+  local,
+  origin,
+  waiting,
+  spared,
+  isOlderCopy,
+  conflicts,
+}: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
   let isRestoring = false;
-  // Hidden from the caller as they were made, and made again while they were: nobody can tell that from rows that are gone.
+  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then: nobody can tell that
+  // from rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
+  const wasGone = (id: number): boolean =>
+    conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
   for (const { kind, tag, id, by, isNarrowed = false, isHidden = false } of writes.filter(
     (write) => write.tag !== '',
   )) {
@@ -233,7 +246,7 @@ function judgeCreates({ writes, books, local, origin, waiting, spared, isOlderCo
     if (kind === 'create') {
       const twin = alive.get(tag);
       if (isHidden) unseen.add(id);
-      if (twin !== undefined && isNarrowed && unseen.has(twin)) excused.add(tag);
+      if (twin !== undefined && unseen.has(twin) && (isNarrowed || wasGone(twin))) excused.add(tag);
       else if (twin !== undefined)
         complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
       alive.set(tag, id);
@@ -267,7 +280,7 @@ function judgeCreates({ writes, books, local, origin, waiting, spared, isOlderCo
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
 /** Nothing appears in a cell that nobody wrote there, on either side: that rowsync wrote it at the origin makes it nobody's. */
-function judgeInventions({ local, origin, writes, books }: Rest): readonly Complaint[] {
+function judgeInventions({ local, origin, writes, books, hasSwapped }: Rest): readonly Complaint[] {
   // A row whose tag the origin does not have yet goes by its id there. What arrives of a file is judged with the files.
   const written = new Set(
     writes.flatMap(({ by, id, tag, cells }) =>
@@ -276,7 +289,17 @@ function judgeInventions({ local, origin, writes, books }: Rest): readonly Compl
         .map(([column, value]) => writtenKey({ tag: tag === '' ? `row ${id}` : tag, column, value })),
     ),
   );
+  // Read while two columns swapped their names, which the end of the pull notices and reads again; but if the engine dies before that and the
+  // row is deleted, the origin does not say any more what it held.
+  const deleted = new Set(writes.flatMap(({ kind, tag }) => (kind === 'delete' ? [tag] : [])));
+  const isCrossed = ({ tag, column, value }: Written): boolean => {
+    const other = { A: 'B', B: 'A' }[column];
+    return (
+      hasSwapped && deleted.has(tag) && other !== undefined && written.has(writtenKey({ tag, column: other, value }))
+    );
+  };
   const isKnown = (cell: Written & { readonly id: number }): boolean =>
+    isCrossed(cell) ||
     cell.value === null ||
     isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||

@@ -494,6 +494,7 @@ export class World {
       hidden: this.#oracles.hidden,
       policy: this.#setup.policy,
       wasForbidden: this.#admin.wasForbidden,
+      hasSwapped: this.#admin.hasSwapped,
       sent: this.#oracles.sentEver,
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
