@@ -1,7 +1,7 @@
 /**
  * Creates of a replica that is an older copy (replica/copies.ts): what waits to be created in it may have been created since the copy was
  * made, and only the match value of a row can tell. Rows without one are in doubt, as after an answer that got lost, and
- * wait for a person (I4). The same goes for rows that become creates later, since the origin deleted what was edited in the
+ * wait for a person (I4). The same goes for rows that become creates later, since the origin deleted what was edited, or on its way, in the
  * copy, or since a conflict of the copy is decided once more. Input: the table, with true marks. Output: marks and reasons.
  */
 import type { Connection, Tx } from '../replica/database.ts';

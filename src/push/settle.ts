@@ -195,6 +195,7 @@ class Settling {
       if (row.answer === null) this.#settleLost(row, batch, adopted.get(row.id) ?? null);
       else this.#settleAnswered(row, row.answer.as);
     }
+    this.#forgetRefusals(batch);
     const settled = settleRows(this.#tx, table, this.#toSettle, {
       policy: options.conflict,
       at: this.#at,
@@ -455,6 +456,17 @@ class Settling {
     moveRows(this.#tx, this.#run.table.id, ids, { event, at: this.#at });
   }
 
+  /** Before the rows are settled, since that may say anew why one waits. */
+  #forgetRefusals({ rows }: Batch): void {
+    const ids = new Set(this.#toSettle.map(({ rowId }) => rowId));
+    const known = rows.filter(({ id, answer }) => ids.has(id) && answer?.as !== 'look');
+    forgetRefusals(
+      this.#tx,
+      this.#run.table.id,
+      known.map(({ id }) => id),
+    );
+  }
+
   /** Adds up what the origin took, and remembers what was sent of rows that existed. */
   #count({ rows }: Batch, settled: readonly SettledRow[]): void {
     const { table, counts } = this.#run;
@@ -469,11 +481,6 @@ class Settling {
       else if (row.kind === 'update') counts.updatedCount += 1;
       else counts.deletedCount += 1;
     }
-    forgetRefusals(
-      this.#tx,
-      table.id,
-      done.flatMap(({ row, newId }) => [row.id, newId]),
-    );
     const updates = taken.filter(({ row }) => row.kind === 'update');
     storePushes(
       this.#tx,

@@ -126,6 +126,8 @@ function distrust(db: Database.Database): void {
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
   db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0`);
+  // Now, since what an edit in flight has become is found out before anything is captured.
+  db.exec(sql`UPDATE _rowsync_rows SET older = 1`);
   db.exec(
     sql`UPDATE _rowsync_tables SET compare_due = 1, doubt_creates_from =
           (SELECT last_id FROM _rowsync_local_ids WHERE table_id = _rowsync_tables.id) WHERE push <> 'off'`,

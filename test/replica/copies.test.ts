@@ -226,3 +226,26 @@ test('sends what a person tries again after a doubt, once', async () => {
   ]);
   expect(fixture.rows(STATES)).toEqual([]);
 });
+
+test('doubts what an edit in flight becomes when the origin turns out to have deleted its row', async () => {
+  await using fixture = await startTwoWay();
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(EDIT);
+  fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Note', 4), { method: 'update' });
+  let isCopied = false;
+  const before = async (step: string): Promise<void> => {
+    if (step !== 'send' || isCopied) return;
+    isCopied = true;
+    await backUp(fixture.path, copy);
+  };
+  await pushNow(fixture, { before, options: { conflict: 'local' } });
+  expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'mine']);
+  putBack(fixture, copy);
+
+  await pushNow(fixture, { options: { conflict: 'local' } });
+  await fixture.pull();
+  await pushNow(fixture, { options: { conflict: 'local' } });
+
+  expect(atOrigin(fixture, ['Title']).slice(5)).toEqual([[7, 'mine']]);
+  expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+});
