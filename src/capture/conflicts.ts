@@ -184,10 +184,13 @@ export function readWishes(from: Connection, tableId: number): readonly StoredCo
   return queryRows(from, text, [tableId]).map(conflictFromRow);
 }
 
-/** The values that the origin last confirmed of a row which it deleted, and which goes on here as a new one; null for any other. */
+/**
+ * The values that the origin last confirmed of a row which it deleted, and which goes on here as a new one; null for any other. That it goes
+ * on says enough: what a person took may not be carried out yet, or could not be.
+ */
 export function readFormerBase(tx: Tx, table: TwoWayTable, rowId: number): readonly Value[] | null {
   const text = sql`SELECT base FROM _rowsync_conflicts
-      WHERE table_id = ? AND row_id = ? AND kind = 'deletedThere' AND coalesce(resolution, winner) = 'local' ORDER BY id DESC LIMIT 1`;
+      WHERE table_id = ? AND row_id = ? AND kind = 'deletedThere' ORDER BY id DESC LIMIT 1`;
   const [base = null] = queryRows(tx, text, [table.id, rowId])[0] ?? [];
   return base === null ? null : keptValues(tx, table, String(base), null);
 }

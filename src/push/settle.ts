@@ -15,7 +15,7 @@ import {
   type OriginWords,
 } from '../capture/batches.ts';
 import { readVersions } from '../capture/changes.ts';
-import { storeConflicts } from '../capture/conflicts.ts';
+import { readFormerBase, storeConflicts } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
@@ -31,6 +31,8 @@ import {
   baseAsSent,
   baseForReadBack,
   baseOfMadeAgain,
+  baseOfMet,
+  baseOfMetLater,
   editedCells,
   isApplied,
   judgeAbsentCreate,
@@ -290,12 +292,14 @@ class Settling {
       const { columns } = this.#run.table;
       const isTaken = row.kind === 'insert' || isMadeAgain || isApplied(row.cells, remote, columns, arrived);
       if (!isTaken) this.#untaken.add(row.id);
+      const former = row.kind === 'insert' ? readFormerBase(this.#tx, this.#run.table, row.id) : null;
       this.#toSettle.push({
         rowId: row.id,
         base: ({ base, local }) => {
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
           const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
-          return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
+          if (isMadeAgain) return baseOfMadeAgain(after, base, columns);
+          return baseOfMetLater(after, baseOfMet(former, local, columns));
         },
         remote,
         sent: row.cells,

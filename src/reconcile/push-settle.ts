@@ -133,6 +133,12 @@ export function baseOfMet(
   return { ...local, values };
 }
 
+/** The base of a create that was looked up, where the origin had its row before: what nobody edited since is as `met` (baseOfMet) has it. */
+export function baseOfMetLater(base: Row, met: Row | null): Row {
+  if (met === null) return base;
+  return { ...base, values: base.values.map((value, index) => value ?? met.values[index] ?? null) };
+}
+
 /**
  * What a create is whose answer got lost, and which the origin does not return under its unique value. notApplied: it never happened, or
  * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none. Then

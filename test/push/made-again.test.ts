@@ -119,15 +119,19 @@ test('a second row that an update is said to have made beside its own is left to
 });
 
 /** An edit of row 1, which a colleague deletes; a pull makes a new row of it here. Then the origin gets another row with its match value. */
-async function meetNewer(newer: Readonly<Record<string, string>>): Promise<Fixture> {
+async function meetNewer(newer: Readonly<Record<string, string>> | null, meanwhile?: string): Promise<Fixture> {
   const fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
   fixture.sandbox.store.update('Note', 1, { Body: 'old' });
   await fixture.pull();
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
   fixture.sandbox.store.delete('Note', 1);
   await fixture.pull();
+  if (newer === null) return fixture;
   fixture.sandbox.store.insert('Note', { Code: 'c1', ...newer });
-  await pushNow(fixture, { options: { conflict: 'local' } });
+  const before = (step: string): void => {
+    if (step === 'reread' && meanwhile !== undefined) fixture.execute(meanwhile);
+  };
+  await pushNow(fixture, { before, options: { conflict: 'local' } });
   return fixture;
 }
 
@@ -140,6 +144,31 @@ describe('a row that is to be made again, and stands at the origin by then', () 
     expect(fixture.rows(`SELECT row_id, "column", remote FROM sync_conflicts WHERE kind = 'cell'`)).toEqual([
       { row_id: 7, column: 'Title', remote: 'theirs' },
     ]);
+  });
+
+  test.each(['remote', 'base'])(
+    'goes over nothing else while a person takes %s, which waits for the next run',
+    async (take) => {
+      const wish = `UPDATE sync_conflicts SET resolution = '${take}' WHERE kind = 'deletedThere'`;
+      await using fixture = await meetNewer({ Title: 'theirs', Body: 'theirs' }, wish);
+
+      expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', 'theirs']);
+    },
+  );
+
+  test('goes over nothing else where no answer came, and somebody made the row in the meantime', async () => {
+    await using fixture = await meetNewer(null);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+    const theirs = [{ Code: 'c1', Title: 'theirs', Body: 'theirs' }];
+    const before = (step: string): void => {
+      if (step === 'store') for (const row of theirs.splice(0)) fixture.sandbox.store.insert('Note', row);
+    };
+    await pushNow(fixture, { before, options: { conflict: 'local' } });
+
+    expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, 'mine', 'c1', 'theirs']]);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+    const edited = `SELECT row_id, "column", remote FROM sync_conflicts WHERE kind = 'cell' AND "column" NOT GLOB 'Date *'`;
+    expect(fixture.rows(edited)).toEqual([{ row_id: 7, column: 'Title', remote: 'theirs' }]);
   });
 
   test('leaves the columns empty that are empty there', async () => {

@@ -5,6 +5,8 @@ import {
   baseAsSent,
   baseForReadBack,
   baseOfMadeAgain,
+  baseOfMet,
+  baseOfMetLater,
   judgeAbsentCreate,
   type SentRow,
 } from '../../src/reconcile/push-settle.ts';
@@ -239,6 +241,57 @@ test('a row that its update made again is a new one, but for what only the origi
     base: row(9, 'b', null, 'g'),
     conflicts: [],
     state: 'changed',
+  });
+});
+
+describe('a create of a row that the origin had before, and whose answer got lost', () => {
+  const sent = ['mine', 'old'].map((value, column) => ({ column, value }));
+  const settle = (local: Row, remote: Row): MergeDecision => {
+    const base = baseAfterLookup({ base: null, sent }, { local, remote }, COLUMNS);
+    const met = baseOfMet(['was', 'old', 'f'], local, COLUMNS);
+    return mergeRow({ base: baseOfMetLater(base, met), local, remote }, COLUMNS, 'local');
+  };
+
+  test.each<[string, Row, Row, Row, readonly number[], string]>([
+    [
+      'is settled as it was sent',
+      row(-2, 'mine', 'old', null),
+      row(9, 'mine', 'old', 'g'),
+      row(9, 'mine', 'old', 'g'),
+      [],
+      'settled',
+    ],
+    [
+      'goes over what was edited here alone',
+      row(-2, 'mine', 'old', null),
+      row(9, 'theirs', 'new', 'g'),
+      row(9, 'mine', 'new', 'g'),
+      [0],
+      'changed',
+    ],
+    [
+      'leaves empty what was emptied there since',
+      row(-2, 'mine', 'old', null),
+      row(9, 'mine', null, 'g'),
+      row(9, 'mine', null, 'g'),
+      [],
+      'settled',
+    ],
+    [
+      'keeps what was edited while it was on its way',
+      row(-2, 'mine', 'newer', null),
+      row(9, 'mine', 'old', 'g'),
+      row(9, 'mine', 'newer', 'g'),
+      [],
+      'changed',
+    ],
+  ])('%s', (_what, here, remote, merged, conflicts, state) => {
+    const decision = settle(here, remote);
+
+    expect(decision.local).toEqual(merged);
+    expect(decision.conflicts).toMatchObject(conflicts.map((column) => ({ kind: 'cell', column, winner: 'local' })));
+    expect(decision.conflicts).toHaveLength(conflicts.length);
+    expect(decision.state).toBe(state);
   });
 });
 
