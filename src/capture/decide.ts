@@ -5,9 +5,8 @@
  */
 import { plural } from '../base/text.ts';
 import type { Replica, Tx } from '../replica/database.ts';
-import { storeConsent } from '../replica/consent.ts';
+import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readWaiting } from '../replica/push-rows.ts';
-import { sql } from '../replica/sql.ts';
 import { captureChanges } from './changes.ts';
 import type { Resolution } from './conflicts.ts';
 import { retryRows } from './refusals.ts';
@@ -101,10 +100,10 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
 }
 
 function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly kind: 'confirm' }): DecisionOutcome {
-  const held = tx.prepare(sql`SELECT 1 FROM sync_status WHERE "table" = ? AND problem = ?`).get(table, shown);
-  if (held === undefined)
-    return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
-  const consents = storeConsent(tx, ['pull', 'push'], ({ localName }) => localName === table);
+  // Both may be held of one table, of which a person was shown one.
+  const kind = kindOfHold(tx, { table, problem: shown });
+  if (kind === null) return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
+  const consents = storeConsent(tx, [kind], ({ localName }) => localName === table);
   if (consents.length === 0) return { kind: 'problem', words: `nothing of "${table}" is held any more` };
   const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);
   return done(`The next run may go on with ${plural(rowCount, 'held row')} of ${table}`, rowCount);

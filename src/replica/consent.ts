@@ -59,6 +59,21 @@ function isAmong(names: readonly string[]): (held: Held) => boolean {
     known.size === 0 || known.has(name.toLowerCase()) || known.has(localName.toLowerCase());
 }
 
+/** Which kind of consent the problem of a table waits for, as `sync_status` shows it; null where it shows another one by now. */
+export function kindOfHold(
+  from: Connection,
+  shown: { readonly table: string; readonly problem: string },
+): ConsentKind | null {
+  const kind = from
+    .prepare(
+      sql`SELECT CASE WHEN coalesce(problem_message, held_message) IS NULL THEN 'push' ELSE 'pull' END FROM _rowsync_tables
+          WHERE local_name = @table AND coalesce(problem_message, held_message, push_message) = @problem`,
+    )
+    .pluck()
+    .get(shown);
+  return kind === 'pull' || kind === 'push' ? kind : null;
+}
+
 /** The same inside of an open transaction, for the tables that `isMeant`. */
 export function storeConsent(
   to: Connection,

@@ -50,6 +50,22 @@ test('a consent is to what is held of the table that is called so here, and of n
   expect(await decide(fixture, { kind: 'confirm', table: 'Note', shown })).toMatchObject({ rowCount: 2 });
 });
 
+test('a consent is to what a person was shown, and to nothing else that is held of the table', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id < 3`);
+  for (const id of [3, 4, 5, 6]) fixture.sandbox.store.delete('Note', id);
+  await pushNow(fixture, { settings: { maxPushRows: 1 } });
+  await fixture.pull();
+  const [{ problem: shown }] = fixture.rows('SELECT problem FROM sync_status') as [{ problem: string }];
+  expect(shown).toContain('nothing was deleted here');
+
+  expect(await decide(fixture, { kind: 'confirm', table: 'Note', shown })).toMatchObject({ rowCount: 4 });
+
+  expect(fixture.rows('SELECT pull_consent, push_consent FROM _rowsync_tables')).toEqual([
+    { pull_consent: 4, push_consent: null },
+  ]);
+});
+
 test('is on the disk once a person is told that it is done', async () => {
   await using fixture = await startTwoWay({});
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
