@@ -162,9 +162,7 @@ function decideCell(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome
   const raw = readRawTexts(tx, table, local);
   writeKeepingRaw(tx, table, { ...local, values }, raw);
   const problem = problemsOf(tx, table, rowId).find((sentence) => !before.includes(sentence));
-  if (problem === undefined) return { rowId };
-  writeKeepingRaw(tx, table, local, raw);
-  return { problem };
+  return problem === undefined ? { rowId } : { problem };
 }
 
 /** What was edited since the question was asked is kept like anything that somebody gives up: the decision may be older. */

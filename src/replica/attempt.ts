@@ -1,24 +1,27 @@
 /**
  * Writing what a person asks for, which SQLite may refuse: a text where a column takes integers, a value that an index of the user's allows
  * once, a trigger that says no. Input: the transaction of the caller, and what to do in it. Output: what that returned, or why it could not
- * be done, in words; then nothing of it was done, and the transaction goes on.
+ * be done, in words; then nothing of it was done, and the transaction goes on. What is done may say itself that it cannot be.
  */
 import type { Tx } from './database.ts';
 import { refusalWords } from './failures.ts';
 import { sql } from './sql.ts';
 
 /** Does something whole or not at all. @throws whatever is no refusal of a value. */
-export function attempt<T>(tx: Tx, action: () => T): T | { readonly problem: string } {
+export function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();
+  const done = orProblem(action);
+  if ('problem' in done) tx.prepare(sql`ROLLBACK TO _rowsync_attempt`).run();
+  tx.prepare(sql`RELEASE _rowsync_attempt`).run();
+  return done;
+}
+
+function orProblem<T>(action: () => T): T | { readonly problem: string } {
   try {
-    const done = action();
-    tx.prepare(sql`RELEASE _rowsync_attempt`).run();
-    return done;
+    return action();
   } catch (thrown) {
     const problem = refusalWords(thrown);
     if (problem === null) throw thrown;
-    tx.prepare(sql`ROLLBACK TO _rowsync_attempt`).run();
-    tx.prepare(sql`RELEASE _rowsync_attempt`).run();
     return { problem };
   }
 }

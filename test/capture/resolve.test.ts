@@ -404,6 +404,17 @@ describe('taking a version of an open conflict twice, as by a double click', () 
   });
 });
 
+test('a decision that cannot be carried out gives up nothing that was edited since', async () => {
+  await using fixture = await startCellConflict('origin');
+  fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE _id = 1`);
+  const before = fixture.rows('SELECT * FROM sync_conflicts');
+
+  expect(await resolve(fixture, { take: 'value', value: '' })).toBe('"Title" of Note must have a value');
+
+  expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual(before);
+  expect(titles(fixture)).toEqual([{ _id: 1, Title: 'newer' }]);
+});
+
 describe('a decision that SQLite refuses changes nothing, and holds nothing up', () => {
   test('a text where a column takes 0 or 1', async () => {
     await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
