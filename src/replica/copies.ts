@@ -51,6 +51,8 @@ export function recogniseFile(
     if (isSame && beside.batchCount < inside.batchCount) return writeBeside(file.path, inside);
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
+  // With all that came before it: after a power cut, a file that is empty, or does not know its id, would be another one than stands beside it.
+  db.pragma('synchronous = FULL');
   db.transaction(() => {
     db.prepare(
       sql`INSERT INTO _rowsync_sent (lock, file_id, batch_count) VALUES (1, @fileId, @batchCount)
@@ -58,6 +60,7 @@ export function recogniseFile(
     ).run({ ...count, batchCount: BigInt(count.batchCount) });
     if (!isFirst) distrust(db);
   }).immediate();
+  db.pragma('synchronous = NORMAL');
   writeBeside(file.path, count);
 }
 

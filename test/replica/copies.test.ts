@@ -1,13 +1,17 @@
 /**
  * Older copies of a replica that were put back, by hand or by a restore: what they want to create may have been created since.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { retryRows } from '../../src/capture/refusals.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
+import { openReplica } from '../../src/replica/database.ts';
 import { readWaiting } from '../../src/replica/push-rows.ts';
-import type { Fixture } from '../support/replica.ts';
+import { sql } from '../../src/replica/sql.ts';
+import { temporaryFolder, type Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, countsOf, pushNow } from '../support/push.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';
 
@@ -137,6 +141,36 @@ test('doubts nothing after a restart, nor after a crash between the count in the
     [8, 'second'],
   ]);
   expect(fixture.rows(STATES)).toEqual([]);
+});
+
+test('is on the disk with its id before that stands beside it, so that a power cut makes no copy of it', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  const commits: unknown[] = [];
+  const connect = (file: string, options: Database.Options): Database.Database => {
+    const db = new Database(file, options);
+    const transaction = db.transaction.bind(db);
+    return Object.assign(db, {
+      transaction: (change: () => void) =>
+        transaction(() => {
+          change();
+          commits.push([db.pragma('synchronous', { simple: true }), existsSync(`${path}.sent`)]);
+        }),
+    });
+  };
+
+  const replica = openReplica(path, { clock: systemClock, connect });
+
+  const FULL = 2;
+  expect(commits.at(-1)).toEqual([FULL, false]);
+  const NORMAL = 1;
+  expect(
+    replica
+      .prepare(sql`PRAGMA synchronous`)
+      .pluck()
+      .get(),
+  ).toBe(NORMAL);
+  replica.close();
 });
 
 test('sends no create where the count cannot be written', async () => {
