@@ -299,7 +299,7 @@ class Settling {
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
           const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
           if (isMadeAgain) return baseOfMadeAgain(after, base, columns);
-          return baseOfMetLater(after, baseOfMet(former, local, columns));
+          return baseOfMetLater(after, baseOfMet(former, local, columns), columns);
         },
         remote,
         sent: row.cells,

@@ -133,10 +133,17 @@ export function baseOfMet(
   return { ...local, values };
 }
 
-/** The base of a create that was looked up, where the origin had its row before: what nobody edited since is as `met` (baseOfMet) has it. */
-export function baseOfMetLater(base: Row, met: Row | null): Row {
+/**
+ * The base of a create that was looked up, where the origin had its row before: what nobody edited since is as `met` (baseOfMet) has it, and so
+ * is what nobody may write, in which the origin speaks for itself.
+ */
+export function baseOfMetLater(base: Row, met: Row | null, columns: readonly Pick<MergeColumn, 'writable'>[]): Row {
   if (met === null) return base;
-  return { ...base, values: base.values.map((value, index) => value ?? met.values[index] ?? null) };
+  const values = base.values.map((value, index) => {
+    const former = met.values[index] ?? null;
+    return columns[index]?.writable === false ? (former ?? value) : (value ?? former);
+  });
+  return { ...base, values };
 }
 
 /**

@@ -249,7 +249,7 @@ describe('a create of a row that the origin had before, and whose answer got los
   const settle = (local: Row, remote: Row): MergeDecision => {
     const base = baseAfterLookup({ base: null, sent }, { local, remote }, COLUMNS);
     const met = baseOfMet(['was', 'old', 'f'], local, COLUMNS);
-    return mergeRow({ base: baseOfMetLater(base, met), local, remote }, COLUMNS, 'local');
+    return mergeRow({ base: baseOfMetLater(base, met, COLUMNS), local, remote }, COLUMNS, 'local');
   };
 
   test.each<[string, Row, Row, Row, readonly number[], string]>([
