@@ -28,11 +28,28 @@ export interface PersonParts {
 /** The person. */
 export class Person {
   readonly #parts: PersonParts;
-  /** The rows before a version is taken; null while none is. */
-  #before: readonly LocalRow[] | null = null;
+  /** What is being carried out, and the rows before it. */
+  #decision: PersonDecision | null = null;
+  #before: readonly LocalRow[] = [];
 
   constructor(parts: PersonParts) {
     this.#parts = parts;
+  }
+
+  /** Before a commit: users may have been at work until the decision was carried out. */
+  onCommit(what: string): void {
+    if (isOfDecision(what)) this.#before = this.#parts.user.rows();
+  }
+
+  /** After a commit, also where the engine dies behind it, so that nobody hears of it. */
+  onCommitted(what: string): void {
+    // Taking a version is an edit like any other; putting a row back is none.
+    if (!isOfDecision(what) || this.#decision?.kind !== 'resolve') return;
+    const { user, books, names, onTaken } = this.#parts;
+    const after = user.rows();
+    const base = readBase((statement) => user.query(statement), names);
+    books.noteTaken(this.#before, after, base);
+    onTaken(this.#before, after);
   }
 
   /** Decides something now and then. */
@@ -43,22 +60,8 @@ export class Person {
     const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);
     const local = names.inReplica(query);
     const decision = local === null ? null : decisionOf(new Draw(value), local, query);
-    if (decision !== null) await this.#decide(life, decision);
-  }
-
-  /** What was decided stands, also if the engine dies before it can say so. */
-  onCommitted(): void {
-    const { user, books, names, onTaken } = this.#parts;
-    const before = this.#before;
-    this.#before = null;
-    if (before === null) return;
-    const after = user.rows();
-    books.noteTaken(
-      before,
-      after,
-      readBase((statement) => user.query(statement), names),
-    );
-    onTaken(before, after);
+    if (decision === null) return;
+    await this.#decide(life, decision);
   }
 
   /** The workflow refuses nothing from now on, and the person has all refused rows tried again. */
@@ -70,14 +73,18 @@ export class Person {
   }
 
   async #decide(life: Life, decision: PersonDecision): Promise<void> {
-    const { count, note, user } = this.#parts;
-    // Taking a version is an edit like any other; putting a row back is none.
-    this.#before = decision.kind === 'resolve' ? user.rows() : null;
+    const { count, note } = this.#parts;
+    this.#decision = decision;
     const outcome = await life.decide(decision);
     const isSomething = outcome?.kind === 'done' && outcome.rowCount > 0;
     count(`person ${decision.kind}${isSomething ? '' : ' in vain'}`);
     note(`person: ${JSON.stringify(decision)}: ${outcome?.words ?? 'the disk is full'}`);
   }
+}
+
+/** Whether a transaction carries out what a person decided. */
+function isOfDecision(what: string): boolean {
+  return what === 'Carrying out a decision';
 }
 
 /** What a person decides; null where there is nothing to decide on. */

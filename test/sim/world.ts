@@ -372,13 +372,14 @@ export class World {
 
   #beforeCommit(facts: TransactionFacts, replica: Replica): void {
     this.#oracles.onCommit(facts, replica);
+    this.#person.onCommit(facts.what);
     for (const { oracle, what } of this.#files?.onCommit(replica) ?? []) this.#fail(oracle, `"${facts.what}": ${what}`);
   }
 
   #committed(facts: TransactionFacts): void {
     this.#note(`commit: ${facts.what}`);
     this.#oracles.onCommitted(facts);
-    if (facts.what === 'Carrying out a decision') this.#person.onCommitted();
+    this.#person.onCommitted(facts.what);
     if (facts.isDurable) this.#past.keepOnDisk();
   }
 
