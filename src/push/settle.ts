@@ -36,6 +36,7 @@ import {
   editedCells,
   isApplied,
   judgeAbsentCreate,
+  mayBeMadeOf,
 } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
@@ -283,13 +284,18 @@ class Settling {
       else this.#move([row.id], 'notApplied');
       return;
     }
-    const isMadeAgain = own === undefined && row.kind === 'update' && byValue.has(row.id);
-    const remote = own ?? byValue.get(row.id) ?? adopted;
+    const { columns } = this.#run.table;
+    const named = byValue.get(row.id);
+    const isMadeAgain =
+      own === undefined &&
+      row.kind === 'update' &&
+      named !== undefined &&
+      mayBeMadeOf(row.cells, named, columns, files.arrived.get(row.id));
+    const remote = own ?? (row.kind === 'insert' || isMadeAgain ? named : undefined) ?? adopted;
     if (remote !== null && remote !== undefined) {
       // Whoever was adopted has all the files: they were compared.
       const inFiles = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
       const arrived = remote === adopted ? new Set(inFiles) : files.arrived.get(row.id);
-      const { columns } = this.#run.table;
       const isTaken = row.kind === 'insert' || isMadeAgain || isApplied(row.cells, remote, columns, arrived);
       if (!isTaken) this.#untaken.add(row.id);
       const former = row.kind === 'insert' ? readFormerBase(this.#tx, this.#run.table, row.id) : null;

@@ -106,6 +106,25 @@ export function isApplied(
 }
 
 /**
+ * Whether an update without an answer, whose row is gone, may have made a row that has its match value. One that holds something else than
+ * was sent, and something in cells that were not sent, is somebody else's, put in the place of the former one.
+ */
+export function mayBeMadeOf(
+  sent: readonly SentCell[],
+  remote: Row,
+  columns: readonly MergeColumn[],
+  arrived: ReadonlySet<number> = new Set(),
+): boolean {
+  const isSent = (index: number): boolean => sent.some(({ column }) => column === index);
+  return (
+    isApplied(sent, remote, columns, arrived) ||
+    columns.every(({ writable, automatic }, index) => {
+      return !writable || automatic === true || isSent(index) || (remote.values[index] ?? null) === null;
+    })
+  );
+}
+
+/**
  * The base of a row that its update made again, because a colleague had deleted the former one: a new row's, but for columns that nobody
  * may write. In these the origin speaks for itself, so that a new date or number there is in conflict with nobody.
  */

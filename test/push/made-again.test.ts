@@ -89,6 +89,37 @@ describe.each([
   });
 });
 
+test.each([
+  ['origin', 'theirs', 'theirs'],
+  ['local', 'mine', 'theirs'],
+] as const)(
+  'an update that never arrived leaves the row alone that a colleague put in its place: %s',
+  async (conflict, title, body) => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code', conflict } });
+    fixture.sandbox.store.update('Note', 1, { Body: 'old' });
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+    const theirs = [{ Code: 'c1', Title: 'theirs', Body: 'theirs' }];
+    const before = (step: string): void => {
+      if (step !== 'store') return;
+      for (const row of theirs.splice(0)) {
+        fixture.sandbox.store.delete('Note', 1);
+        fixture.sandbox.store.insert('Note', row);
+      }
+    };
+
+    for (let round = 0; round < 2; round += 1) await pushNow(fixture, { before, options: { conflict } });
+    await fixture.pull();
+
+    expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, title, 'c1', body]]);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+    expect(
+      fixture.rows(`SELECT kind, winner, local ->> 'Title' AS local FROM sync_conflicts WHERE kind <> 'cell'`),
+    ).toEqual([{ kind: 'deletedThere', winner: conflict, local: 'mine' }]);
+  },
+);
+
 test('is known by its answer, so that no row of its request is looked up', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id IN (1, 2)`);

@@ -8,6 +8,7 @@ import {
   baseOfMet,
   baseOfMetLater,
   judgeAbsentCreate,
+  mayBeMadeOf,
   type SentRow,
 } from '../../src/reconcile/push-settle.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
@@ -311,4 +312,12 @@ test.each<[string, boolean, Row | null, string]>([
   ];
 
   expect(judgeAbsentCreate({ isSameCaller, anchor: 0, sent, local, columns: COLUMNS })).toBe(verdict);
+});
+
+test.each<[string, Row, boolean]>([
+  ['holds what was sent, and what somebody has added since', row(9, 'b', 'new', 'g'), true],
+  ['holds what a workflow made of what was sent, and nothing else', row(9, 'B', null, 'g'), true],
+  ["holds somebody else's values", row(9, 'c', 'new', 'g'), false],
+])('whether a row may be made of an update that %s', (_what, remote, isIt) => {
+  expect(mayBeMadeOf(SENT.sent, remote, COLUMNS)).toBe(isIt);
 });
