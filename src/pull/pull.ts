@@ -356,7 +356,7 @@ async function pullRows(
 }
 
 async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
-  await replica.write('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
+  await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
 }
 
 /**

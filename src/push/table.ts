@@ -142,7 +142,7 @@ async function pushWithConsent(
   const { pushConsent } = readTable(replica, run.table.id);
   if (confirm || pushConsent === null) return pushRounds(run, { consent: confirm ? Infinity : 0, onSending });
   const held = await pushRounds(run, { consent: pushConsent, onSending });
-  await replica.write('Using up a consent', (tx) => useUpConsent(tx, run.table.id, 'push'));
+  await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, run.table.id, 'push'));
   return held;
 }
 
