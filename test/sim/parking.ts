@@ -56,6 +56,8 @@ export class Parking {
   readonly #madeTwice = new Set<string>();
   /** What is wrong with the deletes that the last sweep held. */
   #heldWrongly: string | null = null;
+  /** Whether a page that has changed was said to be as it was, in this cycle: then rows of a push seem to be missing. */
+  #isWronglyUnchanged = false;
   /** Whether rights came and went, or an answer seemed to say so. */
   #isCallerDoubtful = false;
   /** How often the same was sent of a row. */
@@ -83,6 +85,8 @@ export class Parking {
   /** What the engine gets for it; `isTrue` where that is what the origin said. */
   onAnswer({ number, method }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
     if (method === 'user') this.#noteCaller(isTrue, result);
+    if (method === 'select' && !isTrue && result.kind === 'answer' && result.status === 304)
+      this.#isWronglyUnchanged = true;
     const rows = this.#open.get(number);
     if (rows === undefined) return;
     if (result.kind === 'fault') {
@@ -115,6 +119,7 @@ export class Parking {
   /** A cycle begins: what the one before did not store of an answer, because the disk was full, is lost. */
   onCycle(): void {
     this.#heldWrongly = null;
+    this.#isWronglyUnchanged = false;
     this.#certain.clear();
   }
 
@@ -150,6 +155,7 @@ export class Parking {
   onHold(): void {
     const { setup, origin, names } = this.#parts;
     this.#heldWrongly = null;
+    if (this.#isWronglyUnchanged) return;
     // Hidden rows count as missing.
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
     const there = new Set(origin.ids(names.table));
