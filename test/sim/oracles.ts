@@ -350,8 +350,9 @@ export class Oracles {
         if (this.#wentOn.has(Number(id))) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
-        const key = writtenKey({ tag, column, value });
-        if (!this.#parts.books.everWritten.has(key) && !this.#sentEver.created.has(key)) {
+        // What was written into a row of an older copy that had no tag yet goes by its id.
+        const keys = [tag, `row ${id}`].map((known) => writtenKey({ tag: known, column, value }));
+        if (!keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) {
           this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
         }
       }

@@ -247,12 +247,12 @@ export class Parking {
       // A row that was made again has no tag yet.
       if (kind === 'deletedHere')
         return names.every((name) => name.startsWith('row ')) || names.some((name) => books.everDeleted.has(name));
-      // A backup takes rows along without a delete, and a row that is hidden looks like one that is gone.
+      // A backup takes rows along without a delete, and a row that is hidden looks like one that is gone; one without a tag may be any.
       if (kind === 'deletedThere')
         return (
           writes.restoreCount > 0 ||
           this.#isCallerDoubtful ||
-          writes.all.some((write) => write.kind === 'delete' && names.includes(write.tag))
+          writes.all.some(({ kind: did, tag }) => did === 'delete' && (names.length === 0 || names.includes(tag)))
         );
       const [here, there] = [local as LocalValue, remote as LocalValue];
       const isMade = isMadeByTrigger(here) || (typeof here === 'string' && UUID.test(here));
