@@ -2,6 +2,7 @@
  * The simulation's command line.
  *
  *   npm run sim -- --seeds 5000 --from 1 --workers 2     kept cases first, then seeds; sums and what is too rare
+ *   npm run sim -- --seeds 5000 --long                   worlds that do not end early: fewer a minute, and what needs many steps
  *   npm run sim -- --replay 76                           one seed, or a kept case by its file: shrunk, as a story
  *   npm run sim -- --replay 76 --keep test/sim/corpus/name.json
  *   npm run sim -- --exhaustive                          short scenarios, with everything that can go wrong at every step
@@ -40,6 +41,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '2000' },
     source: { type: 'string' },
     all: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
     exhaustive: { type: 'boolean', default: false },
     scenario: { type: 'string' },
     at: { type: 'string' },
@@ -66,10 +68,9 @@ async function replay(runner: Runner, what: string, keep: string | undefined): P
   const { failure, trace } = await runner.run(tapesOf(kept));
   say(storyOf(trace, values.all));
   say(failure === null ? 'All is well.' : `Broken: ${failure.oracle}: ${failure.what}`);
+  const again = keep ?? (values.long ? `${what} --long` : what);
   if (!isFile)
-    say(
-      `Shrunk in ${'runCount' in kept ? String(kept.runCount) : '0'} runs. Again: npm run sim -- --replay ${keep ?? what}`,
-    );
+    say(`Shrunk in ${'runCount' in kept ? String(kept.runCount) : '0'} runs. Again: npm run sim -- --replay ${again}`);
   if (keep !== undefined) writeFileSync(keep, textOfCase(kept));
   return failure === null;
 }
@@ -93,7 +94,13 @@ async function runSeeds(): Promise<Sums> {
   const startedMs = performance.now();
   const work = Array.from({ length: workers }, (_, index) => {
     const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), { execArgv: NODE_OPTIONS });
-    const order: WorkerOrder = { root: root.href, from: from + index, step: workers, end: from + count };
+    const order: WorkerOrder = {
+      root: root.href,
+      from: from + index,
+      step: workers,
+      end: from + count,
+      isLong: values.long,
+    };
     worker.send(order);
     return new Promise<void>((resolve, reject) => {
       worker.on('message', (report: WorkerReport) => {
@@ -127,7 +134,7 @@ function printSums(sums: Sums, durationMs: number): boolean {
 }
 
 async function main(): Promise<boolean> {
-  using runner = new Runner(await loadEngine(root));
+  using runner = new Runner(await loadEngine(root), values.long);
   if (values.exhaustive) {
     return await runExhaustive(runner, {
       root,

@@ -36,7 +36,7 @@ export interface WorldResult {
 
 /** Runs one world. */
 export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
-  const setup = drawSetup(tapes.of('setup'), drawFiles(tapes.of('files')));
+  const setup = drawSetup(tapes.of('setup'), drawFiles(tapes.of('files')), tapes.isLong);
   return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
 }
 

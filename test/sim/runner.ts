@@ -39,11 +39,14 @@ export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=
 /** One runner works on one disk; dispose it at the end. */
 export class Runner {
   readonly #modules: EngineModules;
+  readonly #isLong: boolean;
   readonly #disk: Disk;
   readonly #warm = new WarmStarts();
 
-  constructor(modules: EngineModules) {
+  /** `isLong`: the worlds of seeds do not end early. */
+  constructor(modules: EngineModules, isLong = false) {
     this.#modules = modules;
+    this.#isLong = isLong;
     this.#disk = new Disk((path) => modules.openReplica(path, { clock: systemClock }).close());
   }
 
@@ -63,12 +66,12 @@ export class Runner {
 
   /** Runs one seed and adds it up. */
   async runSeed(seed: number, sums: Sums): Promise<void> {
-    const { failure, coverage, trace } = await this.run(Tapes.fromSeed(seed));
+    const { failure, coverage, trace } = await this.run(Tapes.fromSeed(seed, this.#isLong));
     sums.seedCount += 1;
     for (const [what, count] of coverage) sums.coverage.set(what, (sums.coverage.get(what) ?? 0) + count);
     if (failure !== null) sums.found.push({ seed, ...failure });
     if (seed % TWICE_EVERY !== 0) return;
-    const again = await this.run(Tapes.fromSeed(seed));
+    const again = await this.run(Tapes.fromSeed(seed, this.#isLong));
     if (digestOf(trace) === digestOf(again.trace)) return;
     const line = trace.findIndex((text, index) => text !== again.trace[index]);
     sums.found.push({
@@ -80,7 +83,7 @@ export class Runner {
 
   /** The smallest world that fails as a seed does; null where the seed is well. */
   async shrinkSeed(seed: number, runsMax: number): Promise<(Case & { readonly runCount: number }) | null> {
-    const { failure, record } = await this.run(Tapes.fromSeed(seed));
+    const { failure, record } = await this.run(Tapes.fromSeed(seed, this.#isLong));
     if (failure === null) return null;
     const isSame = async (tapes: typeof record): Promise<boolean> =>
       (await this.run(Tapes.fromRecord(seed, tapes))).failure?.oracle === failure.oracle;

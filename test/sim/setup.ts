@@ -64,8 +64,8 @@ export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy' |
 /** What is worth the way to the beginning and the end of a world. */
 const POINTS_MIN = 40;
 
-/** Draws a setup; whether and how it has files was drawn before. */
-export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
+/** Draws a setup; whether and how it has files was drawn before. A long world does not end early. */
+export function drawSetup(tape: Tape, files: FilesSetup | null, isLong = false): Setup {
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
   const actors = [...drawActors(tape), [files?.weight ?? 0, 'files'] as const];
   const setup = {
@@ -101,7 +101,7 @@ export function drawSetup(tape: Tape, files: FilesSetup | null): Setup {
     files,
     laterPageRows: pick([null, null, null, null, null, 2, 3, 4]),
   };
-  const pointCount = shorten(setup.pointCount, tape.draw());
+  const pointCount = shorten(setup.pointCount, isLong ? tape.drawCalm() : tape.draw());
   // Drawn last, so that worlds which were kept before stay as they were.
   const refusedShare = pick([0, 0, 0, 0, 0, 0, 0.1, 0.3]);
   const personRate = pick([0, 0, 0, 0.1, 0.4]);

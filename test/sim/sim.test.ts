@@ -47,11 +47,22 @@ describe('the simulated engine', () => {
     expect(first.trace.length).toBeGreaterThan(50);
   });
 
-  test('lives the same life from the tapes that were recorded', async () => {
-    const first = await runner.run(Tapes.fromSeed(8));
+  test.each([
+    ['that ends early', false],
+    ['that does not', true],
+  ])('lives the same life from the tapes that were recorded: one %s', async (_what, isLong) => {
+    const first = await runner.run(Tapes.fromSeed(8, isLong));
     const second = await runner.run(Tapes.fromRecord(8, first.record));
 
     expect(second.trace).toEqual(first.trace);
+  });
+
+  test('a world that does not end early goes on behind one that does', async () => {
+    const [short, long] = [await runner.run(Tapes.fromSeed(8)), await runner.run(Tapes.fromSeed(8, true))];
+    const end = short.trace.indexOf('the faults stop');
+
+    expect(long.trace.slice(0, end)).toEqual(short.trace.slice(0, end));
+    expect(long.trace.indexOf('the faults stop')).toBeGreaterThan(end);
   });
 
   test('comes to rest in a world in which nothing is decided', async () => {

@@ -129,6 +129,13 @@ export class Tape {
     return new Draw(this.u32());
   }
 
+  /** A decision for what is calmest, whatever would have been drawn. */
+  drawCalm(): Draw {
+    this.u32();
+    this.#numbers[this.#numbers.length - 1] = 0;
+    return new Draw(0);
+  }
+
   /** What was drawn so far, up to the last number that is not 0. */
   record(): readonly number[] {
     let end = this.#numbers.length;
@@ -141,21 +148,24 @@ export class Tape {
 export class Tapes {
   /** The seed of what is random but decides nothing: jitter, made-up ids. */
   readonly seed: number;
+  /** Whether the world goes on for as long as its setup says, and does not end early as most do. */
+  readonly isLong: boolean;
   readonly #tapes: ReadonlyMap<TapeName, Tape>;
 
-  private constructor(seed: number, tapes: ReadonlyMap<TapeName, Tape>) {
+  private constructor(seed: number, isLong: boolean, tapes: ReadonlyMap<TapeName, Tape>) {
     this.seed = seed;
+    this.isLong = isLong;
     this.#tapes = tapes;
   }
 
   /** Tapes drawn anew from a seed. */
-  static fromSeed(seed: number): Tapes {
-    return new Tapes(seed, new Map(TAPE_NAMES.map((name) => [name, new Tape([], sfc32(seed, name))])));
+  static fromSeed(seed: number, isLong = false): Tapes {
+    return new Tapes(seed, isLong, new Map(TAPE_NAMES.map((name) => [name, new Tape([], sfc32(seed, name))])));
   }
 
   /** Tapes that were recorded, perhaps shortened since. */
   static fromRecord(seed: number, record: TapeRecord): Tapes {
-    return new Tapes(seed, new Map(TAPE_NAMES.map((name) => [name, new Tape(record[name] ?? [], null)])));
+    return new Tapes(seed, false, new Map(TAPE_NAMES.map((name) => [name, new Tape(record[name] ?? [], null)])));
   }
 
   /** One actor's tape. */

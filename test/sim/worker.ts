@@ -11,6 +11,8 @@ export interface WorkerOrder {
   readonly from: number;
   readonly step: number;
   readonly end: number;
+  /** Whether worlds do not end early. */
+  readonly isLong: boolean;
 }
 
 /** What was run since the last report. */
@@ -31,8 +33,8 @@ function report({ seedCount, found, coverage }: Sums): Promise<void> {
   });
 }
 
-async function work({ root, from, step, end }: WorkerOrder): Promise<void> {
-  using runner = new Runner(await loadEngine(new URL(root)));
+async function work({ root, from, step, end, isLong }: WorkerOrder): Promise<void> {
+  using runner = new Runner(await loadEngine(new URL(root)), isLong);
   let sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
   // Whoever waits for the seeds may end before they do.
   for (let seed = from; seed < end && process.connected; seed += step) {

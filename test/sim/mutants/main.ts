@@ -126,7 +126,8 @@ async function huntSeeds(
   let checking: Promise<void> = Promise.resolve();
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
     const worker = fork(join(PROJECT, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end: seeds.from + seeds.count };
+    const end = seeds.from + seeds.count;
+    const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end, isLong: false };
     worker.send(order);
     return worker;
   });
