@@ -40,6 +40,8 @@ import {
 } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
+import { countBatch, publishCount } from '../replica/copies.ts';
+import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
@@ -88,9 +90,22 @@ function isAbsentCreate({ id, kind, answer }: BatchRow, { byValue, alike, unclea
 export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
   const { context, table } = run;
   await context.before?.('settle', table.localName);
-  await context.replica.write(`Settling a batch of ${table.localName}`, (tx) => {
+  const { replica } = context;
+  const what = `Settling a batch of ${table.localName}`;
+  if (!batch.rows.some(({ kind }) => kind === 'insert')) {
+    await replica.write(what, (tx) => new Settling(tx, run, findings).settle(batch));
+    return;
+  }
+  // From now on its new rows may get other values by which they are found: a copy in which they are on their way is an older one.
+  await replica.writeDurably(what, (tx) => {
     new Settling(tx, run, findings).settle(batch);
+    countBatch(tx);
   });
+  try {
+    publishCount(replica);
+  } catch (thrown) {
+    throw replicaError(thrown, `Noting beside ${replica.path} what was settled`);
+  }
 }
 
 /** What the origin said of the rows of a batch afterwards. */

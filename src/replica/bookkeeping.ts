@@ -106,7 +106,7 @@ const TABLES_5 = [
 ];
 
 /**
- * Which file this is and how many batches with new rows it has recorded (one row): tells a copy that was put back (copies.ts).
+ * Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts).
  *
  *   older_conflicts   conflicts up to this id stood in such a copy, and may have been decided since it was made
  */

@@ -2,8 +2,8 @@
  * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to create
  * may have been created since it was made.
  *
- * Batches that create rows are counted in the file, and the count stands beside it in `<replica>.sent` before a batch leaves. A file that has
- * counted less than was sent, or that another file's count stands beside, is not the one that sent last: no ETag is trusted,
+ * Batches that create rows are counted in the file, as they are recorded and as they are settled, and the count stands beside it in
+ * `<replica>.sent` before a batch leaves, and before anything else is done with its rows. A file that has counted less than was sent, or that another file's count stands beside, is not the one that sent last: no ETag is trusted,
  * two-way tables are compared with base, and creates that nothing identifies are doubted (capture/doubt.ts), also those that
  * follow from edits and conflicts of the copy. Losing `.sent` costs just that; it never costs a row.
  *
@@ -98,12 +98,12 @@ function formatOf(path: string): number | null {
   }
 }
 
-/** Counts a batch that creates rows; in the transaction that records it. */
+/** Counts a batch that creates rows; in the transaction that records or settles it, which is to be durable. */
 export function countBatch(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_sent SET batch_count = batch_count + 1`).run();
 }
 
-/** Lets the count stand beside the file; after the batch is recorded, and before it leaves. @throws what the file system does. */
+/** Lets the count stand beside the file; after the batch is recorded, and before it leaves, or after it is settled. @throws what the file system does. */
 export function publishCount(replica: Connection & { readonly path: string }): void {
   const count = readInside(replica);
   if (count !== null) writeBeside(replica.path, count);

@@ -261,6 +261,29 @@ test('sends what a person tries again after a doubt, once', async () => {
   expect(fixture.rows(STATES)).toEqual([]);
 });
 
+test('doubts a create in flight that a unique column does not find, since its value may be another one by now', async () => {
+  await using fixture = await startTwoWay();
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('once', 'first')`);
+  let isCopied = false;
+  const before = async (step: string): Promise<void> => {
+    if (step !== 'send' || isCopied) return;
+    isCopied = true;
+    await backUp(fixture.path, copy);
+  };
+  await pushNow(fixture, { before });
+  fixture.execute(`UPDATE "Note" SET "Code" = 'second' WHERE "Code" = 'first'`);
+  await pushNow(fixture);
+  putBack(fixture, copy);
+
+  await pushNow(fixture);
+  await fixture.pull();
+  await pushNow(fixture);
+
+  expect(atOrigin(fixture, ['Code']).slice(6)).toEqual([[7, 'second']]);
+  expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+});
+
 test('doubts what an edit in flight becomes when the origin turns out to have deleted its row', async () => {
   await using fixture = await startTwoWay();
   const copy = join(fixture.folder, 'copy.db');

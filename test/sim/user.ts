@@ -4,7 +4,7 @@
  * opinion. Input: a replica that stands open. Output: statements carried out, and entries in the books.
  */
 import Database from 'better-sqlite3';
-import type { Books, LocalRow, LocalValue, Tokens } from './books.ts';
+import { isTagged, type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
 import type { Disk } from './disk.ts';
 import { rowFromReplica, selectedColumns, type LocalNames, type Names } from './names.ts';
@@ -85,7 +85,8 @@ const replace: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null) return null;
   const code = scene.draw.chance(0.5) || isPerhapsThere(scene, row) ? (row.cells['Code'] ?? null) : null;
-  const values = [String(row.id), text(row.tag), text(code), text(scene.tokens.next('u'))];
+  const tag = isTagged(row) ? text(row.tag) : 'NULL';
+  const values = [String(row.id), tag, text(code), text(scene.tokens.next('u'))];
   return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {A}) VALUES (${values.join(', ')})`;
 };
 

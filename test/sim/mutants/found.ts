@@ -37,6 +37,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'tampering-ignored': { seed: 564 },
   'triggers-over-mirrors-ignored': { seed: 73 },
   'strangers-in-mirrors': { kept: 'strangers-in-a-mirror.json' },
+  'settled-creates-not-counted': { kept: 'renamed-since-the-copy.json' },
   'policy-ignored': { story: 'conflict-local', at: '' },
   'guard-holds-every-delete': { story: 'pages-vanish', at: '' },
   'policy-of-the-origin-ignored': { seed: 820010 },
