@@ -351,7 +351,7 @@ export class Oracles {
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         // What was written into a row of an older copy that had no tag yet goes by its id.
-        const keys = [tag, `row ${id}`].map((known) => writtenKey({ tag: known, column, value }));
+        const keys = [tag, `row ${id}`].map((owner) => writtenKey({ tag: owner, column, value }));
         if (!keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) {
           this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
         }
