@@ -59,6 +59,12 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
   return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
 }
 
+/** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
+export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>): void {
+  if (readTable(tx, target.id).push === 'on') storeCompareDue(tx, target.id, true);
+  else doubtRows(tx, target);
+}
+
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
   return table === null
     ? guardsOf(readTable(from, tableId), guardSentence(readTable(from, tableId)))
@@ -141,11 +147,15 @@ export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
   return baseTarget(target);
 }
 
-/** Makes a table two-way that only waited for a sweep to prove its rows; called in the transaction that ends the sweep. */
+/**
+ * Makes a table two-way that only waited for a sweep to prove its rows; called in the transaction that ends the sweep. Where another
+ * client took the guards away behind the start of the sweep, it waits for the next one.
+ */
 export function finishSwitch(tx: Tx, tableId: number): boolean {
   const ledger = readTable(tx, tableId);
   if (ledger.push !== 'waiting') return false;
-  switchOn(tx, ledger);
+  if (isTampered(tx, tableId)) noteOpenness(tx, ledger);
+  else switchOn(tx, ledger);
   ensureCapture(tx, tableId);
   return true;
 }
@@ -219,6 +229,11 @@ export function prune(tx: Tx, at: string): readonly string[] {
     // A column that comes later under such a name is another one.
     const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
     renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));
+  }
+  // Asked first: the triggers are made again below, and nobody could see then that one was missing.
+  for (const table of readTables(tx)) {
+    if (table.state !== 'gone' && hasUserTable(tx, table.localName) && isTampered(tx, table.id))
+      noteOpenness(tx, table);
   }
   const dropped = pruneSchema(tx);
   forgetDroppedFiles(tx);

@@ -14,20 +14,13 @@ import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
 import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
-import { ensureCapture, isTampered, putBackToBase, switchMode } from '../capture/mode.ts';
+import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import type { Tx } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
-import {
-  readTable,
-  readTables,
-  storeCompareDue,
-  storeEditing,
-  storeReturned,
-  type LedgerTable,
-} from '../replica/ledger.ts';
+import { readTables, storeEditing, storeReturned, type LedgerTable } from '../replica/ledger.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { forgetEtags } from '../replica/pages.ts';
@@ -163,12 +156,6 @@ function keepLockedEdits(
     message: `${now.localName}: ${edits.length} edited rows wait to be pushed, but the calling user may not write their columns any more`,
     hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull ${shellWord(now.localName)} --discard keeps them in sync_conflicts.`,
   });
-}
-
-/** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
-function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>): void {
-  if (readTable(tx, target.id).push === 'on') storeCompareDue(tx, target.id, true);
-  else doubtRows(tx, target);
 }
 
 /**

@@ -7,13 +7,14 @@ import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
+import { prune } from '../../src/capture/mode.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, pushNow } from '../support/push.ts';
 import { startFixture, temporaryFolder, type Fixture } from '../support/replica.ts';
-import { capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { AT, capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const EDIT = `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`;
 const MIRROR = { tableOptions: () => ({ sort: null }) };
@@ -61,6 +62,43 @@ test('a mirror that was edited around its guards is put right although it is ren
   await fixture.pull();
 
   expect(fixture.rows('SELECT "Title" FROM "Remark" WHERE _id = 1')).toEqual([{ Title: 'title 1' }]);
+});
+
+test('what is edited around the guards while a table is first read is not taken for what the origin sent', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings: twoWaySettings() });
+  const { origin } = fixture;
+  let describedCount = 0;
+  const describeTable: typeof origin.describeTable = (table, options) => {
+    describedCount += 1;
+    // The second description comes behind all pages.
+    if (describedCount === 2) fixture.execute(`DROP TRIGGER _rowsync_guard_update_${tableId(fixture)}; ${EDIT}`);
+    return origin.describeTable(table, options);
+  };
+  fixture.origin = { ...origin, describeTable };
+  await fixture.pull();
+  const cutOff = fixture.rows('SELECT mode FROM sync_status');
+  expect(() => fixture.execute(EDIT)).toThrow('cannot be edited yet');
+  fixture.origin = origin;
+
+  await fixture.pull();
+
+  expect(cutOff).toEqual([{ mode: 'waiting' }]);
+  expect(await captured(fixture)).toEqual([]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('a mirror that was edited around its guards is put right although the schema is pruned before', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  fixture.sandbox.store.dropColumn('Note', 'Photo');
+  await fixture.pull();
+  fixture.execute(`DROP TRIGGER _rowsync_guard_update_${tableId(fixture)}; ${EDIT}`);
+
+  const dropped = await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+  await fixture.pull();
+
+  expect(dropped).toEqual(['Note.Photo']);
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'title 1' }]);
 });
 
 test('a mirror does not say what kept a push of it from its end, and no consent to that is left', async () => {
