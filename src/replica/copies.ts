@@ -128,7 +128,8 @@ function distrust(db: Database.Database): void {
   db.exec(sql`UPDATE _rowsync_sent SET older_conflicts = (SELECT coalesce(max(id), 0) FROM _rowsync_conflicts)`);
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
-  db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0`);
+  // What a person let through when the copy was made was used up since.
+  db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, pull_consent = NULL, push_consent = NULL`);
   // Now, since what an edit in flight has become is found out before anything is captured.
   db.exec(sql`UPDATE _rowsync_rows SET older = 1`);
   db.exec(

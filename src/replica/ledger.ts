@@ -54,7 +54,10 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
   return { ...caller, admin: caller.admin?.join(',') ?? null };
 }
 
-/** Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once. */
+/**
+ * Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once: also those to which a person
+ * agreed before, who was shown what the former caller did not see.
+ */
 export function storeIdentity(
   tx: Tx,
   caller: Caller,
@@ -70,7 +73,9 @@ export function storeIdentity(
   tx.prepare(sql`UPDATE _rowsync_identity SET changed_at = ?`).run(change.at);
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
   tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
-  tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0`).run();
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
+  ).run();
 }
 
 /** What a descriptor is of, the database or the table with that origin id, and the format that its ETag belongs to. */

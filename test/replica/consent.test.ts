@@ -1,11 +1,13 @@
 /**
  * What a person lets through once counts once, also where the power fails behind it.
  */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { backUp, restore } from '../../src/replica/backup.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
-import { pushNow } from '../support/push.ts';
+import { codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';
 
@@ -48,4 +50,40 @@ test('a consent to deletes is used up for good', async () => {
   await fixture.pull();
 
   expect(seen).toContainEqual(USED_UP);
+});
+
+test('a consent to deletes is none to those that another caller finds', async () => {
+  await using fixture = await startTwoWay({});
+  const { store } = fixture.sandbox;
+  for (const { id } of store.rows('Note').slice(0, 5)) store.delete('Note', id);
+  await fixture.pull();
+  expect(giveConsent(fixture.path, ['pull'], [])).toMatchObject([{ rowCount: 5 }]);
+  store.setRole({ name: 'Reader', canWrite: true, hiddenTables: [], hiddenColumns: [] });
+  store.changeUser({ role: 'Reader' });
+
+  const held = await fixture.pull();
+  const stillHeld = await fixture.pull();
+
+  for (const { tables } of [held, stillHeld]) {
+    expect(tables).toMatchObject([{ deletedCount: 0, rowCount: 6, held: { code: 'guard.deletes' } }]);
+  }
+});
+
+test('a consent that stands in an older copy lets nothing through once the copy is put back', async () => {
+  await using fixture = await startTwoWay({});
+  const copy = join(fixture.folder, 'copy.db');
+  const settings = { maxPushRows: 1 };
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
+  await pushNow(fixture, { settings });
+  expect(giveConsent(fixture.path, ['push'], [])).toHaveLength(1);
+  await backUp(fixture.path, copy);
+  await pushNow(fixture, { settings });
+  fixture.replica.close();
+  await restore(copy, { path: fixture.path, stamp: '20260601T120000Z' });
+  fixture.restart();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'by a slip'`);
+
+  const report = await pushNow(fixture, { settings });
+
+  expect(codesOf(report)).toEqual(['guard.pushRows']);
 });
