@@ -220,14 +220,17 @@ function shapeTable(
   const wasTampered = before !== undefined && isTampered(tx, descriptor.id, options.twoWay);
   const table = placeTable(tx, descriptor);
   const known = readColumns(tx, descriptor.id);
-  const plan = planSchema(known, descriptor.columns, { day: options.at.slice(0, 10), confirmed: options.confirmed });
+  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
+  const ours = new Set(['_id', ...[ALLOW, ...known].map((column) => foldName(column.localName))]);
+  const foreign = new Set([...physical].filter((name) => !ours.has(name)));
+  const day = options.at.slice(0, 10);
+  const plan = planSchema(known, descriptor.columns, { day, foreign, confirmed: options.confirmed });
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
       message: `${descriptor.recordName}: ${plan.vanishedCount} of ${plan.liveCount} columns vanished at once; nothing was changed`,
       hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
     });
   }
-  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
   for (const column of dropped) restoreColumn(tx, table, column);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;

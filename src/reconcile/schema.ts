@@ -55,11 +55,14 @@ function formOf(type: ColumnType): string {
   }
 }
 
-/** Plans one table; `day` (YYYY-MM-DD) goes into the names of columns set aside. `known` is empty for a new table. */
+/**
+ * Plans one table; `day` (YYYY-MM-DD) goes into the names of columns set aside, and `foreign` are the folded names of columns that
+ * another client added. `known` is empty for a new table.
+ */
 export function planSchema(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],
-  options: { readonly day: string; readonly confirmed: boolean },
+  options: { readonly day: string; readonly foreign: ReadonlySet<string>; readonly confirmed: boolean },
 ): SchemaPlan {
   const describedById = new Map(described.map((column) => [column.id, column]));
   const live = known.filter(({ state }) => state === 'live');
@@ -67,18 +70,18 @@ export function planSchema(
   if (!options.confirmed && isMassRemoval(live.length, vanished.length)) {
     return { kind: 'hold', vanishedCount: vanished.length, liveCount: live.length };
   }
-  return { kind: 'apply', actions: planActions(known, described, options.day) };
+  return { kind: 'apply', actions: planActions(known, described, options) };
 }
 
 function planActions(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],
-  day: string,
+  { day, foreign }: { readonly day: string; readonly foreign: ReadonlySet<string> },
 ): readonly SchemaAction[] {
   const describedById = new Map(described.map((column) => [column.id, column]));
   const usable = new Map<number, KnownColumn>(); // columns that stay the home of their id
   const actions: SchemaAction[] = [];
-  const taken = new Set(known.map((column) => foldName(column.localName)));
+  const taken = new Set([...foreign, ...known.map((column) => foldName(column.localName))]);
   const setAside = (column: KnownColumn, why: string, state: ColumnState): void => {
     const aside = asideName(column.localName, why, day, taken);
     taken.delete(foldName(column.localName));

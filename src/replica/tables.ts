@@ -110,10 +110,10 @@ export function hasUserTable(from: Connection, localName: string): boolean {
   return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(localName) !== undefined;
 }
 
-/** Names of the columns that really stand in a user table, in order. */
+/** Names of the columns that really stand in a user table, in order; also of those that SQLite computes. */
 export function readPhysicalColumns(from: Connection, localName: string): readonly string[] {
   return from
-    .prepare(sql`SELECT name FROM pragma_table_info(?)`)
+    .prepare(sql`SELECT name FROM pragma_table_xinfo(?)`)
     .pluck()
     .all(localName) as string[]; // name is TEXT
 }

@@ -258,6 +258,31 @@ test('follows a column that takes the name which another one leaves, and one who
   ]);
 });
 
+test.each(['TEXT', 'TEXT AS (upper("Title"))'])(
+  'gives a column another name that is called like one which a client added (%s)',
+  async (type) => {
+    await using fixture = await startTwoWay({ tables: [goods()] });
+    const { store } = fixture.sandbox;
+    fixture.execute(`ALTER TABLE "Good" ADD COLUMN "stock" ${type}; ALTER TABLE "Good" ADD COLUMN "Cost" ${type}`);
+    store.addColumn('Good', { name: 'Stock', type: 'Numeric', defaultValue: 7 });
+    store.renameColumn('Good', 'Price', 'Cost');
+    const here = (name: string): string => {
+      const id = store.table('Good').columns.find((column) => column.name === name)?.id;
+      return `"${name}_${id}"`;
+    };
+
+    const report = await fixture.pull();
+
+    expect(report.tables).toMatchObject([{ error: null, held: null }]);
+    expect(fixture.rows(`SELECT ${here('Cost')} AS cost, ${here('Stock')} AS stock FROM "Good" ORDER BY _id`)).toEqual([
+      { cost: 1, stock: 7 },
+      { cost: 2, stock: 7 },
+      { cost: 3, stock: 7 },
+    ]);
+    expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
+  },
+);
+
 test('follows a table whose name changes only in case', async () => {
   await using fixture = await startFixture({ tables: [goods()] });
   await fixture.pull();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { planSchema, type KnownColumn, type SchemaAction } from '../../src/reconcile/schema.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
-const OPTIONS = { day: '2026-11-21', confirmed: false };
+const OPTIONS = { day: '2026-11-21', foreign: new Set<string>(), confirmed: false };
 
 function described(id: number, name: string, type = 'Text'): ColumnDescriptor {
   return {
@@ -92,6 +92,19 @@ test('applies the loss of most columns once a person confirmed it', () => {
   const plan = planSchema(columns, [described(1, 'A')], { ...OPTIONS, confirmed: true });
 
   expect(plan.kind).toBe('apply');
+});
+
+test('leaves the names of columns that another client added to them', () => {
+  const columns = [described(1, 'Mine'), described(2, 'mine'), described(3, 'B')];
+
+  const plan = planSchema([known(1, 'A'), known(3, 'B')], columns, { ...OPTIONS, foreign: new Set(['mine']) });
+
+  expect(plan.kind === 'apply' ? plan.actions.map(stepText) : plan.kind).toEqual([
+    'rename A → Mine_1',
+    'keep Mine_1',
+    'add mine_2',
+    'keep B',
+  ]);
 });
 
 test('says with every plan what describe says of each column, in its order', () => {
