@@ -14,6 +14,7 @@ import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcil
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
+import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
@@ -72,6 +73,7 @@ const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState
 function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
   tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`).run(newId, id);
+  distrustMirrors(tx);
   renumberRow(tx, table.id, id, newId);
   return newId;
 }

@@ -11,6 +11,7 @@ import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './database.ts';
 import { forgetDescriptor } from './ledger.ts';
+import { distrustMirrors } from './mirrors.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
@@ -362,6 +363,7 @@ export function restoreColumn(
   if (!hasBase(tx, table.id)) return;
   const base = ident(baseName(table.id));
   tx.prepare(sql`UPDATE ${here} SET ${name} = b.${name} FROM ${base} b WHERE b._id = ${here}._id`).run();
+  distrustMirrors(tx);
 }
 
 /**

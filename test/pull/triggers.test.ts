@@ -65,6 +65,30 @@ test('what a trigger on a two-way table does to a mirror when rows are read back
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test.each([
+  ['a column is made again', (): string => `ALTER TABLE "Note" RENAME COLUMN "Body" TO "Former"`],
+  [
+    'a row gets an id of ours',
+    ({ sandbox }: Fixture): string =>
+      `DROP TRIGGER _rowsync_capture_known_${sandbox.store.table('Note').id}; INSERT INTO "Note" (_id, "Title") VALUES (99, 'mine')`,
+  ],
+] as const)('what a trigger does to a mirror while %s is undone by the next pull', async (_what, edit) => {
+  const settings = {
+    tableOptions: (name: string) => (name === 'Note' ? twoWaySettings().tableOptions(name) : { sort: null }),
+  };
+  await using fixture = await startFixture({ tables: [table('Note'), table('Task')] }, { settings });
+  await fixture.pull();
+  fixture.execute(edit(fixture));
+  fixture.execute(`CREATE TRIGGER mine AFTER UPDATE ON "Note" BEGIN ${TITLE} END`);
+  await fixture.pull({ tables: ['Note'] });
+  expect(fixture.rows('SELECT "Title" FROM "Task" WHERE _id = 2')).toEqual([{ Title: 'by a trigger' }]);
+  fixture.execute('DROP TRIGGER mine');
+
+  await fixture.pull();
+
+  expect(readReplica(fixture.path)['Task']).toEqual(readOrigin(fixture.sandbox)['Task']);
+});
+
 test('a mirror that no trigger names keeps its ETags', async () => {
   await using fixture = await startMirrors();
   fixture.execute(`CREATE TABLE audit (id); CREATE TRIGGER mine AFTER UPDATE ON "Note" BEGIN
