@@ -88,15 +88,19 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
     durationMs: clock.monotonicMs() - startedMs,
     error,
   };
-  const unrecorded = await recordRun(context, runId, report);
+  const isDecision = options.confirm || options.discard === true;
+  const unrecorded = await recordRun(context, runId, { report, isDecision });
   return { ...report, error: report.error ?? unrecorded };
 }
 
-/** Stores what a run did. What keeps it from being stored (a full disk) is returned: the report must not be lost for it. */
+/**
+ * Stores what a run did, on the disk with all before it where a person is told that what they decided was done. What keeps it from being
+ * stored (a full disk) is returned: the report must not be lost for it.
+ */
 async function recordRun(
   { replica, clock }: PullContext,
   runId: number,
-  report: PullReport,
+  { report, isDecision }: { readonly report: PullReport; readonly isDecision: boolean },
 ): Promise<RowsyncError | null> {
   const sum = (count: (table: TablePullReport) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);
@@ -115,7 +119,7 @@ async function recordRun(
       error,
     });
   try {
-    await replica.write('Recording a run', record);
+    await (isDecision ? replica.writeDurably('Recording a run', record) : replica.write('Recording a run', record));
     return null;
   } catch (thrown) {
     return asRowsyncError(thrown);

@@ -27,7 +27,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
     });
   }
   const chosen = tables.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
-  await replica.write('Forgetting ETags', (tx) => {
+  await replica.writeDurably('Forgetting ETags', (tx) => {
     for (const table of chosen) {
       forgetDescriptor(tx, table.id);
       // A table that another client dropped is made again, and read whole, in any case.

@@ -1,9 +1,10 @@
 /**
- * What a person lets through once counts once, also where the power fails behind it.
+ * What a person lets through once counts once, and what they decide stays decided, also where the power fails behind it.
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { resync } from '../../src/pull/resync.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
@@ -50,6 +51,29 @@ test('a consent to deletes is used up for good', async () => {
   await fixture.pull();
 
   expect(seen).toContainEqual(USED_UP);
+});
+
+test.each([
+  ['confirms deletes', { confirm: true }],
+  ['gives up edits', { discard: true, settings: { tableOptions: () => ({ sort: null }) } }],
+] as const)('a pull with which a person %s is on the disk before they are told', async (_what, options) => {
+  await using fixture = await startTwoWay({});
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  const seen = watch(fixture);
+
+  const report = await fixture.pull(options);
+
+  expect(report).toMatchObject({ error: null, tables: [{ error: null, held: null }] });
+  expect(seen.at(-1)).toEqual({ what: 'Recording a run', isKept: true, isDurable: true });
+});
+
+test('a resync is on the disk before the person who asked for it is told', async () => {
+  await using fixture = await startTwoWay({});
+  const seen = watch(fixture);
+
+  await resync(fixture.replica, ['Note']);
+
+  expect(seen).toEqual([{ what: 'Forgetting ETags', isKept: true, isDurable: true }]);
 });
 
 test('a consent to deletes is none to those that another caller finds', async () => {
