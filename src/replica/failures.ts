@@ -45,6 +45,14 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
       words: 'a trigger that another SQL client made refuses it',
     },
   ],
+  [
+    // Ours have none on what they hold of the origin: it says itself which of its values are unique, and rows come here one after the other.
+    /^SQLITE_CONSTRAINT/,
+    {
+      code: 'replica.failed',
+      hint: "Drop the unique index, or the constraint, that another SQL client made: SELECT name, sql FROM sqlite_schema WHERE type = 'index' lists indexes; those without UNIQUE do no harm.",
+    },
+  ],
 ];
 
 /** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */

@@ -202,6 +202,23 @@ test('fills a column again that was renamed here, and leaves the other name alon
   expect(fixture.rows('SELECT "Mine" FROM "Note" WHERE _id = 1')).toEqual([{ Mine: 'title 0' }]);
 });
 
+test('says so where a unique index of a client stands in the way of a row, and goes on once it is dropped', async () => {
+  await using fixture = await startMirror(['Note']);
+  fixture.execute('CREATE UNIQUE INDEX mine ON "Note" ("Title")');
+  const { store } = fixture.sandbox;
+  store.delete('Note', 3);
+  store.insert('Note', { Title: 'title 2' });
+
+  const refused = await fixture.pull();
+  fixture.execute('DROP INDEX mine');
+  const report = await fixture.pull();
+
+  expect(refused.tables).toMatchObject([{ error: { code: 'replica.failed' } }]);
+  expect(refused.tables[0]?.error?.hint).toContain("type = 'index'");
+  expect(report.tables).toMatchObject([{ error: null, deletedCount: 1, insertedCount: 1 }]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
 test('goes on although somebody left the flag of its transactions behind, and takes it away', async () => {
   await using fixture = await startMirror(['Note']);
   fixture.execute('INSERT INTO _rowsync_writer (flag) VALUES (1)');
