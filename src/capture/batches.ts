@@ -36,7 +36,10 @@ export interface BatchRow {
   readonly answer: { readonly as: AnsweredAs; readonly id: number | null; readonly refusal: OriginWords | null } | null;
   /** What the origin said when it failed to create the row, or after it did; forgotten when the process ends. */
   readonly failure?: OriginWords | undefined;
-  /** Of a create: the largest id of a row of the origin that was known when it left. Batches of earlier versions have none. */
+  /**
+   * Of a create, and of an update that may make its row again: the largest id of a row of the origin that was known when it left. Batches
+   * of earlier versions have none.
+   */
   readonly newestKnown?: number | undefined;
 }
 

@@ -195,11 +195,20 @@ async function record(
     const rows = parkAlternating(tx, run, ready, { past: order.past, at });
     if (rows.length === 0) return null;
     storeMadeValues(tx, run, rows);
-    const newestKnown = planned.method === 'create' ? (readNewestId(tx, baseTarget(table)) ?? 0) : undefined;
+    const newestId = readNewestId(tx, baseTarget(table)) ?? 0;
+    // An upsert of a new row is about whatever row has its match value; any other write makes a new one, or none.
+    const newestKnown = (kind: BatchRow['kind']): number | undefined =>
+      planned.method === 'create' || (planned.method === 'upsert' && kind === 'update') ? newestId : undefined;
     const batch = {
       method: planned.method,
       sentAt: at,
-      rows: rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null, newestKnown })),
+      rows: rows.map(({ id, kind, cells }): BatchRow => ({
+        id,
+        kind,
+        cells,
+        answer: null,
+        newestKnown: newestKnown(kind),
+      })),
     };
     moveRows(
       tx,

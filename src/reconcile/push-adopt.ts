@@ -11,14 +11,14 @@ export interface LostByValue {
   readonly id: number;
   /** Rows that have the value, and whether to the letter: uniqueness at the origin may ignore case, and may not. */
   readonly found: readonly { readonly row: Row; readonly isExact: boolean }[];
-  /** Of a create: the largest id of a row of the origin that was known when it left. */
+  /** Of what can only have made a new row: the largest id of a row of the origin that was known when it left. */
   readonly newestKnown?: number | undefined;
 }
 
 /**
  * The row that each of them made, by its id here; each row of the origin only once, and none that is `taken`: the row of another change that
  * was sent, which somebody may have given the value since. The origin numbers upwards, so a row that is `known` here and not above the
- * newest one known when a create left is older than the create. A row that came under such an id in another way is left to the origin, which
+ * newest one known when a change left was not made by it. A row that came under such an id in another way is left to the origin, which
  * refuses the value a second time. Without `newestKnown` the value alone tells.
  */
 export function adoptByValue(

@@ -120,6 +120,30 @@ test.each([
   },
 );
 
+test.each([['origin'], ['local']] as const)(
+  'an update that never arrived leaves an older row alone that a colleague gave the match value of its own: %s',
+  async (conflict) => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code', conflict } });
+    fixture.sandbox.store.update('Note', 1, { Body: 'old' });
+    fixture.sandbox.store.update('Note', 3, { Body: 'third', Done: false });
+    await fixture.pull();
+    // What is sent stands in that row too, as it often does with a checkbox.
+    fixture.execute(`UPDATE "Note" SET "Done" = 0 WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Note', 1), { method: 'upsert' });
+    fixture.sandbox.before(1, () => fixture.sandbox.store.update('Note', 3, { Code: 'c1' }), { method: 'upsert' });
+
+    for (let round = 0; round < 2; round += 1) await pushNow(fixture, { options: { conflict } });
+    await fixture.pull();
+
+    expect(atOrigin(fixture, COLUMNS)[1]).toEqual([3, 'title 3', 'c1', 'third']);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+    expect(
+      fixture.rows(`SELECT winner, local ->> 'Body' AS local FROM sync_conflicts WHERE kind = 'deletedThere'`),
+    ).toEqual([{ winner: conflict, local: 'old' }]);
+  },
+);
+
 test('is known by its answer, so that no row of its request is looked up', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id IN (1, 2)`);
