@@ -22,6 +22,7 @@ import { readFormerBase } from '../capture/conflicts.ts';
 import { settleRows, type VersionsNow } from '../capture/settle.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
+import { judgeHolder } from '../reconcile/match.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { baseOfMet } from '../reconcile/push-settle.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
@@ -283,8 +284,8 @@ function mergePresent(
 }
 
 /**
- * An insert whose match value belongs to a row that was edited or deleted here too: which of them is meant, only a person knows. One that
- * was sent has to be settled first.
+ * An insert whose match value belongs to a row that was edited here too: which of them is meant, only a person knows. One that was sent has
+ * to be settled first, and one that was deleted or has another value here to be pushed.
  */
 function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
   const { table, context, counts, planned } = run;
@@ -293,8 +294,8 @@ function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
   const isEdited = base === null || local === null ? base !== local : !isSameRow(base, local);
   const isSent = isInFlight(readRowStates(tx, table.id, [remote.id]).get(remote.id) ?? 'clean');
   if (!isEdited && !isSent) return false;
-  const reason = `row ${remote.id} has the same match value at the origin, and ${isEdited ? 'has edits of its own here' : 'was sent, and waits for an answer'}`;
-  const hope = isEdited ? 'never' : 'soon';
+  const { why, hope } = judgeHolder({ base, local }, { match: planned.match, columns: table.columns, isEdited });
+  const reason = `row ${remote.id} has the same match value at the origin, and ${why}`;
   storeRefusal(
     tx,
     table,

@@ -1,10 +1,14 @@
 /**
  * Whether a column can identify the rows of a table when they are pushed: it must be there, allow each value once, and be writable
- * by the calling user. Input: a descriptor and the name that the configuration gives. Pure.
+ * by the calling user. Input: a descriptor and the name that the configuration gives. And how long a new row waits for another one
+ * that has its match value. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
-import { columnType, hasOption, isWritable, type TableDescriptor } from '../wire/schema.ts';
+import { columnType, hasOption, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
+import type { MergeColumn } from './merge.ts';
+import type { RetryHope } from './push-outcome.ts';
 
 /** The judged column, by its name at the origin, or what is wrong with it. */
 export interface MatchVerdict {
@@ -43,4 +47,22 @@ export function matchError(table: string, wished: string, { problem, usable }: M
         ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'
         : `Unique and writable are: ${usable.map((name) => `"${printable(name)}"`).join(', ')}.`,
   });
+}
+
+/**
+ * Why a new row cannot be sent yet whose match value another row has at the origin, and whether waiting helps. A row that is deleted here,
+ * or has another value by now, leaves the value free once the origin has taken that; a row with other edits is perhaps the same one, as
+ * only a person knows; one that nobody edited was sent. `match` is the index of the column.
+ */
+export function judgeHolder(
+  { base, local }: { readonly base: Row | null; readonly local: Row | null },
+  { match, columns, isEdited }: { match: number | null; columns: readonly MergeColumn[]; isEdited: boolean },
+): { readonly why: string; readonly hope: RetryHope } {
+  if (!isEdited) return { why: 'was sent, and waits for an answer', hope: 'soon' };
+  if (local === null) return { why: 'is deleted here, which has not reached it yet', hope: 'soon' };
+  const matchOf = (row: Row | null): Value => (match === null ? null : (row?.values[match] ?? null));
+  if (base !== null && !isSameValue(columns[match ?? 0]?.type ?? 'Text', matchOf(base), matchOf(local))) {
+    return { why: 'has another one here, which has not reached it yet', hope: 'soon' };
+  }
+  return { why: 'has edits of its own here', hope: 'never' };
 }

@@ -217,6 +217,28 @@ describe('a match value', () => {
     ]);
   });
 
+  test.each([
+    ['that is deleted here', 'DELETE FROM "Note" WHERE _id = 1', 'delete'],
+    ['that has another one here', `UPDATE "Note" SET "Code" = 'z' WHERE _id = 1`, 'update'],
+  ] as const)(
+    'of a row %s is free once the origin has taken that, also where it got lost at first',
+    async (_what, statement, method) => {
+      await using fixture = await startTwoWay(MATCHED);
+      fixture.execute(statement);
+      fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c1')`);
+      setFaults(fixture, [{ fault: 'resetBefore', method, nth: 1 }]);
+
+      const first = await pushNow(fixture);
+      const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+      await pushNow(fixture, { clock });
+
+      expect(countsOf(first)).toMatchObject({ refused: 1, parked: 1 });
+      expect(failures(fixture)).toEqual([]);
+      expect(await captured(fixture)).toEqual([]);
+      expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'mine', 'c1']);
+    },
+  );
+
   test('that is taken between the look and the write is told, not hidden', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
