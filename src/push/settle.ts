@@ -376,10 +376,10 @@ class Settling {
       ...byValue.values().map((row) => row.id),
     ]);
     const isFree = (id: number): boolean => !known.has(id) && !others.has(id);
-    const creates = rows.flatMap(({ id, answer }) => {
+    const creates = rows.flatMap(({ id, answer, newestKnown }) => {
       const found = answer === null ? alike.get(id) : undefined;
       if (found === undefined) return [];
-      return [{ id, candidates: found.map((row) => row.id).filter(isFree) }];
+      return [{ id, candidates: found.map((row) => row.id).filter(isFree), newestKnown }];
     });
     const rowById = new Map([...alike.values()].flat().map((row) => [row.id, row]));
     return new Map(

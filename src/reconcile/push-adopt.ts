@@ -44,10 +44,18 @@ export function adoptByValue(
 export interface LostCreate {
   readonly id: number;
   readonly candidates: readonly number[];
+  /** The largest id of a row of the origin that was known when it left. */
+  readonly newestKnown?: number | undefined;
 }
 
-/** The row that each create made, by the create's id; a create that is not in it is in doubt. */
-export function adoptAlike(creates: readonly LostCreate[]): ReadonlyMap<number, number> {
+/**
+ * The row that each create made, by the create's id; a create that is not in it is in doubt. The origin numbers upwards, so a row below the
+ * newest one known when a create left is none of its, though no pull may have seen it yet.
+ */
+export function adoptAlike(lost: readonly LostCreate[]): ReadonlyMap<number, number> {
+  const creates = lost.map(({ id, candidates, newestKnown = 0 }) => {
+    return { id, candidates: candidates.filter((candidate) => candidate > newestKnown) };
+  });
   const groups = Map.groupBy(creates, ({ candidates }) => keyOf(candidates));
   const groupCounts = new Map<number, number>();
   for (const [first] of groups.values()) {

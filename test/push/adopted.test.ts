@@ -183,6 +183,20 @@ describe('by all that was sent', () => {
     ]);
   });
 
+  test('a row that stood there before is not taken for it, though no pull has seen it yet', async () => {
+    await using fixture = await startTwoWay();
+    fixture.sandbox.store.insert('Note', { Title: 'tea' });
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('milk')`);
+    await pushNow(fixture);
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('tea')`);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'create', nth: 1 }]);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    expect(here(fixture, ['Title']).filter((row) => (row as unknown[])[1] === 'tea')).toEqual([[-3, 'tea']]);
+  });
+
   test('is in doubt where more rows are alike than an answer has: the one that is not known here need not be it', async () => {
     await using fixture = await startTwoWay({
       tables: [{ ...NOTE, rows: Array.from({ length: 499 }, () => ({ Title: 'x' })) }],

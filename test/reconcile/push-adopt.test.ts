@@ -13,6 +13,14 @@ test('as many rows as alike creates are theirs in the order in which they were s
   expect(adopted([-5, [9, 7]], [-4, [7, 9]])).toEqual({ '-4': 7, '-5': 9 });
 });
 
+test('a row below the newest one that was known when a create left is not the create', () => {
+  const find = (candidates: readonly number[]): object => {
+    return Object.fromEntries(adoptAlike([{ id: -1, candidates, newestKnown: 8 }]));
+  };
+  expect(find([7])).toEqual({});
+  expect(find([7, 9])).toEqual({ '-1': 9 });
+});
+
 test.each([
   ['no row fits', [[-1, []]]],
   ['more rows fit than were created', [[-1, [7, 9]]]],
