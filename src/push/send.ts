@@ -8,6 +8,7 @@ import type { Batch, BatchRow } from '../capture/batches.ts';
 import {
   areStatusesInOrder,
   isRightLost,
+  isRowAtFault,
   judgeRefusal,
   LONE_REFUSALS_MAX,
   madeIds,
@@ -137,6 +138,7 @@ class Sending {
       await this.send(rows.slice(half));
     } else if (first !== undefined) {
       this.#outcomes.set(first.id, { kind: 'refused', refusal });
+      if (isRowAtFault(refusal)) return;
       this.#alone.push(first.id);
       if (refusal.status === 403) this.#forbiddenCount += 1;
       if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);

@@ -121,9 +121,14 @@ const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 41
 /** Statuses that come without words: too large a body, too long a query string (origin facts 4.1). */
 const SIZE_STATUSES: ReadonlySet<number> = new Set([413, 414]);
 
+/** Whether a row that was refused alone is at fault for certain: too large is that row, and not its table. */
+export function isRowAtFault({ status }: { readonly status: number }): boolean {
+  return SIZE_STATUSES.has(status);
+}
+
 /**
  * Single rows refused on their own, with not one row accepted, after which the table is taken to be at fault and not its rows: a
- * token that lost its right to write would otherwise cost a request for each row, and park them all.
+ * token that lost its right to write would otherwise cost a request for each row, and park them all. Rows that are too large do not count.
  */
 export const LONE_REFUSALS_MAX = 3;
 

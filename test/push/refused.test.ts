@@ -102,6 +102,17 @@ describe('a batch that is refused whole', () => {
     ]);
   });
 
+  test('with 413 for each of many large rows holds no smaller one up', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    refuseWhole(fixture, 413, 'large');
+    fixture.execute(`UPDATE "Note" SET "Title" = iif(_id < 5, 'large', 'good')`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ updated: 2, refused: 4, parked: 4 });
+  });
+
   test('for every row stops the table after a few requests, and parks none', async () => {
     await using fixture = await startTwoWay(MATCHED);
     const attempts = refuseWhole(fixture, 403, null);

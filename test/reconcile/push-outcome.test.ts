@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   areStatusesInOrder,
   isRightLost,
+  isRowAtFault,
   judgeRefusal,
   judgeStatus,
   retryAfterMs,
@@ -214,4 +215,14 @@ test.each<[number, BatchVerdict]>([
   [401, 'stopAll'],
 ])('%i without a word says nothing about rows, unless it is about size', (status, verdict) => {
   expect(judgeRefusal({ status, code: null, words: '' })).toBe(verdict);
+});
+
+test.each([
+  [413, true],
+  [414, true],
+  [400, false],
+  [403, false],
+  [409, false],
+])('a row that is refused alone with %i is at fault for certain: %s', (status, isCertain) => {
+  expect(isRowAtFault({ status })).toBe(isCertain);
 });
