@@ -6,6 +6,9 @@
  *   deletes first of which another row takes over the match value, or another unique one · updates by id, which may free one ·
  *   upserts by match value, or creates without one · the other deletes last, when nothing refers to the rows any more
  *
+ * A row that takes over such a value from an edited one comes behind that, since the origin takes row by row; where rows swap theirs, it
+ * refuses one.
+ *
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
  */
 import { must } from '../base/assert.ts';
@@ -146,7 +149,10 @@ export function planPush(rows: readonly ChangedRow[], table: PushTable, options:
   const fileBytes = new Map<PlannedRow, number>();
   const clashes = findClashes(rows, table.match);
   const isFreeing = freesValues(rows, table);
-  for (const row of rows.toSorted((a, b) => compareIds(a.id, b.id))) {
+  for (const row of inFreeingOrder(
+    rows.toSorted((a, b) => compareIds(a.id, b.id)),
+    table,
+  )) {
     if (row.local === null) {
       groups[isFreeing(row.base) ? 'freeing' : 'delete'].push({
         id: row.id,
@@ -221,6 +227,36 @@ function freesValues(rows: readonly ChangedRow[], { columns, match }: PushTable)
     ),
   );
   return (base) => once.some((column) => taken.has(keyOf(base, column)));
+}
+
+/** The rows in their order, but each behind those that give up a value which it takes on, and which the origin allows only once. */
+function inFreeingOrder(rows: readonly ChangedRow[], { columns, match }: PushTable): readonly ChangedRow[] {
+  const once = columns.flatMap(({ unique }, column) => (unique || column === match ? [column] : []));
+  const moved = ({ base, local }: ChangedRow): readonly number[] =>
+    local === null ? [] : once.filter((column) => matchKey(base, column) !== matchKey(local, column));
+  const keyOf = (row: Row | null, column: number): string => `${column} ${matchKey(row, column)}`;
+  const isValue = (row: Row | null, column: number): boolean => matchKey(row, column) !== '';
+  const givers = new Map<string, ChangedRow>();
+  for (const row of rows) {
+    for (const column of moved(row)) if (isValue(row.base, column)) givers.set(keyOf(row.base, column), row);
+  }
+  const giversOf = (row: ChangedRow): readonly ChangedRow[] =>
+    moved(row).flatMap((column) => givers.get(keyOf(row.local, column)) ?? []);
+  const ordered = new Set<ChangedRow>();
+  const begun = new Set<ChangedRow>();
+  for (const row of rows) {
+    // Each row is opened once, and closed once: without recursion, since a thousand rows may stand in one chain.
+    const open = [row];
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const before = begun.has(last) ? [] : giversOf(last).filter((giver) => !begun.has(giver));
+      begun.add(last);
+      open.push(...before);
+      if (before.length > 0) continue;
+      ordered.add(last);
+      open.pop();
+    }
+  }
+  return [...ordered];
 }
 
 /** A match value as a key; empty for no value. Numbers are keyed by what they are worth. */

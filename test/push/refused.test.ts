@@ -250,6 +250,23 @@ describe('a match value', () => {
     },
   );
 
+  test('goes from row to row in one statement', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Code" = 'c' || (_id + 1)`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ updated: 6 });
+    expect(atOrigin(fixture, ['Code']).map((row) => (row as unknown[])[1])).toEqual([
+      'c2',
+      'c3',
+      'c4',
+      'c5',
+      'c6',
+      'c7',
+    ]);
+  });
+
   test('that is taken between the look and the write is told, not hidden', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);

@@ -218,6 +218,38 @@ describe('a plan', () => {
     expect(unsendable.some(({ reason }) => reason.includes('many'))).toBe(false);
   });
 
+  test.each<[string, PushTable, readonly ChangedRow[], readonly number[]]>([
+    [
+      'one behind the other',
+      MATCHED,
+      [updated(1, ['a'], ['b']), updated(2, ['b'], ['c']), updated(3, ['c'], ['d'])],
+      [3, 2, 1],
+    ],
+    [
+      'beside others',
+      MATCHED,
+      [updated(1, ['x'], ['y']), updated(2, ['a'], ['b']), updated(3, ['b'], ['c'])],
+      [1, 3, 2],
+    ],
+    ['in a circle, of which one is refused', MATCHED, [updated(1, ['a'], ['b']), updated(2, ['b'], ['a'])], [2, 1]],
+    [
+      'of another unique column',
+      { ...UNMATCHED, columns: COLUMNS.map((column, index) => ({ ...column, unique: index === 1 })) },
+      [updated(1, ['a', 'x'], ['a', 'y']), updated(2, ['b', 'y'], ['b', 'z'])],
+      [2, 1],
+    ],
+    ['that are none', MATCHED, [updated(1, ['a'], [null]), updated(2, [null], ['c'])], [1, 2]],
+    ['of a column that is not unique', UNMATCHED, [updated(1, ['a'], ['b']), updated(2, ['b'], ['c'])], [1, 2]],
+  ])('sends rows that hand on values %s', (_what, table, rows, expected) => {
+    expect(plan(rows, table).batches.flatMap((batch) => batch.rows.map(({ id }) => id))).toEqual(expected);
+  });
+
+  test('orders a long chain', () => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => updated(index + 1, [`c${index}`], [`c${index + 1}`]));
+
+    expect(plan(rows).batches[0]?.rows[0]?.id).toBe(20_000);
+  });
+
   test('cuts batches by rows', () => {
     const rows = Array.from({ length: 1001 }, (_, index) => inserted(-1 - index, `c${index}`));
 
