@@ -14,6 +14,7 @@ import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import { downloadProblem, judgeFile, retryAfterFailuresMs, type FileRule } from '../reconcile/files.ts';
 import {
+  forgetLook,
   readContentOfGuid,
   storeFileFacts,
   storeFileFailed,
@@ -92,7 +93,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
     if (thrown instanceof LeftOut) return skip(run, file, thrown.rule);
     const error = asRowsyncError(thrown);
     if (error.code !== 'origin.stopped' && error.kind !== 'replica' && error.kind !== 'bug')
-      await fail(run, file, error);
+      await fail(run, { file, column, rule }, error);
     run.watch.note(error);
   }
 }
@@ -202,13 +203,16 @@ async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: strin
   await context.replica.write('Leaving a file out', (tx) => storeFileSkipped(tx, file.id, rule));
 }
 
-async function fail({ context, tally }: FetchRun, file: FileNotHere, error: RowsyncError): Promise<void> {
+async function fail({ context, tally }: FetchRun, { file, column }: FileToFetch, error: RowsyncError): Promise<void> {
   const { clock, log, replica } = context;
+  // A revision that no cell shows may have gone with a backup of the origin that was brought back: the list says whether it has.
+  const isListedAgain = error.refusal?.status === 404 && !file.isLatest;
   const failureCount = file.failureCount + 1;
   const retryAt = stampFromMs(clock.nowMs() + retryAfterFailuresMs(failureCount));
   tally.failedCount += 1;
   log.warn('file.failed', { code: error.code });
-  await replica.write('Noting a file that failed', (tx) =>
-    storeFileFailed(tx, file.id, { reason: error.message, failureCount, retryAt }),
-  );
+  await replica.write('Noting a file that failed', (tx) => {
+    storeFileFailed(tx, file.id, { reason: error.message, failureCount, retryAt });
+    if (isListedAgain) forgetLook(tx, column, file.rowId);
+  });
 }

@@ -98,6 +98,14 @@ export function readCellsToLookAt(
     .all({ ...query, tableId: column.tableId, columnId: column.columnId }) as CellToLookAt[]; // cells are TEXT (tables.ts)
 }
 
+/** Has a cell looked at once more, whatever it shows; what is known of its revisions stays. */
+export function forgetLook(tx: Tx, column: FileColumn, rowId: number): void {
+  // No cell shows this: it is neither a file nor empty.
+  tx.prepare(
+    sql`UPDATE _rowsync_file_cells SET value = '?', etag = NULL WHERE table_id = ? AND column_id = ? AND row_id = ?`,
+  ).run(column.tableId, column.columnId, rowId);
+}
+
 /** The revisions that are known of a cell. */
 export function readCellFiles(
   from: Connection,

@@ -148,6 +148,23 @@ test('files that go at the origin are marked and stay', async () => {
   expect(fixture.problems()).toEqual([]);
 });
 
+test('a revision that no cell shows, and that is gone when it is fetched, is looked for in the list once more', async () => {
+  await using fixture = await pulled();
+  // It is listed before a pull has seen the cell that shows it.
+  fixture.sandbox.store.update('Album', 1, { Cover: fileOf('a.png', 'second') });
+  const gone = { status: 404, headers: { 'Content-Type': 'application/json' }, body: '{"error":404,"code":4202}' };
+  fixture.sandbox.answerInstead(1, gone, { method: 'attachment' });
+  const rule = { mode: 'all' } as const;
+
+  const first = await fixture.pullFiles({ rule });
+  const second = await fixture.pullFiles({ rule });
+  const third = await fixture.pullFiles({ rule });
+
+  expect(first).toMatchObject({ failedCount: 1, listedCount: 2 });
+  expect(second).toMatchObject({ failedCount: 0, listedCount: 1 });
+  expect(third).toMatchObject({ requestCount: 0 });
+});
+
 test('a file that was taken away keeps its history, where all revisions are wanted', async () => {
   await using fixture = await startFilesFixture({ tables: [ALBUM] });
   await fixture.pull();
