@@ -33,10 +33,10 @@ import {
   baseOfMadeAgain,
   baseOfMet,
   baseOfMetLater,
+  baseOfReplaced,
   editedCells,
   isApplied,
   judgeAbsentCreate,
-  mayBeMadeOf,
 } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
@@ -301,12 +301,9 @@ class Settling {
     }
     const { columns } = this.#run.table;
     const named = byValue.get(row.id);
-    const isMadeAgain =
-      own === undefined &&
-      row.kind === 'update' &&
-      named !== undefined &&
-      mayBeMadeOf(row.cells, named, columns, files.arrived.get(row.id));
-    const remote = own ?? (row.kind === 'insert' || isMadeAgain ? named : undefined) ?? adopted;
+    const isMadeAgain = own === undefined && row.kind === 'update' && named !== undefined;
+    const isAsSent = named !== undefined && isApplied(row.cells, named, columns, files.arrived.get(row.id));
+    const remote = own ?? named ?? adopted;
     if (remote !== null && remote !== undefined) {
       // Whoever was adopted has all the files: they were compared.
       const inFiles = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
@@ -319,14 +316,16 @@ class Settling {
         base: ({ base, local }) => {
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
           const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
-          if (isMadeAgain) return baseOfMadeAgain(after, base, columns);
+          const again = isMadeAgain ? baseOfMadeAgain(after, base, columns) : null;
+          if (again !== null)
+            return isAsSent ? again : baseOfReplaced(again, { former: base, sent: row.cells, remote });
           return baseOfMetLater(after, baseOfMet(former, local, columns), columns);
         },
         remote,
         sent: row.cells,
         known: (now) => [
           ...(isMadeAgain ? madeAgain(now) : []),
-          ...this.#writtenOver(row, now, { remote, isMadeAgain }),
+          ...this.#writtenOver(row, now, { remote, isMadeAgain: isMadeAgain && isAsSent }),
         ],
       });
     } else if (row.kind === 'update') {

@@ -106,25 +106,6 @@ export function isApplied(
 }
 
 /**
- * Whether an update without an answer, whose row is gone, may have made a row that has its match value. One that holds something else than
- * was sent, and something in cells that were not sent, is somebody else's, put in the place of the former one.
- */
-export function mayBeMadeOf(
-  sent: readonly SentCell[],
-  remote: Row,
-  columns: readonly MergeColumn[],
-  arrived: ReadonlySet<number> = new Set(),
-): boolean {
-  const isSent = (index: number): boolean => sent.some(({ column }) => column === index);
-  return (
-    isApplied(sent, remote, columns, arrived) ||
-    columns.every(({ writable, automatic }, index) => {
-      return !writable || automatic === true || isSent(index) || (remote.values[index] ?? null) === null;
-    })
-  );
-}
-
-/**
  * The base of a row that its update made again, because a colleague had deleted the former one: a new row's, but for columns that nobody
  * may write. In these the origin speaks for itself, so that a new date or number there is in conflict with nobody.
  */
@@ -132,6 +113,22 @@ export function baseOfMadeAgain(base: Row, former: Row | null, columns: readonly
   const values = base.values.map((value, column) =>
     columns[column]?.writable === false ? (former?.values[column] ?? null) : value,
   );
+  return { ...base, values };
+}
+
+/**
+ * The base of a row that has the match value of an update without an answer, whose own row is gone, and that does not hold what was sent:
+ * somebody has changed it since, or put it in the place of the former one. What it holds in cells that were not sent goes over nobody's edit,
+ * and nobody's goes over it. `base` is that of a row that was made again.
+ */
+export function baseOfReplaced(
+  base: Row,
+  { former, sent, remote }: { readonly former: Row | null; readonly sent: readonly SentCell[]; readonly remote: Row },
+): Row {
+  const values = base.values.map((value, index) => {
+    const isSent = sent.some(({ column }) => column === index);
+    return isSent || (remote.values[index] ?? null) === null ? value : (former?.values[index] ?? null);
+  });
   return { ...base, values };
 }
 

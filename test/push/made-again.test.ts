@@ -116,7 +116,7 @@ test.each([
     expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
     expect(
       fixture.rows(`SELECT kind, winner, local ->> 'Title' AS local FROM sync_conflicts WHERE kind <> 'cell'`),
-    ).toEqual([{ kind: 'deletedThere', winner: conflict, local: 'mine' }]);
+    ).toEqual([{ kind: 'deletedThere', winner: 'local', local: 'mine' }]);
   },
 );
 

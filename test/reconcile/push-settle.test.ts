@@ -7,8 +7,8 @@ import {
   baseOfMadeAgain,
   baseOfMet,
   baseOfMetLater,
+  baseOfReplaced,
   judgeAbsentCreate,
-  mayBeMadeOf,
   type SentRow,
 } from '../../src/reconcile/push-settle.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
@@ -314,10 +314,13 @@ test.each<[string, boolean, Row | null, string]>([
   expect(judgeAbsentCreate({ isSameCaller, anchor: 0, sent, local, columns: COLUMNS })).toBe(verdict);
 });
 
-test.each<[string, Row, boolean]>([
-  ['holds what was sent, and what somebody has added since', row(9, 'b', 'new', 'g'), true],
-  ['holds what a workflow made of what was sent, and nothing else', row(9, 'B', null, 'g'), true],
-  ["holds somebody else's values", row(9, 'c', 'new', 'g'), false],
-])('whether a row may be made of an update that %s', (_what, remote, isIt) => {
-  expect(mayBeMadeOf(SENT.sent, remote, COLUMNS)).toBe(isIt);
+test('a row that may be put in the place of a deleted one keeps what it holds in cells that were not sent', () => {
+  const settle = (remote: Row): MergeDecision => {
+    const again = baseOfMadeAgain(row(9, null, null, null), BEFORE, COLUMNS);
+    const base = baseOfReplaced(again, { former: BEFORE, sent: SENT.sent, remote });
+    return mergeRow({ base, local: row(7, 'b', 'x', 'f'), remote }, COLUMNS, 'origin');
+  };
+
+  expect(settle(row(9, 'c', 'new', 'g')).local).toEqual(row(9, 'c', 'new', 'g'));
+  expect(settle(row(9, 'c', null, 'g')).local).toEqual(row(9, 'c', 'x', 'g'));
 });
