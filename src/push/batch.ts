@@ -44,7 +44,8 @@ import { requireSameCaller } from './identity.ts';
 import { findById, findByValue, type FoundRows, type RowsByValue } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
-import { readBack, settleFound } from './settle.ts';
+import { readBack } from './read-back.ts';
+import { settleFound } from './settle.ts';
 import { requireSameShape } from './shape.ts';
 import { attachUploads, readUploads, type Uploads } from './upload.ts';
 

@@ -1,7 +1,6 @@
 /**
- * Finishing what was sent: rows that the origin accepted are read back, with defaults, formulas and what its workflow did; rows
- * whose answer got lost are looked up, by id, by a unique value, or by all that was sent. Both end in one transaction that
- * merges them against the values that were sent (reconcile/push-settle.ts) and lets the batch go. Called after sending, and at the
+ * Finishing what was sent, once the origin was asked what became of it (read-back.ts): one transaction merges its rows, with defaults,
+ * formulas and what its workflow did, against the values that were sent (reconcile/push-settle.ts) and lets the batch go. Called after sending, and at the
  * start of a push for what an earlier one left behind (I13); running it again on the same batch does no harm.
  */
 import { must } from '../base/assert.ts';
@@ -19,11 +18,9 @@ import { readFormerBase, storeConflicts } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
-import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { isInFlight } from '../reconcile/row-state.ts';
 import type { Conflict } from '../reconcile/merge.ts';
-import { adoptAlike, adoptByValue } from '../reconcile/push-adopt.ts';
+import { adoptAlike } from '../reconcile/push-adopt.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
 import {
@@ -38,18 +35,15 @@ import {
   isApplied,
   judgeAbsentCreate,
 } from '../reconcile/push-settle.ts';
-import { baseTarget } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/database.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/files.ts';
-import { readRowsById } from '../replica/rows.ts';
-import type { Row, Value } from '../wire/schema.ts';
+import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
-import { identify, isSender, requireSameCaller } from './identity.ts';
-import { anchorOf, findAlike, findById, findByValue, unlessRefused, type Anchor, type FoundRows } from './lookup.ts';
-import { findFiles, type FileFindings } from './settle-files.ts';
-import { requireShapeAsSent } from './shape.ts';
+import { isSender } from './identity.ts';
+import { anchorOf, type Anchor } from './lookup.ts';
+import { knownIds, readBack, type Findings } from './read-back.ts';
 
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
@@ -60,30 +54,6 @@ const DELETED = (): null => null;
 /** Settles the rows of a batch that an earlier push left behind, as far as the origin tells; rows that cannot be read now stay. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
   await settleFound(run, batch, await readBack(run, batch, { isAtOnce: false }));
-}
-
-/**
- * Asks the origin what became of the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, or
- * `push.shape`.
- */
-export async function readBack(run: TablePush, batch: Batch, when: { readonly isAtOnce: boolean }): Promise<Findings> {
-  const { context, table } = run;
-  await context.before?.('readBack', table.localName);
-  const findings = await lookUp(run, batch, when);
-  const { byId, unreadable } = findings.found;
-  const isMissing = ({ id, kind, answer }: BatchRow): boolean =>
-    id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
-  if (batch.rows.some(isMissing)) await requireSameCaller(run);
-  // Who just asked decides whether a create that is not returned is sent again, or waits (#settleAbsent).
-  if (batch.rows.some((row) => isAbsentCreate(row, findings))) await identify(context);
-  await requireShapeAsSent(run, batch, byId);
-  return findings;
-}
-
-/** Whether a row is new, had no answer, and was not found by its unique value or all that was sent. */
-function isAbsentCreate({ id, kind, answer }: BatchRow, { byValue, alike, unclear }: Findings): boolean {
-  const isFound = byValue.has(id) || unclear.has(id) || (alike.get(id)?.length ?? 0) > 0;
-  return kind === 'insert' && answer === null && !isFound;
 }
 
 /** Settles the rows of a batch as they were read back. */
@@ -106,84 +76,6 @@ export async function settleFound(run: TablePush, batch: Batch, findings: Findin
   } catch (thrown) {
     throw replicaError(thrown, `Noting beside ${replica.path} what was settled`);
   }
-}
-
-/** What the origin said of the rows of a batch afterwards. */
-export interface Findings {
-  readonly found: FoundRows;
-  /** Rows with the unique value of a row whose answer got lost, by that row's id here. */
-  readonly byValue: ReadonlyMap<number, Row>;
-  /** Rows with all the values of a create that has no unique one, by its id here. */
-  readonly alike: ReadonlyMap<number, readonly Row[]>;
-  /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
-  readonly unclear: ReadonlySet<number>;
-  /** Rows whose answer got lost, and by whose unique value the origin refuses to look for them. */
-  readonly unaskable: ReadonlySet<number>;
-  readonly files: FileFindings;
-}
-
-async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isAtOnce: boolean }): Promise<Findings> {
-  const { rows, method } = batch;
-  const ids = rows.flatMap(({ id, kind, answer }) => {
-    const answered = answer?.id ?? null;
-    const own = id > 0 && !(kind === 'delete' && answer?.as === 'accepted') ? [id] : [];
-    return answered === null || kind === 'delete' || answered === id ? own : [...own, answered];
-  });
-  const lost = rows.filter(({ kind, answer }) => answer === null && (kind === 'insert' || method === 'upsert'));
-  const found = await findById(run, [...new Set(ids)]);
-  const byValue = new Map<number, Row>();
-  const unclear = new Set<number>();
-  const unaskable = new Set<number>();
-  const unanchored: BatchRow[] = [];
-  const anchored = new Map<number, { readonly row: BatchRow; readonly value: Value }[]>();
-  for (const row of lost.filter(({ id }) => !found.byId.has(id))) {
-    const anchor = anchorOf(run, row);
-    if (anchor === null) unanchored.push(row);
-    else anchored.set(anchor.column, [...(anchored.get(anchor.column) ?? []), { row, value: anchor.value }]);
-  }
-  for (const [column, asked] of anchored) {
-    const values = asked.map(({ value }) => value);
-    const { byKey, isWhole, refused } = await findByValue(run, column, values);
-    const candidates = [...byKey.values()].flat();
-    const known = knownIds(run.context.replica, run.table, candidates);
-    const type = must(run.table.columns[column], 'a cell names a column of its table').type;
-    const alike = asked.map(({ row: { id, newestKnown }, value }) => ({
-      id,
-      newestKnown,
-      found: (byKey.get(value) ?? []).map((row) => {
-        return { row, isExact: isSameValue(type, row.values[column] ?? null, value) };
-      }),
-    }));
-    const adopted = adoptByValue(alike, { known, taken: takenIds(run, batch, candidates) });
-    for (const { row, value } of asked) {
-      const own = adopted.get(row.id);
-      if (own !== undefined) byValue.set(row.id, own);
-      else if (refused.has(value)) unaskable.add(row.id);
-      else if (!isWhole) unclear.add(row.id);
-    }
-  }
-  const creates = unanchored.filter(({ kind }) => kind === 'insert');
-  const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), isWhole: true };
-  if (!alike.isWhole) for (const { id } of creates) unclear.add(id);
-  const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
-  return { found, byValue, alike: files.alike, unclear, unaskable, files };
-}
-
-/** The ids of those rows of the origin that the replica knows already. */
-function knownIds(from: Connection, table: TwoWayTable, rows: readonly Row[]): ReadonlySet<number> {
-  const ids = [...new Set(rows.map(({ id }) => id))];
-  return new Set(readRowsById(from, baseTarget(table), ids).map(({ id }) => id));
-}
-
-/** The ids of those rows of the origin that other changes are about which were sent. */
-function takenIds({ context, table }: TablePush, batch: Batch, rows: readonly Row[]): ReadonlySet<number> {
-  const states = readRowStates(
-    context.replica,
-    table.id,
-    rows.map(({ id }) => id),
-  );
-  const inFlight = [...states].flatMap(([id, state]) => (isInFlight(state) ? [id] : []));
-  return new Set([...inFlight, ...batch.rows.flatMap(({ answer }) => answer?.id ?? [])]);
 }
 
 /** The one transaction that settles a batch. */

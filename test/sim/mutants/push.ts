@@ -142,7 +142,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A create without an answer is not looked up by its unique value.',
     edits: [
       {
-        file: 'push/settle.ts',
+        file: 'push/read-back.ts',
         find: 'if (own !== undefined) byValue.set(row.id, own);',
         replace: 'if (own !== undefined) byValue.delete(row.id);',
       },
@@ -402,7 +402,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         replace: '',
       },
       {
-        file: 'push/settle.ts',
+        file: 'push/read-back.ts',
         find: 'if (batch.rows.some(isMissing)) await requireSameCaller(run);',
         replace: '',
       },

@@ -1,0 +1,122 @@
+/**
+ * Asking the origin what became of the rows of a batch: those that it took are read back, and those whose answer got lost are looked up, by
+ * id, by a unique value, or by all that was sent. Reads only; what follows from it is settled in one transaction (settle.ts).
+ */
+import { must } from '../base/assert.ts';
+import type { Batch, BatchRow } from '../capture/batches.ts';
+import { readRowStates } from '../capture/marks.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import { isSameValue } from '../reconcile/diff.ts';
+import { adoptByValue } from '../reconcile/push-adopt.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
+import { baseTarget } from '../replica/compare.ts';
+import type { Connection } from '../replica/database.ts';
+import { readRowsById } from '../replica/rows.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import type { TablePush } from './context.ts';
+import { identify, requireSameCaller } from './identity.ts';
+import { anchorOf, findAlike, findById, findByValue, unlessRefused, type FoundRows } from './lookup.ts';
+import { findFiles, type FileFindings } from './settle-files.ts';
+import { requireShapeAsSent } from './shape.ts';
+
+/** What the origin said of the rows of a batch afterwards. */
+export interface Findings {
+  readonly found: FoundRows;
+  /** Rows with the unique value of a row whose answer got lost, by that row's id here. */
+  readonly byValue: ReadonlyMap<number, Row>;
+  /** Rows with all the values of a create that has no unique one, by its id here. */
+  readonly alike: ReadonlyMap<number, readonly Row[]>;
+  /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
+  readonly unclear: ReadonlySet<number>;
+  /** Rows whose answer got lost, and by whose unique value the origin refuses to look for them. */
+  readonly unaskable: ReadonlySet<number>;
+  readonly files: FileFindings;
+}
+
+/**
+ * Asks the origin what became of the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, or
+ * `push.shape`.
+ */
+export async function readBack(run: TablePush, batch: Batch, when: { readonly isAtOnce: boolean }): Promise<Findings> {
+  const { context, table } = run;
+  await context.before?.('readBack', table.localName);
+  const findings = await lookUp(run, batch, when);
+  const { byId, unreadable } = findings.found;
+  const isMissing = ({ id, kind, answer }: BatchRow): boolean =>
+    id > 0 && !byId.has(id) && !unreadable.has(id) && !(kind === 'delete' && answer?.as === 'accepted');
+  if (batch.rows.some(isMissing)) await requireSameCaller(run);
+  // Who just asked decides whether a create that is not returned is sent again, or waits (#settleAbsent).
+  if (batch.rows.some((row) => isAbsentCreate(row, findings))) await identify(context);
+  await requireShapeAsSent(run, batch, byId);
+  return findings;
+}
+
+/** Whether a row is new, had no answer, and was not found by its unique value or all that was sent. */
+function isAbsentCreate({ id, kind, answer }: BatchRow, { byValue, alike, unclear }: Findings): boolean {
+  const isFound = byValue.has(id) || unclear.has(id) || (alike.get(id)?.length ?? 0) > 0;
+  return kind === 'insert' && answer === null && !isFound;
+}
+
+async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isAtOnce: boolean }): Promise<Findings> {
+  const { rows, method } = batch;
+  const ids = rows.flatMap(({ id, kind, answer }) => {
+    const answered = answer?.id ?? null;
+    const own = id > 0 && !(kind === 'delete' && answer?.as === 'accepted') ? [id] : [];
+    return answered === null || kind === 'delete' || answered === id ? own : [...own, answered];
+  });
+  const lost = rows.filter(({ kind, answer }) => answer === null && (kind === 'insert' || method === 'upsert'));
+  const found = await findById(run, [...new Set(ids)]);
+  const byValue = new Map<number, Row>();
+  const unclear = new Set<number>();
+  const unaskable = new Set<number>();
+  const unanchored: BatchRow[] = [];
+  const anchored = new Map<number, { readonly row: BatchRow; readonly value: Value }[]>();
+  for (const row of lost.filter(({ id }) => !found.byId.has(id))) {
+    const anchor = anchorOf(run, row);
+    if (anchor === null) unanchored.push(row);
+    else anchored.set(anchor.column, [...(anchored.get(anchor.column) ?? []), { row, value: anchor.value }]);
+  }
+  for (const [column, asked] of anchored) {
+    const values = asked.map(({ value }) => value);
+    const { byKey, isWhole, refused } = await findByValue(run, column, values);
+    const candidates = [...byKey.values()].flat();
+    const known = knownIds(run.context.replica, run.table, candidates);
+    const type = must(run.table.columns[column], 'a cell names a column of its table').type;
+    const alike = asked.map(({ row: { id, newestKnown }, value }) => ({
+      id,
+      newestKnown,
+      found: (byKey.get(value) ?? []).map((row) => {
+        return { row, isExact: isSameValue(type, row.values[column] ?? null, value) };
+      }),
+    }));
+    const adopted = adoptByValue(alike, { known, taken: takenIds(run, batch, candidates) });
+    for (const { row, value } of asked) {
+      const own = adopted.get(row.id);
+      if (own !== undefined) byValue.set(row.id, own);
+      else if (refused.has(value)) unaskable.add(row.id);
+      else if (!isWhole) unclear.add(row.id);
+    }
+  }
+  const creates = unanchored.filter(({ kind }) => kind === 'insert');
+  const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), isWhole: true };
+  if (!alike.isWhole) for (const { id } of creates) unclear.add(id);
+  const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
+  return { found, byValue, alike: files.alike, unclear, unaskable, files };
+}
+
+/** The ids of those rows of the origin that the replica knows already. */
+export function knownIds(from: Connection, table: TwoWayTable, rows: readonly Row[]): ReadonlySet<number> {
+  const ids = [...new Set(rows.map(({ id }) => id))];
+  return new Set(readRowsById(from, baseTarget(table), ids).map(({ id }) => id));
+}
+
+/** The ids of those rows of the origin that other changes are about which were sent. */
+function takenIds({ context, table }: TablePush, batch: Batch, rows: readonly Row[]): ReadonlySet<number> {
+  const states = readRowStates(
+    context.replica,
+    table.id,
+    rows.map(({ id }) => id),
+  );
+  const inFlight = [...states].flatMap(([id, state]) => (isInFlight(state) ? [id] : []));
+  return new Set([...inFlight, ...batch.rows.flatMap(({ answer }) => answer?.id ?? [])]);
+}
