@@ -34,9 +34,14 @@ export interface WorldResult {
   readonly rows: readonly LocalRow[];
 }
 
+/** What kind of world tapes make. */
+export function setupOf(tapes: Tapes): Setup {
+  return drawSetup(tapes.of('setup'), drawFiles(tapes.of('files')), tapes.isLong);
+}
+
 /** Runs one world. */
 export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
-  const setup = drawSetup(tapes.of('setup'), drawFiles(tapes.of('files')), tapes.isLong);
+  const setup = setupOf(tapes);
   return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
 }
 

@@ -10,7 +10,8 @@ import type { EngineModules } from './engine.ts';
 import { shrink } from './shrink.ts';
 import { Tapes } from './tape.ts';
 import type { Script } from './script.ts';
-import { runScript, runWorld, type WorldResult } from './run.ts';
+import { runScript, runWorld, setupOf, type WorldResult } from './run.ts';
+import { TRAITS } from './setup.ts';
 import { WarmStarts } from './warm.ts';
 
 /** A world that failed. */
@@ -62,6 +63,13 @@ export class Runner {
   /** Runs one world in which happens what a script says. */
   runScript(script: Script): Promise<WorldResult> {
     return runScript(script, { modules: this.#modules, disk: this.#disk, warm: this.#warm });
+  }
+
+  /** Whether the world of a seed has all of these traits. */
+  isOfKind(seed: number, traits: readonly string[]): boolean {
+    if (traits.length === 0) return true;
+    const setup = setupOf(Tapes.fromSeed(seed, this.#isLong));
+    return traits.every((trait) => TRAITS[trait]?.(setup) === true);
   }
 
   /** Runs one seed and adds it up. */

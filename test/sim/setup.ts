@@ -110,6 +110,33 @@ export function drawSetup(tape: Tape, files: FilesSetup | null, isLong = false):
   return { ...setup, match, pointCount, refusedShare, personRate, isMirror };
 }
 
+/** What one can ask of the worlds of a run, to look for what only such worlds show. */
+export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
+  user: ({ actors }) => isAbout(actors, 'user'),
+  colleague: ({ actors }) => isAbout(actors, 'colleague'),
+  admin: ({ isAdminAway }) => !isAdminAway,
+  kill: ({ actors }) => isAbout(actors, 'kill'),
+  copy: ({ actors }) => isAbout(actors, 'copy'),
+  person: ({ personRate }) => personRate > 0,
+  files: ({ files }) => files !== null,
+  power: ({ losesPower }) => losesPower,
+  full: ({ fullRate }) => fullRate > 0,
+  weather: ({ weather }) => weather.size > 0,
+  refused: ({ refusedShare }) => refusedShare > 0,
+  rules: ({ rules }) => rules.length > 0,
+  mirror: ({ isMirror }) => isMirror,
+  cold: ({ isWarm }) => !isWarm,
+  match: ({ match }) => match !== null,
+  unmatched: ({ match, isMirror }) => match === null && !isMirror,
+  origin: ({ policy }) => policy === 'origin',
+  local: ({ policy }) => policy === 'local',
+  ask: ({ policy }) => policy === 'ask',
+};
+
+function isAbout(actors: Setup['actors'], wanted: Actor): boolean {
+  return actors.some(([weight, actor]) => actor === wanted && weight > 0);
+}
+
 /** Lets most worlds end early: short ones find as much in the same time, and some defects need a long one. */
 function shorten(pointCount: number, draw: Draw): number {
   const most = draw.isCalm ? 1 : (draw.below(1_000) / 1_000) ** 4;

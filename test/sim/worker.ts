@@ -13,6 +13,8 @@ export interface WorkerOrder {
   readonly end: number;
   /** Whether worlds do not end early. */
   readonly isLong: boolean;
+  /** What every world must have; others are passed over. */
+  readonly traits: readonly string[];
 }
 
 /** What was run since the last report. */
@@ -33,11 +35,12 @@ function report({ seedCount, found, coverage }: Sums): Promise<void> {
   });
 }
 
-async function work({ root, from, step, end, isLong }: WorkerOrder): Promise<void> {
+async function work({ root, from, step, end, isLong, traits }: WorkerOrder): Promise<void> {
   using runner = new Runner(await loadEngine(new URL(root)), isLong);
   let sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
   // Whoever waits for the seeds may end before they do.
   for (let seed = from; seed < end && process.connected; seed += step) {
+    if (!runner.isOfKind(seed, traits)) continue;
     await runner.runSeed(seed, sums);
     if (sums.seedCount < REPORT_EVERY && sums.found.length === 0) continue;
     await report(sums);

@@ -127,7 +127,7 @@ async function huntSeeds(
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
     const worker = fork(join(PROJECT, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const end = seeds.from + seeds.count;
-    const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end, isLong: false };
+    const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end, isLong: false, traits: [] };
     worker.send(order);
     return worker;
   });
