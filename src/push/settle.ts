@@ -34,6 +34,7 @@ import {
   editedCells,
   isApplied,
   judgeAbsentCreate,
+  mayBeColleagues,
 } from '../reconcile/push-settle.ts';
 import type { Tx } from '../replica/database.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
@@ -193,6 +194,10 @@ class Settling {
     }
     const { columns } = this.#run.table;
     const named = byValue.get(row.id);
+    if (row.kind === 'insert' && named !== undefined && this.#mayBeColleagues(row, named)) {
+      this.#doubt(row, `when it was created, and row ${named.id} has its unique value and may be a colleague's`);
+      return;
+    }
     const isMadeAgain = own === undefined && row.kind === 'update' && named !== undefined;
     const isAsSent = named !== undefined && isApplied(row.cells, named, columns, files.arrived.get(row.id));
     const remote = own ?? named ?? adopted;
@@ -226,6 +231,23 @@ class Settling {
     } else {
       this.#settleAbsent(row, batch, anchorOf(this.#run, row));
     }
+  }
+
+  #mayBeColleagues(row: BatchRow, remote: Row): boolean {
+    const { table } = this.#run;
+    const by = anchorOf(this.#run, row);
+    const [version] = readVersions(this.#tx, table, [row.id]);
+    return (
+      by !== null &&
+      mayBeColleagues({
+        by,
+        sent: row.cells,
+        local: version?.local ?? null,
+        remote,
+        columns: table.columns,
+        arrived: this.#findings.files.arrived.get(row.id),
+      })
+    );
   }
 
   /** A create that the origin does not return. */

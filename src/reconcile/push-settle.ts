@@ -163,6 +163,28 @@ export function baseOfMetLater(base: Row, met: Row | null, columns: readonly Pic
 }
 
 /**
+ * Whether the row that has the unique value of a create without an answer may well be a colleague's, to whom nothing may be done that was
+ * meant for the row made here. It does not hold what was sent, and that value, by which the two are one row, is given up here: it is another
+ * one now, or the row was deleted. As long as the value stands here, the two are merged like any others.
+ */
+export function mayBeColleagues(facts: {
+  /** The cell by whose unique value it was found. */
+  readonly by: SentCell;
+  readonly sent: readonly SentCell[];
+  /** What stands here now; null where the row was deleted. */
+  readonly local: Row | null;
+  readonly remote: Row;
+  readonly columns: readonly MergeColumn[];
+  /** Columns of files that were compared by content. */
+  readonly arrived?: ReadonlySet<number> | undefined;
+}): boolean {
+  const { by, sent, local, remote, columns, arrived } = facts;
+  const type = columns[by.column]?.type ?? 'Text';
+  const isKept = local !== null && isSameValue(type, local.values[by.column] ?? null, by.value);
+  return !isKept && !isApplied(sent, remote, columns, arrived);
+}
+
+/**
  * What a create is whose answer got lost, and which the origin does not return under its unique value. notApplied: it never happened, or
  * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none. Then
  * nothing would keep the origin from making it twice, because the value here is another one now, or the row was deleted here; or the row

@@ -474,3 +474,46 @@ describe('a new row that the origin refuses to be asked for', () => {
     expect(titlesOf(fixture).filter((title) => title === 'x')).toHaveLength(1);
   });
 });
+
+describe.each([
+  ['gets another value here', `UPDATE "Note" SET "Code" = 'n2' WHERE _id < 0`],
+  ['is deleted here', `DELETE FROM "Note" WHERE _id < 0`],
+])('a create that never arrived and whose row %s', (_what, statement) => {
+  test.each(['origin', 'local'] as const)(
+    'leaves the row alone that a colleague made with the former value: %s',
+    async (conflict) => {
+      await using fixture = await startTwoWay({ editing: { match: 'Code', conflict } });
+      fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+      setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+      const theirs = [{ Title: 'theirs', Code: 'n1' }];
+      const before = (step: string): void => {
+        if (step !== 'store') return;
+        for (const row of theirs.splice(0)) {
+          fixture.sandbox.store.insert('Note', row);
+          fixture.execute(statement);
+        }
+      };
+
+      for (let round = 0; round < 2; round += 1) await pushNow(fixture, { before, options: { conflict } });
+
+      expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'theirs', 'n1']]);
+      const reason = expect.stringContaining('row 7 has its unique value and may be a colleague') as unknown;
+      expect(fixture.rows('SELECT kind, reason FROM sync_failures')).toEqual([{ kind: 'inDoubt', reason }]);
+    },
+  );
+});
+
+test('a create that arrived follows its row to another value, as long as nobody else wrote there', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+  const edits = [`UPDATE "Note" SET "Code" = 'n2' WHERE _id < 0`];
+  const before = (step: string): void => {
+    if (step === 'store') for (const statement of edits.splice(0)) fixture.execute(statement);
+  };
+
+  for (let round = 0; round < 2; round += 1) await pushNow(fixture, { before });
+
+  expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'mine', 'n2']]);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+});

@@ -9,6 +9,7 @@ import {
   baseOfMetLater,
   baseOfReplaced,
   judgeAbsentCreate,
+  mayBeColleagues,
   type SentRow,
 } from '../../src/reconcile/push-settle.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
@@ -323,4 +324,17 @@ test('a row that may be put in the place of a deleted one keeps what it holds in
 
   expect(settle(row(9, 'c', 'new', 'g')).local).toEqual(row(9, 'c', 'new', 'g'));
   expect(settle(row(9, 'c', null, 'g')).local).toEqual(row(9, 'c', 'x', 'g'));
+});
+
+test.each<[string, Row | null, Row, boolean]>([
+  ['given up here, and not as sent', row(-1, 'c', 'y', null), row(9, 'b', 'z', null), true],
+  ['deleted here, and not as sent', null, row(9, 'b', 'z', null), true],
+  ['given up here, and just as sent', row(-1, 'c', 'y', null), row(9, 'b', 'x', 'f'), false],
+  ['deleted here, and just as sent', null, row(9, 'b', 'x', 'f'), false],
+  ['still here, and not as sent', row(-1, 'b', 'y', null), row(9, 'b', 'z', null), false],
+])('the row that has the unique value of a create may be a colleague’s: %s', (_what, local, remote, expected) => {
+  const by = { column: 0, value: 'b' };
+  const sent = [by, { column: 1, value: 'x' }];
+
+  expect(mayBeColleagues({ by, sent, local, remote, columns: COLUMNS })).toBe(expected);
 });
