@@ -193,6 +193,19 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
+    name: 'older-copy-while-an-unkeyed-create-is-on-its-way',
+    setup: { ...CALM, rowCount: 1, match: null },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`),
+      { after: null, act: (hands) => hands.copy() },
+      { after: SENT('create'), act: (hands) => hands.kill() },
+      { after: null, act: (hands) => hands.restore() },
+    ],
+    cycles: 2,
+    proofs: [SENT('create'), /^the engine dies/, /older copy/],
+    hasOneEnd: false,
+  },
+  {
     name: 'unkeyed-create-rewritten',
     setup: { ...CALM, rowCount: 1, match: null, rules: [{ column: 'A', does: 'upper' }] },
     acts: [user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`)],

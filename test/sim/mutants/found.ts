@@ -75,7 +75,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'shape-not-checked': { story: 'columns-swapped-before-push', at: '' },
   'copy-not-noticed': { story: 'older-copy-of-an-unkeyed-create', at: '' },
   'every-start-is-of-a-copy': { seed: 1 },
-  'creates-not-counted': { story: 'older-copy-of-an-unkeyed-create', at: '' },
+  'creates-not-counted': { story: 'older-copy-while-an-unkeyed-create-is-on-its-way', at: '' },
   'pages-without-overlap+absence-is-a-delete': { story: 'first-pull-moving', at: '' },
   'caller-asked-once-in-a-push': { kept: 'rights-lost-in-a-push.json' },
   'tampering-ignored+schema-change-ignored': { story: 'edit-around-triggers', at: '' },
