@@ -29,6 +29,7 @@ import {
   dropBase,
   hasBase,
   hasUserTable,
+  isOwnTable,
   pruneSchema,
   readColumns,
 } from '../replica/tables.ts';
@@ -222,7 +223,8 @@ export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at:
 /** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
 export function prune(tx: Tx, at: string): readonly string[] {
   for (const ledger of readTables(tx)) {
-    const table = ledger.state === 'gone' ? readTwoWayTable(tx, ledger.id) : null;
+    const isGone = ledger.state === 'gone' && isOwnTable(tx, ledger.localName);
+    const table = isGone ? readTwoWayTable(tx, ledger.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
   for (const { id } of readTables(tx)) {

@@ -10,7 +10,7 @@ interface Explanation {
   readonly words?: string;
 }
 
-/** First match wins; SQLite's extended codes start with the basic one. */
+/** First match wins; SQLite's extended codes start with the basic one, and its words follow. */
 const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   [
     // The -shm file is the first to find no space.
@@ -53,6 +53,14 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
       hint: "Drop the unique index, or the constraint, that another SQL client made: SELECT name, sql FROM sqlite_schema WHERE type = 'index' lists indexes; those without UNIQUE do no harm.",
     },
   ],
+  [
+    // Whatever names a column has to go on meaning something after a table is changed; a view that means nothing keeps every table from it.
+    /^SQLITE_ERROR: error in (index|view|trigger) /,
+    {
+      code: 'replica.failed',
+      hint: 'Drop or change what the message names, and another SQL client made, then run the command again; it can be made anew afterwards.',
+    },
+  ],
 ];
 
 /** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */
@@ -61,13 +69,14 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   const code = errorCode(thrown);
   // Without a code it is no failure of SQLite or the file system, but a defect of ours.
   if (code === '') throw thrown;
-  const found = EXPLANATIONS.find(([pattern]) => pattern.test(code))?.[1];
+  const said = thrown instanceof Error ? thrown.message : '';
+  const found = EXPLANATIONS.find(([pattern]) => pattern.test(`${code}: ${said}`))?.[1];
   const explanation: Explanation = found ?? {
     code: 'replica.failed',
     hint: 'See the message; `rowsync check` looks at the file and its folder.',
   };
   const { code: ours, hint } = explanation;
-  const reason = explanation.words ?? (thrown instanceof Error ? thrown.message : code);
+  const reason = explanation.words ?? (said === '' ? code : said);
   return new RowsyncError('replica', ours, { message: `${what}: ${reason} (${code})`, hint, cause: thrown });
 }
 

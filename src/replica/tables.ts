@@ -111,6 +111,12 @@ export function hasUserTable(from: Connection, localName: string): boolean {
   return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(localName) !== undefined;
 }
 
+/** Whether a user table was made here, and is not another one that a client put in its place. */
+export function isOwnTable(from: Connection, localName: string): boolean {
+  const names = new Set(readPhysicalColumns(from, localName));
+  return hasUserTable(from, localName) && names.has('_id') && names.has('_allow');
+}
+
 /** Names of the columns that really stand in a user table, in order; also of those that SQLite computes. */
 export function readPhysicalColumns(from: Connection, localName: string): readonly string[] {
   return from
@@ -374,9 +380,9 @@ export function pruneSchema(tx: Tx): readonly string[] {
   const dropped: string[] = [];
   emptyChangesView(tx);
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
+  // columns and types are ours
   for (const { id, localName } of gone as { id: number; localName: string }[]) {
-    // columns and types are ours
-    tx.prepare(sql`DROP TABLE IF EXISTS ${ident(localName)}`).run();
+    if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
     dropBase(tx, id);
     forgetParts(tx, id);
     tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(id);

@@ -117,6 +117,43 @@ test('a mirror does not say what kept a push of it from its end, and no consent 
   expect(codesOf(await pushNow(fixture, { settings: { maxPushRows: 1 } }))).toEqual(['guard.pushRows']);
 });
 
+describe('pruning', () => {
+  test.each([
+    ['mirror', MIRROR, 'CREATE TABLE "Note" ("mine" TEXT)'],
+    ['mirror', MIRROR, 'CREATE VIEW "Note" AS SELECT 1 AS "mine"'],
+    ['two-way table', twoWaySettings(), 'CREATE TABLE "Note" ("mine" TEXT)'],
+  ])('leaves what another client put in the place of a %s that is gone', async (_what, settings, statement) => {
+    await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+    await fixture.pull({ settings });
+    fixture.sandbox.store.dropTable('Note');
+    await fixture.pull({ settings });
+    fixture.execute(`DROP TABLE "Note"; ${statement}`);
+
+    const dropped = await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+    await fixture.pull({ settings });
+
+    expect(dropped).toEqual(['Note']);
+    expect(fixture.rows('SELECT "mine" FROM "Note"')).toHaveLength(statement.includes('VIEW') ? 1 : 0);
+    expect(fixture.rows('SELECT "table" FROM sync_status')).toEqual([{ table: 'Other' }]);
+  });
+
+  test('says which index, view or trigger of another client keeps a column from being dropped', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    await fixture.pull();
+    fixture.sandbox.store.dropColumn('Note', 'Body');
+    await fixture.pull();
+    fixture.execute('CREATE INDEX "by body" ON "Note" ("Body")');
+
+    const pruning = fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+
+    await expect(pruning).rejects.toMatchObject({
+      code: 'replica.failed',
+      message: expect.stringContaining('error in index by body') as unknown,
+      hint: expect.stringContaining('Drop or change what the message names') as unknown,
+    });
+  });
+});
+
 function tableId(fixture: { rows(query: string): unknown[] }): number {
   return (fixture.rows('SELECT id FROM _rowsync_tables') as { id: number }[])[0]?.id ?? 0;
 }

@@ -219,6 +219,22 @@ test('says so where a unique index of a client stands in the way of a row, and g
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test('says which view of a client keeps a column from being renamed, and goes on once it is dropped', async () => {
+  await using fixture = await startMirror(['Note']);
+  fixture.execute('CREATE VIEW broken AS SELECT x FROM nowhere');
+  fixture.sandbox.store.renameColumn('Note', 'Title', 'Heading');
+
+  const refused = await fixture.pull();
+  fixture.execute('DROP VIEW broken');
+  const report = await fixture.pull();
+
+  expect(refused.tables).toMatchObject([{ error: { code: 'replica.failed' } }]);
+  expect(refused.tables[0]?.error?.message).toContain('error in view broken');
+  expect(refused.tables[0]?.error?.hint).toContain('Drop or change what the message names');
+  expect(report.tables).toMatchObject([{ error: null }]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
 test('goes on although somebody left the flag of its transactions behind, and takes it away', async () => {
   await using fixture = await startMirror(['Note']);
   fixture.execute('INSERT INTO _rowsync_writer (flag) VALUES (1)');

@@ -107,7 +107,7 @@ async function drop(invocation: Invocation, config: Config): Promise<number> {
   const { stdout } = invocation.session;
   const replica = await openExistingReplica(invocation, config);
   try {
-    const dropped = await replica.write('Dropping what the origin no longer has', (tx) =>
+    const dropped = await replica.writeDurably('Dropping what the origin no longer has', (tx) =>
       prune(tx, stampFromMs(invocation.session.clock.nowMs())),
     );
     const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped:\n${lines(dropped)}`;
