@@ -48,6 +48,8 @@ export interface NetworkParts {
   readonly rowsOfUpload: (contentType: string, body: Uint8Array) => string | null;
   /** Before a request leaves. */
   readonly onDeparture: (request: SeenRequest) => void;
+  /** A request ended before it was whole, since its body could not be read to its end. */
+  readonly onCutShort: () => void;
   /** When it was answered, or not. */
   readonly onAnswer: (request: SeenRequest, fault: string | null, result: WireAnswer | WireFault) => void;
 }
@@ -111,7 +113,9 @@ export class Network {
   async #sendStream(connection: Connection, request: WireRequest): Promise<WireAnswer | WireFault> {
     const body = await collectBody(request);
     if (!connection.isAlive()) return never();
-    return body === null ? BODY_FAILED : this.#send(connection, request, body);
+    if (body !== null) return this.#send(connection, request, body);
+    this.#parts.onCutShort();
+    return BODY_FAILED;
   }
 
   #send({ owner }: Connection, request: WireRequest, body: Uint8Array | null): Promise<WireAnswer | WireFault> {
