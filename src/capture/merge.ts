@@ -14,7 +14,7 @@ import {
 } from '../reconcile/merge.ts';
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
-import { rowAsNew } from '../reconcile/uploads.ts';
+import { losesFile, rowAsNew } from '../reconcile/uploads.ts';
 import type { Tx } from '../replica/database.ts';
 import {
   deleteRows,
@@ -135,7 +135,10 @@ function applyDecision(
   const isOlder = isFromOlderCopy(tx, table.id, rowId);
   const newId = writeLocal(tx, table, { rowId, before: versions.local }, decision);
   storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
-  const isMended = decision.state === 'changed' && hasLostEdit(versions, decision, table.columns);
+  const isMended =
+    decision.state === 'changed' &&
+    (hasLostEdit(versions, decision, table.columns) ||
+      losesFile({ ...decision, before: versions.base }, table.columns));
   const byState = { settled: 'settled', changed: isMended ? 'localEdit' : 'changed', parked: 'conflicted' } as const;
   const event = byState[decision.state];
   moveRows(tx, table.id, [newId], { event, at });

@@ -27,6 +27,7 @@ import {
   baseAfterLookup,
   baseAsSent,
   baseForReadBack,
+  baseOfFilePutBack,
   baseOfMadeAgain,
   baseOfMet,
   baseOfMetLater,
@@ -153,7 +154,8 @@ class Settling {
       rowId: row.id,
       base: ({ base, local }) => {
         const sent = { base: isMadeAgain ? null : base, sent: row.cells };
-        const after = baseForReadBack(sent, { local, remote }, columns, files.overtaken.get(id));
+        const asRead = baseForReadBack(sent, { local, remote }, columns, files.overtaken.get(id));
+        const after = baseOfFilePutBack(asRead, { former: base, local, sent: row.cells });
         return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
       },
       remote,
@@ -212,7 +214,8 @@ class Settling {
         rowId: row.id,
         base: ({ base, local }) => {
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
-          const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
+          const lookedUp = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
+          const after = baseOfFilePutBack(lookedUp, { former: base, local, sent: row.cells });
           const again = isMadeAgain ? baseOfMadeAgain(after, base, columns) : null;
           if (again !== null)
             return isAsSent ? again : baseOfReplaced(again, { former: base, sent: row.cells, remote });

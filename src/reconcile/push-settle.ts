@@ -133,6 +133,26 @@ export function baseOfReplaced(
 }
 
 /**
+ * The base of a row in which the file that the origin had stands again since another one was sent, as REPLACE leaves it there: nobody can ask for a
+ * file of the origin's by its value, so that is no edit. `former` is the base before, `base` what the origin made of it.
+ */
+export function baseOfFilePutBack(
+  base: Row,
+  {
+    former,
+    local,
+    sent,
+  }: { readonly former: Row | null; readonly local: Row | null; readonly sent: readonly SentCell[] },
+): Row {
+  const files = new Set(sent.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
+  const values = base.values.map((value, index) => {
+    const here = local?.values[index] ?? null;
+    return files.has(index) && here !== null && here === former?.values[index] ? here : value;
+  });
+  return { ...base, values };
+}
+
+/**
  * The base to merge an insert with whose match value a row of the origin has: none, but for a row that the origin had before and deleted.
  * Of that one, cells that still hold what the origin confirmed then are nobody's edit. `former` are those values, in the order of the columns.
  */

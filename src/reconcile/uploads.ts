@@ -45,6 +45,19 @@ export function rowAsNew(local: Row, id: number, columns: readonly { readonly ty
 }
 
 /**
+ * Whether a row that goes on as a new one loses an edit with that: a value in a file's cell that asks for no upload, and came in around the
+ * triggers. Where the row was refused, that was the cell that was wrong.
+ */
+export function losesFile(
+  { local, base, before }: { readonly local: Row | null; readonly base: Row | null; readonly before: Row | null },
+  columns: readonly { readonly type: ColumnType }[],
+): boolean {
+  if (local === null || base !== null || before === null) return false;
+  const { values } = rowAsNew(local, local.id, columns);
+  return local.values.some((value, index) => value !== values[index] && value !== before.values[index]);
+}
+
+/**
  * The revision that a write made which the origin took, if no other can have come in between. `isNew`: in a new row;
  * `isAtOnce`: the row was read back right after the answer.
  */

@@ -14,7 +14,7 @@ import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { contentsOf, type FilesFixture } from '../support/files.ts';
 import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
-import { captured, twoWayTable } from '../support/two-way.ts';
+import { captured, twoWaySettings, twoWayTable } from '../support/two-way.ts';
 
 function failures(fixture: FilesFixture): readonly unknown[] {
   return fixture.rows('SELECT row_id, "column", reason FROM sync_failures ORDER BY row_id');
@@ -114,6 +114,39 @@ test('REPLACE without a file keeps it', async () => {
   fixture.execute(`REPLACE INTO "Album" (_id, "Title", "Code") VALUES (1, 'x', 'c1')`);
 
   expect(await captured(fixture, 'Album')).toEqual(['update 1 Title']);
+});
+
+test.each<[string, FaultName | null, boolean, readonly string[]]>([
+  ['with an answer', null, false, ['b.txt 2 new', 'a.txt 1 old']],
+  ['without an answer', 'resetAfter', false, ['b.txt 2 new', 'a.txt 1 old']],
+  ['that never arrived', 'resetBefore', false, ['a.txt 1 old']],
+  ['of a row that it made again', null, true, ['b.txt 1 new']],
+])('REPLACE without a file keeps what is on its way, in an upload %s', async (_what, fault, isMadeAgain, expected) => {
+  await using fixture = await startAlbum({ match: 'Code' });
+  for (const [name, content] of [
+    ['a.txt', 'old'],
+    ['b.txt', 'new'],
+  ] as const)
+    fixture.put(name, content);
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  await fixture.upload();
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:b.txt' WHERE _id = 1`);
+  if (fault !== null) setFaults(fixture, [{ fault, method: 'upsert', nth: 1 }]);
+  if (isMadeAgain) fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Album', 1), { method: 'upsert' });
+  const replace = [`REPLACE INTO "Album" (_id, "Title", "Code") VALUES (1, 'x', 'c1')`];
+
+  await fixture.upload({
+    before: at('store', () => replace.splice(0).forEach((statement) => fixture.execute(statement))),
+  });
+  await fixture.upload();
+
+  const id = isMadeAgain ? 4 : 1;
+  expect(failures(fixture)).toEqual([]);
+  expect(revisionsAt(fixture, id)).toEqual(expected);
+  expect(fixture.rows(`SELECT "Title", "Photo" FROM "Album" WHERE _id = ${id}`)).toEqual([
+    { Title: 'x', Photo: expect.stringContaining(expected[0]?.slice(0, 7).replace(' ', ';') ?? '') as string },
+  ]);
+  expect(await captured(fixture, 'Album')).toEqual([]);
 });
 
 describe('a file that cannot be sent parks its row, and no other', () => {
@@ -449,6 +482,24 @@ test('a row that is put back after it was deleted at the origin comes back witho
   expect(fixture.rows(`SELECT "Title", "Photo" FROM "Album" WHERE _id = 4`)).toEqual([
     { Title: 'edited', Photo: null },
   ]);
+});
+
+test('a row that was refused for what stood in the cell of its file goes on once it comes back without that', async () => {
+  await using fixture = await startAlbum();
+  const [trigger] = fixture.rows(
+    `SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_capture_cell_*' AND sql GLOB '* OF "Photo" *'`,
+  ) as { name: string }[];
+  fixture.execute(`DROP TRIGGER "${trigger?.name}"`);
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'a.txt', "Title" = 'edited' WHERE _id = 1`);
+  await fixture.upload({ options: { conflict: 'local' } });
+  expect(failures(fixture)).toHaveLength(1);
+  fixture.sandbox.store.delete('Album', 1);
+
+  await fixture.pull({ settings: twoWaySettings({ conflict: 'local' }) });
+  const report = await fixture.upload({ options: { conflict: 'local' } });
+
+  expect(countsOf(report)).toMatchObject({ inserted: 1 });
+  expect(failures(fixture)).toEqual([]);
 });
 
 test('nothing is put into the store for a table whose files are not wanted', async () => {

@@ -194,8 +194,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'const after = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));',
-        replace: 'const after = local ?? remote;',
+        find: 'const lookedUp = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));',
+        replace: 'const lookedUp = local ?? remote;',
       },
     ],
   },
