@@ -60,7 +60,10 @@ export function storeConflicts(
   }
 }
 
-/** Keeps the edits of a row that somebody discards: a line per cell, or one for the row. */
+/**
+ * Keeps the edits of a row that somebody discards: a line per cell, or one for the row. `sent` is the text of what was sent of it: a new row
+ * that was deleted here, and of which nobody knows whether the origin has it, stands nowhere else.
+ */
 export function storeDiscarded(
   tx: Tx,
   table: TwoWayTable,
@@ -69,14 +72,15 @@ export function storeDiscarded(
     readonly base: Row | null;
     readonly local: Row | null;
     readonly columns: readonly number[];
+    readonly sent?: Stored;
   },
   at: string,
 ): void {
-  const { rowId, base, local } = row;
+  const { rowId, base, local, sent = null } = row;
   const keep = (line: Omit<NewConflict, 'rowId' | 'winner'>): void =>
     insertConflict(tx, table, { ...line, rowId, winner: 'origin' }, { state: 'discarded', at });
   const text = (kept: Row | null): Stored => (kept === null ? null : evidenceText(table, kept));
-  if (base === null) keep({ kind: 'inserted', column: null, base: null, local: text(local), remote: null });
+  if (base === null) keep({ kind: 'inserted', column: null, base: null, local: text(local) ?? sent, remote: null });
   else if (local === null)
     keep({ kind: 'deletedHere', column: null, base: text(base), local: null, remote: text(base) });
   else {

@@ -38,6 +38,7 @@ import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded } from './conflicts.ts';
 import { closeQuestions } from './questions.ts';
+import { readSent } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
@@ -215,7 +216,8 @@ function forgetMarks(tx: Tx, tableId: number): void {
 
 /** Keeps the edits of a row in `sync_conflicts` and puts the row back to what the origin last confirmed. */
 export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at: string): void {
-  storeDiscarded(tx, table, change, at);
+  const isNowhere = change.base === null && change.local === null;
+  storeDiscarded(tx, table, isNowhere ? { ...change, sent: readSent(tx, table.id, change.rowId) } : change, at);
   if (change.base === null) removeRows(tx, table, [change.rowId]);
   else writeRows(tx, table, [change.base]);
 }

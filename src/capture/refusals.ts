@@ -5,9 +5,10 @@
  */
 import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
 import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
-import { objectText, storedFromValue } from '../replica/rows.ts';
+import { queryRows } from '../replica/query.ts';
+import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
@@ -63,6 +64,12 @@ function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): st
   return objectText(
     cells.map(({ column, value }) => [columns[column]?.localName ?? '', storedFromValue(value)] as const),
   );
+}
+
+/** What was sent of a row when it was last refused, or came into doubt, as a JSON object; null where nothing is known of it. */
+export function readSent(from: Connection, tableId: number, rowId: number): Stored {
+  const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
+  return queryRows(from, text, [tableId, rowId])[0]?.[0] ?? null;
 }
 
 /** Forgets why rows waited, once the origin took them. */

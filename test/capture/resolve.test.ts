@@ -270,6 +270,22 @@ describe('a new row that was discarded and is taken back', () => {
     expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
   });
 
+  test('is kept as it was sent, where its create is in doubt and it was deleted here', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'create', nth: 1 }]);
+    expect(countsOf(await pushNow(fixture))).toEqual({ inDoubt: 1, parked: 1 });
+    fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
+
+    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+
+    expect(fixture.rows(`SELECT kind, local ->> 'Title' AS title, state FROM sync_conflicts`)).toEqual([
+      { kind: 'inserted', title: 'new', state: 'discarded' },
+    ]);
+    expect(await resolve(fixture, local)).toBe(null);
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+
   test('waits while the calling user may not write its columns, and loses none of its values', async () => {
     await using fixture = await startDiscarded();
     const [{ role } = { role: '' }] = fixture.sandbox.store.catalog.users;
