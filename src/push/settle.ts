@@ -128,9 +128,12 @@ class Settling {
     const { byId, unreadable } = found;
     const own = byId.get(row.id);
     if (as === 'look') {
+      const words = row.answer?.refusal ?? null;
       // Neither gone nor readable: it is there.
-      if (own !== undefined || unreadable.has(row.id)) this.#refuse(row, row.answer?.refusal ?? null, 'later');
-      else this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
+      if (own === undefined && unreadable.has(row.id)) this.#refuse(row, words, 'later');
+      else if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
+      else if (this.#isLeft(row, own)) this.#refuse(row, words, 'later');
+      else forgetRefusals(this.#tx, this.#run.table.id, [row.id]);
       return;
     }
     if (row.kind === 'delete') {
@@ -190,8 +193,13 @@ class Settling {
     }
     const own = found.byId.get(row.id);
     if (row.kind === 'delete') {
-      if (own === undefined) this.#toSettle.push({ rowId: row.id, base: DELETED, remote: null });
-      else this.#move([row.id], 'notApplied');
+      if (own === undefined) {
+        this.#toSettle.push({ rowId: row.id, base: DELETED, remote: null });
+      } else {
+        // It goes again if it is still meant: somebody may have put the row back, or written into it there.
+        this.#untaken.add(row.id);
+        this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: own });
+      }
       return;
     }
     const { columns } = this.#run.table;
@@ -361,9 +369,7 @@ class Settling {
     const reason = `the origin made row ${made} of this update although row ${own.id} exists; look at both`;
     const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
     const [before] = readVersions(this.#tx, table, [row.id]);
-    const options = { policy: this.#run.options.conflict, at: this.#at, isSent: true, reason: REASON };
-    const [settled] = settleRows(this.#tx, table, [{ rowId: row.id, base: ({ base }) => base, remote: own }], options);
-    if (settled?.state === 'changed') {
+    if (this.#isLeft(row, own)) {
       storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
       this.#move([row.id], 'refused');
       counts.refusedCount += 1;
@@ -375,6 +381,17 @@ class Settling {
     const conflict = { kind: 'deletedThere', base, local, winner: 'local' } as const;
     storeConflicts(this.#tx, table, { rowId: made, conflicts: [conflict], at: this.#at });
     counts.conflictCount += 1;
+  }
+
+  /** Merges a row that was not taken with what the origin says of it; whether something of it is left that can be refused. */
+  #isLeft({ id }: BatchRow, own: Row): boolean {
+    const { table, options, counts, plan } = this.#run;
+    const rows = [{ rowId: id, base: ({ base }: VersionsNow) => base, remote: own }];
+    const how = { policy: options.conflict, at: this.#at, isSent: true, reason: REASON };
+    const [settled] = settleRows(this.#tx, table, rows, how);
+    counts.conflictCount += settled?.conflictCount ?? 0;
+    plan.isStale = true;
+    return settled?.state === 'changed';
   }
 
   #doubt(row: BatchRow, why: string): void {

@@ -2,7 +2,7 @@
  * What users and colleagues do with a row between its sending and its settling: whoever is written over is kept, and the last word of a user
  * stays.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { atOrigin, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -139,3 +139,70 @@ test.each(['answered', 'lost'])(
     expect(await captured(fixture)).toEqual([]);
   },
 );
+
+/** Where a delete was not taken, and the origin has the row: no answer comes, or it says that it has no such row. */
+const NOT_TAKEN: readonly (readonly [string, (fixture: Fixture) => void])[] = [
+  ['without an answer', (fixture) => setFaults(fixture, [{ fault: 'resetBefore', method: 'delete', nth: 1 }])],
+  [
+    'as if it had no such row',
+    ({ sandbox }) => {
+      const body = JSON.stringify({ error: 404, code: 4000, message: 'not found' });
+      const headers = { 'Content-Type': 'application/json' };
+      sandbox.answerInstead(1, { status: 404, headers, body }, { method: 'delete' });
+    },
+  ],
+];
+
+describe.each(NOT_TAKEN)('a delete that the origin did not take, %s', (_how, refuse) => {
+  test('lets the row be what the origin says, where somebody put it back here', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute('CREATE TABLE kept AS SELECT * FROM "Note" WHERE _id = 1; DELETE FROM "Note" WHERE _id = 1');
+    refuse(fixture);
+    await sendOnly(fixture);
+    fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+    fixture.execute('INSERT INTO "Note" SELECT * FROM kept');
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(here(fixture, ['Body'])).toEqual(atOrigin(fixture, ['Body']));
+    expect(conflicts(fixture)).toEqual([]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+
+  test('is a conflict with what a colleague wrote meanwhile', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    refuse(fixture);
+    await sendOnly(fixture);
+    fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ conflict: 1 });
+    expect(here(fixture, ['Body'])).toEqual(atOrigin(fixture, ['Body']));
+    expect(fixture.rows('SELECT row_id, kind, winner FROM sync_conflicts')).toEqual([
+      { row_id: 1, kind: 'deletedHere', winner: 'origin' },
+    ]);
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  });
+
+  test('takes no value from a column that has another one’s name by now', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    refuse(fixture);
+    await sendOnly(fixture);
+    const swapNames = (step: string): void => {
+      if (step !== 'readBack') return;
+      const { store } = fixture.sandbox;
+      store.renameColumn('Note', 'Title', 'between');
+      store.renameColumn('Note', 'Body', 'Title');
+      store.renameColumn('Note', 'between', 'Body');
+    };
+
+    const report = await pushNow(fixture, { before: swapNames });
+
+    expect(codesOf(report)).toEqual(['push.shape']);
+    expect(conflicts(fixture)).toEqual([]);
+  });
+});
