@@ -31,6 +31,9 @@ export class Person {
   /** What is being carried out, and the rows before it. */
   #decision: PersonDecision | null = null;
   #before: readonly LocalRow[] = [];
+  /** New rows that are in doubt before it, and those that were when they were discarded: to take one of these again is another try of its create. */
+  #doubtful: readonly number[] = [];
+  readonly #givenUp = new Set<number>();
 
   constructor(parts: PersonParts) {
     this.#parts = parts;
@@ -38,11 +41,17 @@ export class Person {
 
   /** Before a commit: users may have been at work until the decision was carried out. */
   onCommit(what: string): void {
-    if (isOfDecision(what)) this.#before = this.#parts.user.rows();
+    if (!isOfDecision(what)) return;
+    this.#before = this.#parts.user.rows();
+    this.#doubtful = this.#creates();
   }
 
   /** After a commit, also where the engine dies behind it, so that nobody hears of it. */
   onCommitted(what: string): void {
+    if (isOfDecision(what) && this.#decision?.kind === 'discard') {
+      const left = this.#creates();
+      for (const id of this.#doubtful) if (!left.includes(id)) this.#givenUp.add(id);
+    }
     // Taking a version is an edit like any other; putting a row back is none.
     if (!isOfDecision(what) || this.#decision?.kind !== 'resolve') return;
     const { user, books, names, onTaken } = this.#parts;
@@ -59,7 +68,7 @@ export class Person {
     if (value === 0) return;
     const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);
     const local = names.inReplica(query);
-    const decision = local === null ? null : decisionOf(new Draw(value), local, query);
+    const decision = local === null ? null : decisionOf(new Draw(value), local, { query, givenUp: [...this.#givenUp] });
     if (decision === null) return;
     await this.#decide(life, decision);
   }
@@ -70,6 +79,12 @@ export class Person {
     if (knobs.refusesCell === null) return;
     knobs.refusesCell = null;
     await this.#decide(life, { kind: 'retry', ids: [] });
+  }
+
+  /** New rows that are in doubt. */
+  #creates(): readonly number[] {
+    const found = this.#parts.user.query(`SELECT row_id FROM sync_failures WHERE kind = 'inDoubt' AND row_id < 0`);
+    return found.map(([id]) => Number(id));
   }
 
   async #decide(life: Life, decision: PersonDecision): Promise<void> {
@@ -91,14 +106,24 @@ function isOfDecision(what: string): boolean {
 function decisionOf(
   draw: Draw,
   { T }: LocalNames,
-  query: (statement: string) => readonly (readonly unknown[])[],
+  {
+    query,
+    givenUp,
+  }: {
+    readonly query: (statement: string) => readonly (readonly unknown[])[];
+    /** Rows of which no version is taken. */
+    readonly givenUp: readonly number[];
+  },
 ): PersonDecision | null {
   const numbers = (statement: string): readonly number[] => query(statement).map(([number]) => Number(number));
   // Another try of a create in doubt may make a second row, as everybody is told who asks for one.
   const refused = numbers(`SELECT id FROM sync_failures WHERE kind NOT IN ('read', 'inDoubt') ORDER BY id`);
   const edited = numbers('SELECT DISTINCT row_id FROM sync_changes ORDER BY row_id');
   // A version with a file that is to be attached has it attached once more: what is sent twice then was asked for twice.
-  const conflicts = numbers(`SELECT id FROM sync_conflicts WHERE concat(base, local) NOT LIKE '%file:%' ORDER BY id`);
+  const conflicts = numbers(
+    `SELECT id FROM sync_conflicts
+     WHERE concat(base, local) NOT LIKE '%file:%' AND row_id NOT IN (${givenUp.join()}) ORDER BY id`,
+  );
   const table = T.slice(1, -1).replaceAll('""', '"');
   const retry: readonly (() => PersonDecision)[] = [
     () => ({ kind: 'retry', ids: [] }),
