@@ -6,12 +6,12 @@
 import { plural } from '../base/text.ts';
 import type { Replica, Tx } from '../replica/database.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
-import { readWaiting } from '../replica/push-rows.ts';
-import { captureChanges } from './changes.ts';
+import { readWaiting, type WaitingRow } from '../replica/push-rows.ts';
+import { captureChanges, diffRows } from './changes.ts';
 import type { Resolution } from './conflicts.ts';
 import { retryRows } from './refusals.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
-import { readTwoWayTables, type TwoWayTable } from './table.ts';
+import { readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';
 
 /** What a person wants. */
 export type PersonDecision =
@@ -95,8 +95,19 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
   const waiting = readWaiting(tx, ids).filter(({ state }) => ids.length > 0 || state === 'refused');
   const missing = ids.filter((id) => !waiting.some((row) => row.id === id));
   if (missing.length > 0) return { kind: 'problem', words: `no row waits under the number ${missing.join(', ')}` };
+  const deleted = waiting.find((row) => isDeletedHere(tx, row));
+  if (deleted !== undefined) {
+    const words = `row ${deleted.rowId} was deleted here; look whether it stands at the origin, then discard it`;
+    return { kind: 'problem', words };
+  }
   retryRows(tx, waiting, at);
   return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length);
+}
+
+/** Whether a row is in doubt that there is nothing to try of: only what waits says that somebody deleted it. */
+function isDeletedHere(tx: Tx, { tableId, rowId, state }: WaitingRow): boolean {
+  const table = state === 'inDoubt' ? readTwoWayTable(tx, tableId) : null;
+  return table !== null && diffRows(tx, table, [rowId]).some(({ base, local }) => base === null && local === null);
 }
 
 function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly kind: 'confirm' }): DecisionOutcome {

@@ -2,6 +2,7 @@
  * What a person decides: by the command line or by SQL, about open conflicts and about those that a policy decided.
  */
 import { describe, expect, test } from 'vitest';
+import { carryOutDecision } from '../../src/capture/decide.ts';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
@@ -284,6 +285,23 @@ describe('a new row that was discarded and is taken back', () => {
     ]);
     expect(await resolve(fixture, local)).toBe(null);
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+  });
+
+  test('is not forgotten by another try, where its create is in doubt and it was deleted here', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'create', nth: 1 }]);
+    await pushNow(fixture);
+    fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
+    const before = fixture.rows('SELECT * FROM sync_failures') as { id: number }[];
+
+    const outcome = await carryOutDecision(fixture.replica, { kind: 'retry', ids: [before[0]?.id ?? 0] }, AT);
+
+    expect(outcome).toEqual({
+      kind: 'problem',
+      words: 'row -2 was deleted here; look whether it stands at the origin, then discard it',
+    });
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual(before);
   });
 
   test('waits while the calling user may not write its columns, and loses none of its values', async () => {
