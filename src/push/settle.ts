@@ -27,7 +27,7 @@ import {
   baseAfterLookup,
   baseAsSent,
   baseForReadBack,
-  baseOfFilePutBack,
+  baseOfFormerFiles,
   baseOfMadeAgain,
   baseOfMet,
   baseOfMetLater,
@@ -158,7 +158,7 @@ class Settling {
       base: ({ base, local }) => {
         const sent = { base: isMadeAgain ? null : base, sent: row.cells };
         const asRead = baseForReadBack(sent, { local, remote }, columns, files.overtaken.get(id));
-        const after = baseOfFilePutBack(asRead, { former: base, local, sent: row.cells });
+        const after = baseOfFormerFiles(asRead, { former: base, local }, columns);
         return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
       },
       remote,
@@ -223,7 +223,7 @@ class Settling {
         base: ({ base, local }) => {
           const sent = { base: isMadeAgain ? null : base, sent: row.cells };
           const lookedUp = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));
-          const after = baseOfFilePutBack(lookedUp, { former: base, local, sent: row.cells });
+          const after = baseOfFormerFiles(lookedUp, { former: base, local }, columns);
           const again = isMadeAgain ? baseOfMadeAgain(after, base, columns) : null;
           if (again !== null)
             return isAsSent ? again : baseOfReplaced(again, { former: base, sent: row.cells, remote });

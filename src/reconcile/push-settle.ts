@@ -7,6 +7,7 @@ import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import type { MergeColumn } from './merge.ts';
 import type { SentCell } from './push-plan.ts';
+import { uploadName } from './uploads.ts';
 
 /** A row that was sent: base before, cells as sent. */
 export interface SentRow {
@@ -133,21 +134,20 @@ export function baseOfReplaced(
 }
 
 /**
- * The base of a row in which the file that the origin had stands again since another one was sent, as REPLACE leaves it there: nobody can ask for a
- * file of the origin's by its value, so that is no edit. `former` is the base before, `base` what the origin made of it.
+ * The base of a row in which a file of the former base stands still, or again: where the origin made the row again, which has no file then, or
+ * where REPLACE put it back while another one was on its way. Nobody can ask for a file of the origin's by its value, so that is no
+ * edit. `former` is the base before, `base` what the origin made of it.
  */
-export function baseOfFilePutBack(
+export function baseOfFormerFiles(
   base: Row,
-  {
-    former,
-    local,
-    sent,
-  }: { readonly former: Row | null; readonly local: Row | null; readonly sent: readonly SentCell[] },
+  { former, local }: { readonly former: Row | null; readonly local: Row | null },
+  columns: readonly Pick<MergeColumn, 'type'>[],
 ): Row {
-  const files = new Set(sent.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
   const values = base.values.map((value, index) => {
+    const { type = 'Text' } = columns[index] ?? {};
     const here = local?.values[index] ?? null;
-    return files.has(index) && here !== null && here === former?.values[index] ? here : value;
+    const isFile = type === 'Attachment' && here !== null && uploadName(type, here) === null;
+    return isFile && here === former?.values[index] ? here : value;
   });
   return { ...base, values };
 }

@@ -502,6 +502,25 @@ test('a row that was refused for what stood in the cell of its file goes on once
   expect(failures(fixture)).toEqual([]);
 });
 
+test.each<[string, FaultName | null]>([
+  ['with an answer', null],
+  ['without an answer', 'resetAfter'],
+])('a row that its update made again goes on without its file, %s', async (_what, fault) => {
+  await using fixture = await startAlbum({ match: 'Code' });
+  fixture.put('a.txt', 'old');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+  await fixture.upload();
+  fixture.execute(`UPDATE "Album" SET "Title" = 'x' WHERE _id = 1`);
+  if (fault !== null) setFaults(fixture, [{ fault, method: 'upsert', nth: 1 }]);
+  fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Album', 1), { method: 'upsert' });
+
+  for (let round = 0; round < 2; round += 1) await fixture.upload();
+
+  expect(failures(fixture)).toEqual([]);
+  expect(fixture.rows('SELECT "Title", "Photo" FROM "Album" WHERE _id = 4')).toEqual([{ Title: 'x', Photo: null }]);
+  expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
 test('nothing is put into the store for a table whose files are not wanted', async () => {
   await using fixture = await startAlbum();
   fixture.put('a.txt', 'one');

@@ -4,6 +4,7 @@ import {
   baseAfterLookup,
   baseAsSent,
   baseForReadBack,
+  baseOfFormerFiles,
   baseOfMadeAgain,
   baseOfMet,
   baseOfMetLater,
@@ -337,4 +338,22 @@ test.each<[string, Row | null, Row, boolean]>([
   const sent = [by, { column: 1, value: 'x' }];
 
   expect(mayBeColleagues({ by, sent, local, remote, columns: COLUMNS })).toBe(expected);
+});
+
+describe('the base of a cell with files', () => {
+  const former = row(7, 'a', 'x.txt;1;guid', 'f');
+
+  test.each<[string, Row | null, Row | null, Value]>([
+    ['has the former one that stands here', former, row(7, 'a', 'x.txt;1;guid', 'f'), 'x.txt;1;guid'],
+    ['is what the origin says where another one stands here', former, row(7, 'a', 'y.txt;1;guid', 'f'), 'there'],
+    ['is what the origin says where one is asked for', row(7, 'a', 'file:a', 'f'), row(7, 'a', 'file:a', 'f'), 'there'],
+    ['is what the origin says where nothing is left', former, row(7, 'a', null, 'f'), 'there'],
+    ['is what the origin says where the row was deleted', former, null, 'there'],
+    ['is what the origin says of a new row', null, row(7, 'a', 'x.txt;1;guid', 'f'), 'there'],
+  ])('%s', (_what, before, local, expected) => {
+    const columns = [{ type: 'Text' }, { type: 'Attachment' }, { type: 'Text' }] as const;
+    const base = baseOfFormerFiles(row(7, 'b', 'there', 'g'), { former: before, local }, columns);
+
+    expect(base).toEqual(row(7, 'b', expected, 'g'));
+  });
 });

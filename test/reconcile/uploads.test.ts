@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import type { ErrorCode, ErrorKind } from '../../src/base/errors.ts';
-import { acceptedRevision, isBeyondComparing, isOvertaken, type SentFile } from '../../src/reconcile/uploads.ts';
+import {
+  acceptedRevision,
+  isBeyondComparing,
+  isOvertaken,
+  losesFile,
+  type SentFile,
+} from '../../src/reconcile/uploads.ts';
+import type { Row, Value } from '../../src/wire/schema.ts';
 
 const GUID = '01234567-89ab-cdef-0123-456789abcdef';
 const BEFORE = `old.txt;3;${GUID}`;
@@ -67,4 +74,21 @@ test.each<readonly [string, Failure, atOnce: boolean, afterLong: boolean]>([
   const refusal = status === undefined ? null : { status, code: null, words: '', source: null };
   expect(isBeyondComparing({ ...error, refusal }, false)).toBe(atOnce);
   expect(isBeyondComparing({ ...error, refusal }, true)).toBe(afterLong);
+});
+
+function row(...values: readonly Value[]): Row {
+  return { id: 7, allow: null, values };
+}
+
+const FORMER = row('a', BEFORE);
+
+test.each<[string, Row | null, Row | null, Row | null, boolean]>([
+  ['what asks for no upload', row('b', 'a.txt'), null, FORMER, true],
+  ['the file that it had, which is nobody’s edit', row('b', BEFORE), null, FORMER, false],
+  ['no upload', row('b', 'file:a.txt'), null, FORMER, false],
+  ['nothing where it stands there still', row('b', 'a.txt'), FORMER, FORMER, false],
+  ['nothing where it was new before', row('b', 'a.txt'), null, null, false],
+  ['nothing where it goes here too', null, null, FORMER, false],
+])('a row that its origin does not have any more loses %s', (_what, local, base, before, expected) => {
+  expect(losesFile({ local, base, before }, [{ type: 'Text' }, { type: 'Attachment' }])).toBe(expected);
 });

@@ -239,7 +239,8 @@ export class Parking {
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
     }
     // What the triggers refuse came in around them.
-    if (reason.endsWith('must have a value')) return user.hadNoTrigger;
+    if (reason.endsWith('must have a value') || reason.includes(' takes file: and the name of a file'))
+      return user.hadNoTrigger;
     // Whatever else is said before anything is sent is about a file.
     return /\bfile\b/.test(reason) && (row?.cells['File'] ?? null) !== null;
   }

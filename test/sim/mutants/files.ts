@@ -104,6 +104,18 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'former-file-is-an-edit',
+    without:
+      'The file that the origin had counts as an edit in a row made again, and where REPLACE put it back while another one is on its way.',
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: 'return isFile && here === former?.values[index] ? here : value;',
+        replace: 'return isFile && here === former?.values[index] ? value : value;',
+      },
+    ],
+  },
+  {
     name: 'failed-files-forgotten',
     without: 'A file whose download failed is not tried again.',
     edits: [

@@ -89,5 +89,6 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'empty-cell-is-proof': { kept: 'empty-cell-behind-a-redirect.json' },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
   'any-revision-is-ours+number-is-enough': { seed: 943 },
+  'former-file-is-an-edit': { kept: 'former-file-put-back.json' },
   'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
 };
