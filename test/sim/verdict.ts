@@ -233,6 +233,8 @@ function judgeCreates({
   // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then: nobody can tell that
   // from rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
+  // Deleted there, and brought back with a backup: made again in between, as what was edited here is, they stand there twice.
+  const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
   const wasGone = (id: number): boolean =>
     conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
   for (const { kind, tag, id, by, isNarrowed = false, isHidden = false } of writes.filter(
@@ -241,17 +243,21 @@ function judgeCreates({
     if (kind === 'restore') {
       if (!isRestoring) alive.clear();
       alive.set(tag, id);
+      if (deleted.has(id)) broughtBack.add(id);
     }
     isRestoring = kind === 'restore';
     if (kind === 'create') {
       const twin = alive.get(tag);
       if (isHidden) unseen.add(id);
-      if (twin !== undefined && unseen.has(twin) && (isNarrowed || wasGone(twin))) excused.add(tag);
+      const isExcused = (other: number): boolean =>
+        (unseen.has(other) && (isNarrowed || wasGone(other))) || (broughtBack.has(other) && wasGone(other));
+      if (twin !== undefined && isExcused(twin)) excused.add(tag);
       else if (twin !== undefined)
         complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
       alive.set(tag, id);
     }
     if (kind === 'delete') {
+      deleted.add(id);
       if (by === 'api' && !books.everDeleted.has(tag)) {
         complaints.push({ oracle: 'I5', what: `${tag} was deleted at the origin, and nobody deleted it here` });
       }
