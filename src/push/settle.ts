@@ -183,15 +183,17 @@ class Settling {
       this.#left.push(row);
       return;
     }
+    const own = found.byId.get(row.id);
     if (unaskable.has(row.id)) {
       this.#doubt(row, 'when it was sent, and the origin refuses to look for it by its unique value');
       return;
     }
     if (files.unclear.has(row.id)) {
       this.#doubt(row, 'when its file was sent, and the origin does not let its revisions be compared');
+      // What else it is there is known, as from a pull; a pull that was before this says nothing more of it.
+      if (own !== undefined) this.#merge(row, own, { isSent: false });
       return;
     }
-    const own = found.byId.get(row.id);
     if (row.kind === 'delete') {
       if (own === undefined) {
         this.#toSettle.push({ rowId: row.id, base: DELETED, remote: null });
@@ -384,14 +386,19 @@ class Settling {
   }
 
   /** Merges a row that was not taken with what the origin says of it; whether something of it is left that can be refused. */
-  #isLeft({ id }: BatchRow, own: Row): boolean {
+  #isLeft(row: BatchRow, own: Row): boolean {
+    return this.#merge(row, own, { isSent: true })?.state === 'changed';
+  }
+
+  /** Merges a row with what the origin says of it; `isSent` as long as it counts as on its way. */
+  #merge({ id }: BatchRow, own: Row, { isSent }: { readonly isSent: boolean }): SettledRow | undefined {
     const { table, options, counts, plan } = this.#run;
     const rows = [{ rowId: id, base: ({ base }: VersionsNow) => base, remote: own }];
-    const how = { policy: options.conflict, at: this.#at, isSent: true, reason: REASON };
+    const how = { policy: options.conflict, at: this.#at, isSent, reason: REASON };
     const [settled] = settleRows(this.#tx, table, rows, how);
     counts.conflictCount += settled?.conflictCount ?? 0;
     plan.isStale = true;
-    return settled?.state === 'changed';
+    return settled;
   }
 
   #doubt(row: BatchRow, why: string): void {

@@ -43,11 +43,36 @@ test('one that a colleague replaced is not sent again under local', async () => 
   fixture.execute(ATTACH);
 
   const lost = { method: 'update', fault: 'resetAfter', conflict: 'local', id: 1 } as const;
-  expect(countsOf(await lose(fixture, { ...lost, cells: [theirs('b.txt')] }))).toEqual(IN_DOUBT);
+  expect(countsOf(await lose(fixture, { ...lost, cells: [theirs('b.txt')] }))).toEqual({
+    ...IN_DOUBT,
+    conflict: 1,
+  });
   await fixture.upload({ options: { conflict: 'local' } });
 
   expect(changesSent(fixture)).toEqual(['update']);
   expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 them b.txt', 'a.txt 1 mine']);
+});
+
+test('one that a colleague replaced waits, and what else the colleague wrote is here at once', async () => {
+  await using fixture = await startAlbum();
+  fixture.put('a.txt', 'mine');
+  fixture.execute(ATTACH);
+
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+  const replaced = [{ Scan: theirs('b.txt'), Code: 'theirs' }];
+  const before = at('readBack', () => {
+    for (const cells of replaced.splice(0)) fixture.sandbox.store.update('Album', 1, cells);
+  });
+  expect(countsOf(await fixture.upload({ before, options: { conflict: 'local' } }))).toEqual({
+    ...IN_DOUBT,
+    conflict: 1,
+  });
+
+  expect(fixture.rows('SELECT "Code", "Scan" FROM "Album" WHERE _id = 1')).toEqual([
+    { Code: 'theirs', Scan: 'file:a.txt' },
+  ]);
+  expect(fixture.rows('SELECT kind FROM sync_failures')).toEqual([{ kind: 'inDoubt' }]);
+  expect(fixture.rows('SELECT local, winner FROM sync_conflicts')).toEqual([{ local: 'file:a.txt', winner: 'local' }]);
 });
 
 test.each([
@@ -163,7 +188,7 @@ describe('one whose revisions the origin fails to give out', () => {
       expect(codesOf(await fixture.upload())).toHaveLength(1);
       expect(changesSent(fixture)).toEqual(['update']);
 
-      expect(countsOf(await fixture.upload({ clock: hour }))).toEqual({ updated: 1, ...IN_DOUBT });
+      expect(countsOf(await fixture.upload({ clock: hour }))).toEqual({ updated: 1, ...IN_DOUBT, conflict: 1 });
 
       expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 mine']);
       expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'inDoubt' }]);
