@@ -214,6 +214,19 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
+    name: 'create-cut-short-and-emptied-here',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('(upsert|create)'), `UPDATE Thing SET A = NULL WHERE Tag = 't-1'`),
+      { after: null, act: (hands) => hands.kill() },
+      colleague(null, 2, { A: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), /^the engine dies/, /^colleague: sets/],
+    hasOneEnd: false,
+  },
+  {
     name: 'create-cut-short-and-edited-there',
     setup: { ...CALM, rowCount: 1 },
     acts: [

@@ -55,7 +55,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'match-value-counts-as-edit': { kept: 'match-value-edited-in-flight.json' },
   'taken-back-beside': { kept: 'taken-back-twice.json' },
   'absence-under-any-caller': { kept: 'looked-for-by-another-role.json' },
-  'emptied-in-flight-is-no-edit': { kept: 'emptied-without-an-answer.json' },
+  'emptied-in-flight-is-no-edit': { story: 'create-cut-short-and-emptied-here', at: '' },
   'absent-create-in-doubt': { story: 'keyed-create', at: '40:lostBefore' },
   'refused-with-its-neighbours': { story: 'edit', at: '43:status409' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },
