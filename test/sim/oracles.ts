@@ -18,7 +18,7 @@ import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
-import { writtenKey, type Books, type LocalRow } from './books.ts';
+import { type LocalValue, writtenKey, type Books, type LocalRow } from './books.ts';
 import { Freshness } from './freshness.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
@@ -74,7 +74,7 @@ export class Oracles {
   readonly #hidden = new Set<number>();
   /** Rows that were sent and not settled before the last good pull ended: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
-  readonly #sentEver = { ids: new Set<number>(), created: new Set<string>() };
+  readonly #sentEver = { ids: new Set<number>(), created: new Set<string>(), tagByCode: new Map<LocalValue, string>() };
 
   constructor(parts: OracleParts) {
     this.#parts = parts;
@@ -340,6 +340,8 @@ export class Oracles {
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
       const columns = new Map(cells.map(([name, value]) => [this.#columnOf(name), value]));
+      const [heir, code] = [before?.tag ?? tag, columns.get('Code') ?? null];
+      if (heir !== null && code !== null) this.#sentEver.tagByCode.set(code, heir);
       for (const [name, value] of cells) {
         const column = this.#columnOf(name);
         if (id === null && column !== null)

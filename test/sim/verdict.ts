@@ -26,6 +26,8 @@ export interface SentEver {
   readonly ids: ReadonlySet<number>;
   /** What left with the create of a row, also of one that was deleted there and is wanted here, by `tag.column=value`. */
   readonly created: ReadonlySet<string>;
+  /** Tags of rows that were sent with their id, by their codes: under its code an upsert makes another row of one that is gone, without a tag. */
+  readonly tagByCode: ReadonlyMap<LocalValue, string>;
 }
 
 /** A conflict as it is kept. */
@@ -286,13 +288,22 @@ function judgeCreates({
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
 /** Nothing appears in a cell that nobody wrote there, on either side: that rowsync wrote it at the origin makes it nobody's. */
-function judgeInventions({ local, origin, writes, books, hasSwapped }: Rest): readonly Complaint[] {
-  // A row whose tag the origin does not have yet goes by its id there. What arrives of a file is judged with the files.
+function judgeInventions({ local, origin, writes, books, hasSwapped, sent }: Rest): readonly Complaint[] {
+  // A row whose tag the origin does not have yet goes by its id there; deleted before it had one, it goes on as the row that it was made of.
+  const heirs = new Map(
+    writes.flatMap(({ kind, by, id, tag, cells }) => {
+      const heir = sent.tagByCode.get(cells['Code'] ?? null);
+      return kind === 'create' && by === 'api' && tag === '' && heir !== undefined ? [[id, heir] as const] : [];
+    }),
+  );
+  const namesOf = (id: number, tag: string): readonly string[] =>
+    tag === '' ? [`row ${id}`, heirs.get(id) ?? `row ${id}`] : [tag];
+  // What arrives of a file is judged with the files.
   const written = new Set(
     writes.flatMap(({ by, id, tag, cells }) =>
       Object.entries(cells)
         .filter(([column]) => by !== 'api' || column === 'File')
-        .map(([column, value]) => writtenKey({ tag: tag === '' ? `row ${id}` : tag, column, value })),
+        .flatMap(([column, value]) => namesOf(id, tag).map((name) => writtenKey({ tag: name, column, value }))),
     ),
   );
   // Read while two columns swapped their names, which the end of the pull notices and reads again; but if the engine dies before that and the
