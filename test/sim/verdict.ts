@@ -176,8 +176,11 @@ const EMPTIED = ['A', 'B'] as const;
  * stands here twice waits as long as one of the two does.
  */
 function judgeEmptied(rest: Rest): readonly Complaint[] {
-  const { books, writes, keptCells, local, origin, waiting, overwritten, isOlderCopy } = rest;
+  const { books, writes, keptCells, conflicts, local, origin, waiting, overwritten, isOlderCopy } = rest;
   const { standing } = books.expected();
+  // Under the id of a row that was made of it, which went with a backup that brought the former one back.
+  const isKeptAsRow = (tag: string): boolean =>
+    conflicts.some(({ column, local: text }) => column === null && String(text).includes(`"${tag}"`));
   const emptied = new Set(
     writes.flatMap(({ kind, tag, cells }) =>
       EMPTIED.filter((column) => (kind === 'create' ? (cells[column] ?? null) : cells[column]) === null).map((column) =>
@@ -196,6 +199,7 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         // In an older copy, a row may be new that the origin has: what nobody put into it is not emptied.
         if (isOlderCopy && last.isNew === true) return false;
         if (overwritten.has(column) || emptied.has(writtenKey({ tag, column, value: null }))) return false;
+        if (writes.some(({ kind }) => kind === 'restore') && isKeptAsRow(tag)) return false;
         return !keptCells.some((kept) => kept.rowId === id && (kept.column === null || kept.column === column));
       }).map((column) => ({ oracle: 'I2', what: `${column} of ${tag} was emptied here, and nobody emptied it there` })),
     );
