@@ -132,7 +132,7 @@ class Settling {
       // Neither gone nor readable: it is there.
       if (own === undefined && unreadable.has(row.id)) this.#refuse(row, words, 'later');
       else if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
-      else if (this.#isLeft(row, own)) this.#refuse(row, words, 'later');
+      else if (this.#merge(row, own, { isSent: true })?.state === 'changed') this.#refuse(row, words, 'later');
       else forgetRefusals(this.#tx, this.#run.table.id, [row.id]);
       return;
     }
@@ -371,7 +371,7 @@ class Settling {
     const reason = `the origin made row ${made} of this update although row ${own.id} exists; look at both`;
     const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
     const [before] = readVersions(this.#tx, table, [row.id]);
-    if (this.#isLeft(row, own)) {
+    if (this.#merge(row, own, { isSent: true })?.state === 'changed') {
       storeRefusal(this.#tx, table, { ...refusal, cells: row.cells }, this.#nowMs);
       this.#move([row.id], 'refused');
       counts.refusedCount += 1;
@@ -383,11 +383,6 @@ class Settling {
     const conflict = { kind: 'deletedThere', base, local, winner: 'local' } as const;
     storeConflicts(this.#tx, table, { rowId: made, conflicts: [conflict], at: this.#at });
     counts.conflictCount += 1;
-  }
-
-  /** Merges a row that was not taken with what the origin says of it; whether something of it is left that can be refused. */
-  #isLeft(row: BatchRow, own: Row): boolean {
-    return this.#merge(row, own, { isSent: true })?.state === 'changed';
   }
 
   /** Merges a row with what the origin says of it; `isSent` as long as it counts as on its way. */
