@@ -24,6 +24,7 @@ import { storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
+import { readOvertakenRefusals } from './refusals.ts';
 import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
@@ -51,6 +52,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
+    moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);
   }
   const isMarked = hasMarks(tx, table.id);

@@ -38,7 +38,7 @@ import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded } from './conflicts.ts';
 import { closeQuestions } from './questions.ts';
-import { readSent } from './refusals.ts';
+import { readSent, retryUnwatched } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
@@ -62,9 +62,10 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
 }
 
 /** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
-export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>): void {
-  if (readTable(tx, target.id).push === 'on') storeCompareDue(tx, target.id, true);
-  else doubtRows(tx, target);
+export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>, at: string): void {
+  if (readTable(tx, target.id).push !== 'on') return doubtRows(tx, target);
+  storeCompareDue(tx, target.id, true);
+  retryUnwatched(tx, target.id, at);
 }
 
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
@@ -156,7 +157,7 @@ export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
 export function finishSwitch(tx: Tx, tableId: number): boolean {
   const ledger = readTable(tx, tableId);
   if (ledger.push !== 'waiting') return false;
-  if (isTampered(tx, tableId)) noteOpenness(tx, ledger);
+  if (isTampered(tx, tableId)) doubtRows(tx, ledger);
   else switchOn(tx, ledger);
   ensureCapture(tx, tableId);
   return true;
@@ -237,7 +238,7 @@ export function prune(tx: Tx, at: string): readonly string[] {
   // Asked first: the triggers are made again below, and nobody could see then that one was missing.
   for (const table of readTables(tx)) {
     if (table.state !== 'gone' && hasUserTable(tx, table.localName) && isTampered(tx, table.id))
-      noteOpenness(tx, table);
+      noteOpenness(tx, table, at);
   }
   const dropped = pruneSchema(tx);
   forgetDroppedFiles(tx);

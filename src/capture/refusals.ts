@@ -7,9 +7,9 @@ import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
 import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
-import { queryRows } from '../replica/query.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
+import { ident, sql } from '../replica/sql.ts';
 import type { OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
@@ -70,6 +70,24 @@ function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): st
 export function readSent(from: Connection, tableId: number, rowId: number): Stored {
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
   return queryRows(from, text, [tableId, rowId])[0]?.[0] ?? null;
+}
+
+/** Ids of rows that wait for what they no longer are: refused with values and deleted here since, or the other way round. */
+export function readOvertakenRefusals(from: Connection, table: TwoWayTable): readonly number[] {
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r
+      JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
+      LEFT JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'refused' AND (l._id IS NULL) <> (f.kind = 'delete')`;
+  return queryNumbers(from, text, [table.id]);
+}
+
+/**
+ * Lets every refused row of a table be tried again, since what it was refused for may be mended: while one of our triggers was missing,
+ * no edit took the mark of a refused row away, and nothing tells what stood in the row when it was refused.
+ */
+export function retryUnwatched(tx: Tx, tableId: number, at: string): void {
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
+  moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'localEdit', at });
 }
 
 /** Forgets why rows waited, once the origin took them. */

@@ -74,7 +74,7 @@ export async function prepareTable(
     // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
     if (match.problem !== null && before === null) throw match.problem;
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
-    if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);
+    if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
@@ -181,6 +181,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   const { replica } = context;
   const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
   if (tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName)) return;
+  const at = stampFromMs(context.clock.nowMs());
   await replica.write('Placing tables', (tx) => {
     for (const table of tables.toSorted((a, b) => a.id - b.id)) {
       // Asked first: triggers are made again under another name, and nobody could see then that one was missing.
@@ -188,7 +189,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
       const wasOpenToEdits = known !== undefined && hasUserTable(tx, known.localName) && isTampered(tx, known.id);
       const placed = placeTable(tx, table);
       if (!placed.changed) continue;
-      if (wasOpenToEdits) noteOpenness(tx, placed);
+      if (wasOpenToEdits) noteOpenness(tx, placed, at);
       ensureCapture(tx, placed.id);
     }
   });

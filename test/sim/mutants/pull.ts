@@ -196,7 +196,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     name: 'tampering-ignored',
     without: 'Nothing follows from the find that a trigger of ours was missing.',
     edits: [
-      { file: 'pull/prepare.ts', find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target);', replace: '' },
+      { file: 'pull/prepare.ts', find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);', replace: '' },
     ],
   },
   {
