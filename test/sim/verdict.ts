@@ -231,6 +231,7 @@ function judgeCreates({
   spared,
   isOlderCopy,
   conflicts,
+  sent,
 }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
@@ -243,6 +244,16 @@ function judgeCreates({
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
   const wasGone = (id: number): boolean =>
     conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
+  // Hidden from the caller as it was made of an update, it is taken for gone with the tag that was on its way to it; where the answer was lost,
+  // so is the row that it was made of.
+  const isTakenForGone = (id: number): boolean => {
+    const made = writes.find((write) => write.kind === 'create' && write.id === id && write.isHidden === true);
+    const former = sent.tagByCode.get(made?.cells['Code'] ?? null);
+    const isFormerGone = conflicts.some(
+      ({ kind, base }) => kind === 'deletedThere' && former !== undefined && String(base).includes(`"${former}"`),
+    );
+    return made !== undefined && (wasGone(id) || isFormerGone);
+  };
   for (const { kind, tag, id, by, isNarrowed = false, isHidden = false } of writes.filter(
     (write) => write.tag !== '',
   )) {
@@ -276,6 +287,7 @@ function judgeCreates({
   for (const { id, tag } of origin) {
     if (tag !== 'null' || isOlderCopy || books.hasLostTable || waiting.has(id)) continue;
     if (spared.has(id) && local.some((row) => row.id === id)) continue;
+    if (isTakenForGone(id)) continue;
     complaints.push({ oracle: 'I4', what: `row ${id} was made at the origin by a push, and belongs to nobody` });
   }
   const seen = new Set<string>();
