@@ -64,9 +64,9 @@ export class Admin {
       [2, ['changeColumn', (details) => this.#changeColumn(details)]],
       [1, ['dropColumn', (details) => this.#dropColumn(details)]],
       [3, ['token', () => this.#turnToken()]],
-      [3, ['role', () => this.#narrowRole()]],
+      [3, ['role', () => this.narrowRole()]],
       [2, ['rights', (details) => this.#changeRights(details)]],
-      [3, ['backup', () => this.#backUpOrRestore()]],
+      [3, ['backup', () => this.backUpOrRestore()]],
     ]);
     this.#parts.count(`admin ${what}`);
     return `admin: ${act(draw)}`;
@@ -159,7 +159,7 @@ export class Admin {
   }
 
   /** Once in all: whoever loses rights and has them back before anybody asks cannot be told from one who always had them. */
-  #narrowRole(): string {
+  narrowRole(): string {
     if (this.isNarrowed) return 'leaves the role as it is';
     this.isNarrowed = true;
     this.narrowedFrom = this.#parts.origin.table(this.#parts.names.table).nextRow;
@@ -183,7 +183,7 @@ export class Admin {
     origin.knobs.hidesRow = this.isNarrowed ? ({ id }) => id % 2 === 0 : null;
   }
 
-  #backUpOrRestore(): string {
+  backUpOrRestore(): string {
     const { origin, names, onRestore } = this.#parts;
     if (this.#backup === null) {
       this.#backup = { snapshot: origin.snapshot(), table: names.table, owners: this.#ownersNow() };

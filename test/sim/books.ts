@@ -38,7 +38,7 @@ export interface Expected {
 export class Books {
   /** Every value that a user's statement left in a cell, by `tag.column=value`. */
   readonly everWritten = new Set<string>();
-  /** Tags of rows that a user's statement ever added or removed. */
+  /** Tags of rows that a user's statement ever added or removed; of a removed one that had none, its id. */
   readonly everInserted = new Set<string>();
   readonly everDeleted = new Set<string>();
   /** Whether a user ever did away with the whole table. */
@@ -67,6 +67,11 @@ export class Books {
     this.hasLostTable = true;
     this.#inserted.clear();
     this.#deleted.clear();
+  }
+
+  /** Whether a user's statement ever removed a row, under its tag or, while it had none, under its id. */
+  wasDeleted(tag: string, id: number): boolean {
+    return this.everDeleted.has(tag) || this.everDeleted.has(`row ${id}`);
   }
 
   /** Takes note of what a statement did. */
@@ -122,6 +127,8 @@ export class Books {
         if (isNew) this.everWritten.add(writtenKey({ tag: `row ${id}`, column, value }));
       }
     }
+    const idsAfter = new Set(after.map(({ id }) => id));
+    for (const row of before) if (!isTagged(row) && !idsAfter.has(row.id)) this.everDeleted.add(`row ${row.id}`);
   }
 
   #noteDeleted(tag: string): void {

@@ -18,7 +18,7 @@ import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
-import { type LocalValue, writtenKey, type Books, type LocalRow } from './books.ts';
+import { isTagged, type LocalValue, writtenKey, type Books, type LocalRow } from './books.ts';
 import { Freshness } from './freshness.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
@@ -320,7 +320,7 @@ export class Oracles {
       const tag = this.#parts.names.tagOf(Number(id));
       const unseen = this.#parts.setup.isAdminAway ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
       for (const what of unseen) this.#parts.fail('I2', what);
-      if (tag !== null && !this.#parts.books.everDeleted.has(tag)) {
+      if (tag !== null && !this.#parts.books.wasDeleted(tag, Number(id))) {
         this.#parts.fail('I5', `row ${id} (${tag}) is to be deleted at the origin, and nobody deleted it here`);
       }
     }
@@ -340,12 +340,15 @@ export class Oracles {
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
       const columns = new Map(cells.map(([name, value]) => [this.#columnOf(name), value]));
-      const [heir, code] = [before?.tag ?? tag, columns.get('Code') ?? null];
-      if (heir !== null && code !== null) this.#sentEver.tagByCode.set(code, heir);
+      // A row that an update made again gets its tag with the rest of what goes on in it.
+      const isUntagged = before !== undefined && !isTagged(before);
+      const [own, code] = [String(columns.get('Tag')), columns.get('Code') ?? null];
+      const heir = isUntagged ? own : (before?.tag ?? tag);
+      if (heir !== null && heir !== 'undefined' && code !== null) this.#sentEver.tagByCode.set(code, heir);
       for (const [name, value] of cells) {
         const column = this.#columnOf(name);
-        if (id === null && column !== null)
-          this.#sentEver.created.add(writtenKey({ tag: String(columns.get('Tag')), column, value }));
+        if ((id === null || isUntagged) && column !== null)
+          this.#sentEver.created.add(writtenKey({ tag: own, column, value }));
         const known =
           before === undefined || column === null ? undefined : { ...before.cells, Tag: before.tag }[column];
         if (value === known) {

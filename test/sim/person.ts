@@ -34,6 +34,8 @@ export class Person {
   /** New rows that are in doubt before it, and those that were when they were discarded: to take one of these again is another try of its create. */
   #doubtful: readonly number[] = [];
   readonly #givenUp = new Set<number>();
+  /** Decisions of a story, for the next cycle. */
+  readonly #wishes: PersonDecision[] = [];
 
   constructor(parts: PersonParts) {
     this.#parts = parts;
@@ -61,9 +63,15 @@ export class Person {
     onTaken(this.#before, after);
   }
 
+  /** Decides this before the next cycle. */
+  wish(decision: PersonDecision): void {
+    this.#wishes.push(decision);
+  }
+
   /** Decides something now and then. */
   async act(life: Life, tape: Tape): Promise<void> {
     const { rate, names, user } = this.#parts;
+    for (const wish of this.#wishes.splice(0)) await this.#decide(life, wish);
     const value = rate === 0 ? 0 : tape.decide(rate);
     if (value === 0) return;
     const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);

@@ -3,6 +3,7 @@
  * line of the trace matches that came after the act before it. Rows of a warm replica: 1 to `rowCount`; their texts are those of
  * `makeOrigin`. Pure.
  */
+import type { PersonDecision } from '../../src/capture/decide.ts';
 import type { Hands } from './script.ts';
 import type { Setup } from './setup.ts';
 
@@ -88,6 +89,24 @@ export function renamesColumn(after: RegExp | null, name: string, now: string): 
   const sentence = `administrator: renames the column ${name} to ${now}`;
   return { after, act: (hands) => hands.atOrigin(sentence, (origin) => origin.renameColumn('Thing', name, now)) };
 }
+
+/** A person decides something before the next cycle. */
+export function decides(after: RegExp | null, decision: PersonDecision): ScenarioAct {
+  return { after, act: (hands) => hands.decides(decision) };
+}
+
+/** Administrators are about, as those of `ADMINISTERED` are: the calling user gets a role that sees every other row. */
+export function narrowsRole(after: RegExp | null): ScenarioAct {
+  return { after, act: (hands) => hands.narrowsRole() };
+}
+
+/** Somebody makes a backup of the origin, and the next time brings it back. */
+export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
+  return { after, act: (hands) => hands.backsUpOrRestores() };
+}
+
+/** Where administrators are at work, unseen by pulls. */
+export const ADMINISTERED: Setup = { ...CALM, isAdminAway: false, actors: [[0, 'admin']] };
 
 /** With an attachment column; every other row of the origin has a file. */
 export const WITH_FILES: Setup = {

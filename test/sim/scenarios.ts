@@ -19,6 +19,7 @@ import {
   type Scenario,
 } from './scenario.ts';
 import { DEFENCE_SCENARIOS } from './scenarios-defences.ts';
+import { JUDGED_SCENARIOS } from './scenarios-judged.ts';
 
 function conflict(policy: ConflictPolicy): Scenario {
   return {
@@ -274,4 +275,5 @@ export const SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   ...DEFENCE_SCENARIOS,
+  ...JUDGED_SCENARIOS,
 ];

@@ -2,6 +2,7 @@
  * A world in which nothing is drawn: its tapes are all calm, and a script says who does what when, and what strikes at which step.
  * This is the seam between the world and whoever writes such scripts (exhaustive.ts). Types only.
  */
+import type { PersonDecision } from '../../src/capture/decide.ts';
 import type { TransactionFacts } from '../../src/replica/database.ts';
 import type { Fate } from './engine.ts';
 import type { RequestKind } from './faults.ts';
@@ -21,6 +22,12 @@ export interface Hands {
   /** Somebody copies the replica, and somebody puts the copy in its place. */
   readonly copy: () => void;
   readonly restore: () => void;
+  /** A person decides this before the next cycle. */
+  readonly decides: (decision: PersonDecision) => void;
+  /** The calling user gets a role that sees every other row. */
+  readonly narrowsRole: () => void;
+  /** Somebody makes a backup of the origin, and the next time brings it back. */
+  readonly backsUpOrRestores: () => void;
   /** The methods of requests that have left and not arrived. */
   readonly underWay: readonly string[];
 }

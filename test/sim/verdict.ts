@@ -24,7 +24,10 @@ export interface OriginWrite {
 export interface SentEver {
   /** Rows that were sent with the id that they had there, to be written. */
   readonly ids: ReadonlySet<number>;
-  /** What left with the create of a row, also of one that was deleted there and is wanted here, by `tag.column=value`. */
+  /**
+   * What left with the create of a row, also of one that was deleted there and is wanted here, and what goes on in one that an update
+   * made again, with its tag; by `tag.column=value`.
+   */
   readonly created: ReadonlySet<string>;
   /** Tags of rows that were sent with their id, by their codes: under its code an upsert makes another row of one that is gone, without a tag. */
   readonly tagByCode: ReadonlyMap<LocalValue, string>;
@@ -178,9 +181,20 @@ const EMPTIED = ['A', 'B'] as const;
 function judgeEmptied(rest: Rest): readonly Complaint[] {
   const { books, writes, keptCells, conflicts, local, origin, waiting, overwritten, isOlderCopy } = rest;
   const { standing } = books.expected();
-  // Under the id of a row that was made of it, which went with a backup that brought the former one back.
-  const isKeptAsRow = (tag: string): boolean =>
-    conflicts.some(({ column, local: text }) => column === null && String(text).includes(`"${tag}"`));
+  // A row comes back under its former id with a backup, or with the rights to see it; or it was in doubt, and so discarded, and had come already.
+  const mayComeBack = (tag: string): boolean =>
+    writes.some(
+      ({ kind, ...write }) => kind === 'restore' || (kind === 'create' && write.isHidden && write.tag === tag),
+    );
+  // Then something is kept of it under another id.
+  const isKeptAsRow = (tag: string, id: number): boolean =>
+    conflicts.some(
+      ({ rowId, kind, column, local: text }) =>
+        rowId !== id &&
+        column === null &&
+        String(text).includes(`"${tag}"`) &&
+        (kind === 'inserted' || mayComeBack(tag)),
+    );
   const emptied = new Set(
     writes.flatMap(({ kind, tag, cells }) =>
       EMPTIED.filter((column) => (kind === 'create' ? (cells[column] ?? null) : cells[column]) === null).map((column) =>
@@ -199,7 +213,7 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         // In an older copy, a row may be new that the origin has: what nobody put into it is not emptied.
         if (isOlderCopy && last.isNew === true) return false;
         if (overwritten.has(column) || emptied.has(writtenKey({ tag, column, value: null }))) return false;
-        if (writes.some(({ kind }) => kind === 'restore') && isKeptAsRow(tag)) return false;
+        if (isKeptAsRow(tag, id)) return false;
         return !keptCells.some((kept) => kept.rowId === id && (kept.column === null || kept.column === column));
       }).map((column) => ({ oracle: 'I2', what: `${column} of ${tag} was emptied here, and nobody emptied it there` })),
     );
@@ -232,6 +246,7 @@ function judgeCreates({
   isOlderCopy,
   conflicts,
   sent,
+  evidence,
 }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
@@ -245,14 +260,15 @@ function judgeCreates({
   const wasGone = (id: number): boolean =>
     conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
   // Hidden from the caller as it was made of an update, it is taken for gone with the tag that was on its way to it; where the answer was lost,
-  // so is the row that it was made of.
+  // so is the row that it was made of, unless that was deleted here too.
   const isTakenForGone = (id: number): boolean => {
     const made = writes.find((write) => write.kind === 'create' && write.id === id && write.isHidden === true);
     const former = sent.tagByCode.get(made?.cells['Code'] ?? null);
+    if (made === undefined || former === undefined) return made !== undefined && wasGone(id);
     const isFormerGone = conflicts.some(
-      ({ kind, base }) => kind === 'deletedThere' && former !== undefined && String(base).includes(`"${former}"`),
+      ({ kind, base }) => kind === 'deletedThere' && String(base).includes(`"${former}"`),
     );
-    return made !== undefined && (wasGone(id) || isFormerGone);
+    return wasGone(id) || isFormerGone || books.everDeleted.has(former) || evidence.includes(former);
   };
   for (const { kind, tag, id, by, isNarrowed = false, isHidden = false } of writes.filter(
     (write) => write.tag !== '',
@@ -275,7 +291,7 @@ function judgeCreates({
     }
     if (kind === 'delete') {
       deleted.add(id);
-      if (by === 'api' && !books.everDeleted.has(tag)) {
+      if (by === 'api' && !books.wasDeleted(tag, id)) {
         complaints.push({ oracle: 'I5', what: `${tag} was deleted at the origin, and nobody deleted it here` });
       }
       if (alive.get(tag) === id) alive.delete(tag);

@@ -229,6 +229,12 @@ export class World {
       kill: () => this.#kill('between two steps'),
       copy: () => this.#past.makeCopy(),
       restore: () => this.#past.restoreCopy(),
+      decides: (decision) => this.#person.wish(decision),
+      narrowsRole: () => this.#note(`admin: ${this.#admin.narrowRole()}`),
+      backsUpOrRestores: () => {
+        this.#writes.collect();
+        this.#note(`admin: ${this.#admin.backUpOrRestore()}`);
+      },
       underWay: this.#network.underWay(),
     };
     return this.#script.act(this.#trace, hands);

@@ -1,0 +1,118 @@
+/**
+ * Short stories in which the engine is right, and an oracle once had it otherwise: combinations that random worlds show once in many
+ * thousands. Gone through like all others (scenarios.ts). Data only.
+ */
+import {
+  ADMINISTERED,
+  backsUpOrRestores,
+  CALM,
+  colleague,
+  colleagueDeletes,
+  colleagueInserts,
+  CYCLE_ENDS,
+  decides,
+  narrowsRole,
+  SENT,
+  user,
+  type Scenario,
+} from './scenario.ts';
+
+/** All of them. */
+export const JUDGED_SCENARIOS: readonly Scenario[] = [
+  // What it made stands at the origin as it was sent; that a cell was emptied since is kept under the id of the row that was discarded.
+  {
+    name: 'emptied-in-doubt-and-discarded',
+    setup: { ...CALM, rowCount: 1, match: null, rules: [{ column: 'A', does: 'upper' }] },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`),
+      user(SENT('create'), `UPDATE Thing SET A = NULL WHERE Tag = 't-1'`),
+      { after: null, act: (hands) => hands.kill() },
+      decides(CYCLE_ENDS, { kind: 'discard', table: 'Thing', rowId: null }),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /^person: .*Put 1 row/],
+    end: /"A":"U-1"/,
+    hasOneEnd: false,
+  },
+  // The role does not show the new row to whoever made it, which goes on here, is refused for the unique value of the hidden one, and discarded.
+  {
+    name: 'emptied-and-discarded-beside-a-hidden-row',
+    setup: { ...ADMINISTERED, rowCount: 5, policy: 'local' },
+    acts: [
+      colleagueDeletes(null, 2),
+      colleagueDeletes(null, 4),
+      colleagueInserts(null, { Tag: 't-w' }),
+      colleagueDeletes(null, 6),
+      colleagueInserts(null, { Tag: 't-v' }),
+      narrowsRole(CYCLE_ENDS),
+      user(CYCLE_ENDS, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(CYCLE_ENDS, `UPDATE Thing SET A = NULL WHERE Tag = 't-1'`),
+      decides(CYCLE_ENDS, { kind: 'discard', table: 'Thing', rowId: null }),
+    ],
+    cycles: 2,
+    proofs: [/^person: .*Put 1 row/],
+    end: /"t-1","c-1",\{"A":"u-1"/,
+    hasOneEnd: false,
+  },
+  // Deleted on both sides, the row is made again by the update that was on its way, and hidden: nobody can know of it.
+  {
+    name: 'made-again-hidden-and-deleted',
+    setup: { ...ADMINISTERED, rowCount: 3 },
+    acts: [
+      colleagueDeletes(null, 2),
+      narrowsRole(CYCLE_ENDS),
+      user(CYCLE_ENDS, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('upsert'), 1),
+      user(null, `DELETE FROM Thing WHERE _id = 1`),
+    ],
+    cycles: 2,
+    proofs: [/role that sees every other row/, SENT('upsert')],
+    end: /"null"/,
+    hasOneEnd: false,
+  },
+  // A backup holds the row that an update made as it was before it had its tag, and is brought back; then that row is deleted here.
+  {
+    name: 'made-again-without-a-tag-in-a-backup',
+    setup: { ...ADMINISTERED, rowCount: 3 },
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('upsert'), 1),
+      backsUpOrRestores(/^request \d+ ends/),
+      backsUpOrRestores(CYCLE_ENDS),
+      user(CYCLE_ENDS, `DELETE FROM Thing WHERE _id = 4`),
+    ],
+    cycles: 2,
+    proofs: [SENT('upsert'), /brings the backup/, SENT('delete')],
+    hasOneEnd: false,
+  },
+  // What goes on in a row that was made again is sent; edited here and there before it is read back, the later edit goes over it.
+  {
+    name: 'made-again-and-edited-on-both-sides',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('upsert'), 1),
+      user(SENT('upsert'), `UPDATE Thing SET B = 'u-2' WHERE Tag = 't0001'`),
+      colleague(/^request \d+ ends/, 4, { B: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [/^colleague: sets/, /u-2/],
+    end: /"A":"u-1","B":"u-2"/,
+    hasOneEnd: false,
+  },
+  // The same without an answer and an edit here: by the policy, what nobody wrote here goes over what the colleague wrote.
+  {
+    name: 'made-again-without-an-answer-and-edited-there',
+    setup: { ...CALM, policy: 'local' },
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('upsert'), 1),
+      { after: SENT('upsert'), act: (hands) => hands.kill() },
+      colleague(null, 4, { B: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /^colleague: sets/],
+    end: /"A":"u-1","B":"b0004"/,
+    hasOneEnd: false,
+  },
+];
