@@ -326,6 +326,14 @@ export class Oracles {
     }
   }
 
+  /** Whether a value stood here in a row that an update made again, so that it goes on in that one, whoever wrote it. */
+  #goesOn(id: number, value: LocalValue): boolean {
+    const kept = this.#parts.user.query(
+      `SELECT local FROM sync_conflicts WHERE kind = 'deletedThere' AND row_id = ${id}`,
+    );
+    return kept.some(([row]) => String(row).includes(JSON.stringify(value)));
+  }
+
   #checkWrite(request: SeenRequest, intents: Intents): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly SentRow[];
     if (this.#parts.setup.isAdminAway)
@@ -347,8 +355,7 @@ export class Oracles {
       if (heir !== null && heir !== 'undefined' && code !== null) this.#sentEver.tagByCode.set(code, heir);
       for (const [name, value] of cells) {
         const column = this.#columnOf(name);
-        if ((id === null || isUntagged) && column !== null)
-          this.#sentEver.created.add(writtenKey({ tag: own, column, value }));
+        if (id === null && column !== null) this.#sentEver.created.add(writtenKey({ tag: own, column, value }));
         const known =
           before === undefined || column === null ? undefined : { ...before.cells, Tag: before.tag }[column];
         if (value === known) {
@@ -357,7 +364,7 @@ export class Oracles {
           this.#parts.fail('I8', `${name} = ${value} of row ${String(id)} is sent, and stands in the base`);
         }
         if (tag === null || column === null || isMadeByTrigger(value)) continue;
-        if (this.#wentOn.has(Number(id))) continue;
+        if (this.#wentOn.has(Number(id)) || this.#goesOn(Number(id), value)) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         // What was written into a row of an older copy that had no tag yet goes by its id.

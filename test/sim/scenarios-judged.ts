@@ -115,4 +115,51 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"A":"u-1","B":"b0004"/,
     hasOneEnd: false,
   },
+  // The same backup once that row was deleted there too, and made again with its tag: the first one of them stays without.
+  {
+    name: 'made-again-twice-and-in-a-backup',
+    setup: { ...ADMINISTERED, rowCount: 3 },
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('upsert'), 1),
+      backsUpOrRestores(/^request \d+ ends/),
+      colleagueDeletes(SENT('upsert'), 4),
+      backsUpOrRestores(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [SENT('upsert'), /brings the backup/],
+    end: /"null"/,
+    hasOneEnd: false,
+  },
+  // What a colleague wrote into a row that was made again goes on in the next one, which has its tag by then.
+  {
+    name: 'made-again-twice-and-edited-there',
+    setup: CALM,
+    acts: [
+      user(null, `UPDATE Thing SET B = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(SENT('upsert'), 1),
+      colleague(/Settling a batch/, 4, { A: 'w-1' }),
+      colleagueDeletes(SENT('upsert'), 4),
+    ],
+    cycles: 2,
+    proofs: [/^colleague: sets/, SENT('upsert')],
+    end: /"t0001","c0002",\{"A":"w-1","B":"u-1"/,
+    hasOneEnd: false,
+  },
+  // A person takes a row back that was deleted here; before that is sent, a backup brings the former one back, and no value tells that they are one.
+  {
+    name: 'taken-back-beside-a-backup',
+    setup: { ...ADMINISTERED, match: null, policy: 'local' },
+    acts: [
+      colleagueInserts(null, { Tag: 't-w' }),
+      backsUpOrRestores(CYCLE_ENDS),
+      user(null, `DELETE FROM Thing WHERE Tag = 't-w'`),
+      colleague(null, 4, { A: 'w-1' }),
+      backsUpOrRestores(CYCLE_ENDS),
+      decides(null, { kind: 'resolve', id: 1, take: 'remote', value: null }),
+    ],
+    cycles: 2,
+    proofs: [/^person: .*Resolved/, /brings the backup/, SENT('create')],
+    hasOneEnd: false,
+  },
 ];

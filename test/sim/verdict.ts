@@ -24,10 +24,7 @@ export interface OriginWrite {
 export interface SentEver {
   /** Rows that were sent with the id that they had there, to be written. */
   readonly ids: ReadonlySet<number>;
-  /**
-   * What left with the create of a row, also of one that was deleted there and is wanted here, and what goes on in one that an update
-   * made again, with its tag; by `tag.column=value`.
-   */
+  /** What left with the create of a row, also of one that was deleted there and is wanted here, by `tag.column=value`. */
   readonly created: ReadonlySet<string>;
   /** Tags of rows that were sent with their id, by their codes: under its code an upsert makes another row of one that is gone, without a tag. */
   readonly tagByCode: ReadonlyMap<LocalValue, string>;
@@ -259,6 +256,15 @@ function judgeCreates({
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
   const wasGone = (id: number): boolean =>
     conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
+  // Deleted here, with what somebody had written there, and taken back by a person.
+  const wasTaken = (id: number): boolean =>
+    conflicts.some(
+      ({ kind, base, state }) =>
+        kind === 'deletedHere' && state === 'resolved' && String(base).startsWith(`{"_id":${id},`),
+    );
+  // A backup may hold it as it was before it had its tag.
+  const isAsInBackup = (id: number): boolean =>
+    writes.some((write) => write.kind === 'restore' && write.id === id && write.tag === 'null');
   // Hidden from the caller as it was made of an update, it is taken for gone with the tag that was on its way to it; where the answer was lost,
   // so is the row that it was made of, unless that was deleted here too.
   const isTakenForGone = (id: number): boolean => {
@@ -283,7 +289,8 @@ function judgeCreates({
       const twin = alive.get(tag);
       if (isHidden) unseen.add(id);
       const isExcused = (other: number): boolean =>
-        (unseen.has(other) && (isNarrowed || wasGone(other))) || (broughtBack.has(other) && wasGone(other));
+        (unseen.has(other) && (isNarrowed || wasGone(other))) ||
+        (broughtBack.has(other) && (wasGone(other) || wasTaken(other)));
       if (twin !== undefined && isExcused(twin)) excused.add(tag);
       else if (twin !== undefined)
         complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
@@ -303,7 +310,7 @@ function judgeCreates({
   for (const { id, tag } of origin) {
     if (tag !== 'null' || isOlderCopy || books.hasLostTable || waiting.has(id)) continue;
     if (spared.has(id) && local.some((row) => row.id === id)) continue;
-    if (isTakenForGone(id)) continue;
+    if (isTakenForGone(id) || isAsInBackup(id)) continue;
     complaints.push({ oracle: 'I4', what: `row ${id} was made at the origin by a push, and belongs to nobody` });
   }
   const seen = new Set<string>();
@@ -395,7 +402,13 @@ function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: 
   const [here, created] = [withoutTags(books.everWritten), withoutTags(sent.created)];
   const isMadeHere = (id: number): boolean =>
     writes.some((write) => write.id === id && write.kind === 'create' && write.by === 'api');
-  const isWrong = ({ kind, column, base, remote, winner, state }: KeptConflict): boolean => {
+  // Whoever wrote it: what stood in a row that was made again goes on in it.
+  const goesOn = (id: number, value: LocalValue): boolean =>
+    conflicts.some(
+      ({ rowId, kind, local }) =>
+        rowId === id && kind === 'deletedThere' && String(local).includes(JSON.stringify(value)),
+    );
+  const isWrong = ({ rowId, kind, column, base, remote, winner, state }: KeptConflict): boolean => {
     if (winner === 'nobody') return policy !== 'ask';
     if (winner === policy || state !== 'decided') return false;
     if (winner === 'origin') {
@@ -406,7 +419,7 @@ function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: 
       const { _id: id } = JSON.parse(String(base)) as { readonly _id: number };
       return !sent.ids.has(id) && !isMadeHere(id);
     }
-    if (base === null || isMadeByTrigger(base)) return false;
+    if (base === null || isMadeByTrigger(base) || goesOn(rowId, base)) return false;
     return !here.has(textAt(column, base)) && !created.has(textAt(column, base));
   };
   return conflicts.filter(isWrong).map(({ kind, column, base, remote, winner }) => ({
