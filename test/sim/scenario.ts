@@ -100,6 +100,14 @@ export function narrowsRole(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.narrowsRole() };
 }
 
+/** An administrator revokes the token, until the end. */
+export function revokesToken(after: RegExp | null): ScenarioAct {
+  return {
+    after,
+    act: (hands) => hands.atOrigin('administrator: revokes the token', (origin) => origin.revokeToken()),
+  };
+}
+
 /** Somebody makes a backup of the origin, and the next time brings it back. */
 export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.backsUpOrRestores() };

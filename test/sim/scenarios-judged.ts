@@ -12,6 +12,7 @@ import {
   CYCLE_ENDS,
   decides,
   narrowsRole,
+  revokesToken,
   SENT,
   user,
   type Scenario,
@@ -160,6 +161,40 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     ],
     cycles: 2,
     proofs: [/^person: .*Resolved/, /brings the backup/, SENT('create')],
+    hasOneEnd: false,
+  },
+  // To whoever makes it, a row that the role hides is one that was never made, unless it was answered: under another unique value it is made again.
+  {
+    name: 'made-unseen-and-again',
+    setup: { ...ADMINISTERED, rowCount: 3 },
+    acts: [
+      colleagueDeletes(null, 2),
+      narrowsRole(CYCLE_ENDS),
+      user(CYCLE_ENDS, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('upsert'), `UPDATE Thing SET Code = 'c-2' WHERE Tag = 't-1'`),
+      { after: null, act: (hands) => hands.kill() },
+      revokesToken(/^commit: Settling/),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /revokes the token/],
+    end: /"t-1","c-1".*\n.*"t-1","c-2"/,
+    hasOneEnd: false,
+  },
+  // The same under the same value: it is found then, and what was emptied meanwhile is an empty cell of a new row, as it seems.
+  {
+    name: 'made-unseen-and-emptied',
+    setup: { ...ADMINISTERED, rowCount: 3 },
+    acts: [
+      colleagueDeletes(null, 2),
+      narrowsRole(CYCLE_ENDS),
+      user(CYCLE_ENDS, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('upsert'), `UPDATE Thing SET A = NULL WHERE Tag = 't-1'`),
+      { after: null, act: (hands) => hands.kill() },
+      revokesToken(/^commit: Settling/),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /revokes the token/],
+    end: /"t-1","c-1",\{"A":"u-1"/,
     hasOneEnd: false,
   },
 ];

@@ -176,7 +176,7 @@ const EMPTIED = ['A', 'B'] as const;
  * stands here twice waits as long as one of the two does.
  */
 function judgeEmptied(rest: Rest): readonly Complaint[] {
-  const { books, writes, keptCells, conflicts, local, origin, waiting, overwritten, isOlderCopy } = rest;
+  const { books, writes, keptCells, conflicts, local, origin, waiting, overwritten, isOlderCopy, evidence } = rest;
   const { standing } = books.expected();
   // A row comes back under its former id with a backup, or with the rights to see it; or it was in doubt, and so discarded, and had come already.
   const mayComeBack = (tag: string): boolean =>
@@ -191,6 +191,13 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         column === null &&
         String(text).includes(`"${tag}"`) &&
         (kind === 'inserted' || mayComeBack(tag)),
+    );
+  // Its maker was not shown it, and had no answer: what was emptied before it is met is empty in a row that seems to be new.
+  const isMadeUnseen = (tag: string, column: string): boolean =>
+    !evidence.includes(tag) &&
+    writes.some(
+      (write) =>
+        write.kind === 'create' && write.isHidden && write.tag === tag && (write.cells[column] ?? null) !== null,
     );
   const emptied = new Set(
     writes.flatMap(({ kind, tag, cells }) =>
@@ -210,7 +217,7 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         // In an older copy, a row may be new that the origin has: what nobody put into it is not emptied.
         if (isOlderCopy && last.isNew === true) return false;
         if (overwritten.has(column) || emptied.has(writtenKey({ tag, column, value: null }))) return false;
-        if (isKeptAsRow(tag, id)) return false;
+        if (isKeptAsRow(tag, id) || isMadeUnseen(tag, column)) return false;
         return !keptCells.some((kept) => kept.rowId === id && (kept.column === null || kept.column === column));
       }).map((column) => ({ oracle: 'I2', what: `${column} of ${tag} was emptied here, and nobody emptied it there` })),
     );
@@ -249,8 +256,8 @@ function judgeCreates({
   const alive = new Map<string, number>();
   // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
   let isRestoring = false;
-  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then: nobody can tell that
-  // from rows that are gone.
+  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where
+  // the answer was lost: nobody can tell that from rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
   // Deleted there, and brought back with a backup: made again in between, as what was edited here is, they stand there twice.
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
@@ -289,7 +296,7 @@ function judgeCreates({
       const twin = alive.get(tag);
       if (isHidden) unseen.add(id);
       const isExcused = (other: number): boolean =>
-        (unseen.has(other) && (isNarrowed || wasGone(other))) ||
+        (unseen.has(other) && (isNarrowed || wasGone(other) || !evidence.includes(tag))) ||
         (broughtBack.has(other) && (wasGone(other) || wasTaken(other)));
       if (twin !== undefined && isExcused(twin)) excused.add(tag);
       else if (twin !== undefined)
