@@ -15,7 +15,7 @@ import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRow
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
-import { storeConflicts } from './conflicts.ts';
+import { hasOpenConflict, storeConflicts } from './conflicts.ts';
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
@@ -156,7 +156,7 @@ function mergeAll(
     const own = versions.get(rowId) ?? NOWHERE;
     const twin = remote === null || remote.id === rowId ? undefined : versions.get(remote.id);
     const known = row.known?.(own, twin ?? own) ?? [];
-    const { base, local, lost } = withTwin(table, { base: row.base(own), local: own.local, sent }, twin);
+    const { base, local, lost } = withTwin(table, { base: row.base(own), local: own.local, sent, remote }, twin);
     const decision = mergeRow({ base, local, remote }, table.columns, policy);
     // The origin forgot the row, and here it goes on: as a new one.
     const isLost = decision.local !== null && decision.base === null && rowId > 0;
@@ -182,11 +182,13 @@ interface OwnRow {
   readonly base: Row | null;
   readonly local: Row | null;
   readonly sent: readonly SentCell[] | undefined;
+  readonly remote: Row | null;
 }
 
 /**
  * The row that was sent, and the same row as a pull brought it in under the origin's id: an edit of either one counts. Where both
- * were edited, the one under the origin's id is taken, since people see it as the row that is there; the other is kept (I2).
+ * were edited, the one under the origin's id is taken, since people see it as the row that is there; the other is kept (I2). What is done
+ * under that id is done to what the pull brought, so that is its base: a default that was seen is in no conflict with what is written over it.
  */
 function withTwin(
   { columns }: TwoWayTable,
@@ -199,7 +201,7 @@ function withTwin(
   // Deleted here under the id that the pull gave it; an edit under the first one may be newer than that, and is not lost for it.
   if (there === null) {
     const goesOn = columns.some(({ type }, column) => isEdited(own, column, type));
-    return { base, local: goesOn ? local : null, lost: [] };
+    return goesOn ? { base, local, lost: [] } : { base: twin.base, local: null, lost: [] };
   }
   // Deleted under its first id; an edit under the other one is newer than that, since the pull came in between.
   // It is an edit of what that pull saw, not of what the origin says by now.
@@ -208,6 +210,7 @@ function withTwin(
     return goesOn ? { base: twin.base, local: there, lost: [] } : { base, local: null, lost: [] };
   }
   const lost: Conflict[] = [];
+  const seen = base?.values.slice() ?? columns.map((): Value => null);
   const values = local.values.map((value, column): Value => {
     const type = columns[column]?.type ?? 'Text';
     const edited = there.values[column] ?? null;
@@ -216,9 +219,11 @@ function withTwin(
     if (isEdited(own, column, type)) {
       lost.push({ kind: 'cell', column, base: before, local: value, remote: edited, winner: 'origin' });
     }
+    // What the origin made of the value that was sent is no edit of anybody else's, whichever came first.
+    if (!isSameValue(type, own.remote?.values[column] ?? null, seen[column] ?? null)) seen[column] = before;
     return edited;
   });
-  return { base, local: { ...local, values }, lost };
+  return { base: { ...(base ?? there), values: seen }, local: { ...local, values }, lost };
 }
 
 /** Whether a cell says something else than what is taken for confirmed: edited, or sent and not taken. */
@@ -233,7 +238,9 @@ function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], 
   for (const { rowId, newId, decision, conflicts } of merged) {
     if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
     if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
-    const event = events[decision.state];
+    // A question about the row that a pull brought in under this id is one about both.
+    const isAsked = newId !== rowId && decision.state === 'changed' && hasOpenConflict(tx, table.id, newId);
+    const event = events[isAsked ? 'parked' : decision.state];
     idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
   }
   for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
