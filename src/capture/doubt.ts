@@ -7,6 +7,7 @@
 import type { Connection, Tx } from '../replica/database.ts';
 import { readCreates } from '../replica/push-rows.ts';
 import { queryNumbers } from '../replica/query.ts';
+import { readRowsById } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import { moveRows } from './marks.ts';
 import { storeRefusal } from './refusals.ts';
@@ -43,16 +44,17 @@ function unnamedCreates(tx: Tx, table: TwoWayTable): readonly number[] {
   return readCreates(tx, table, { match: match?.localName ?? null });
 }
 
+/** What was sent of a row is not known, but that it may be what stands here: deleted, it stands nowhere else. */
 function storeDoubts(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
-  for (const rowId of ids) {
+  for (const { id, values } of readRowsById(tx, table, ids)) {
     const refusal = {
-      rowId,
+      rowId: id,
       kind: 'insert',
       reason: REASON,
       column: null,
       words: null,
       hope: 'never',
-      cells: [],
+      cells: values.flatMap((value, column) => (value === null ? [] : [{ column, value }])),
     } as const;
     storeRefusal(tx, table, refusal, Date.parse(at));
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { carryOutDecision } from '../../src/capture/decide.ts';
 import { retryRows } from '../../src/capture/refusals.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
 import { openReplica } from '../../src/replica/database.ts';
@@ -57,6 +58,23 @@ test.each(['copied by hand', 'restored'])(
     expect(fixture.rows('SELECT refused FROM sync_status')).toEqual([{ refused: 1 }]);
   },
 );
+
+test('keeps what may have been created where a person discards it once it was deleted', async () => {
+  await using fixture = await startTwoWay();
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(`INSERT INTO "Note" ("Title", "Count") VALUES ('once', 3)`);
+  await backUp(fixture.path, copy);
+  await pushNow(fixture);
+  putBack(fixture, copy);
+  await pushNow(fixture);
+  const sent = '{"Title":"once","Count":3}';
+  expect(fixture.rows('SELECT sent FROM sync_failures')).toEqual([{ sent }]);
+  fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
+
+  await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId: -2 }, AT);
+
+  expect(fixture.rows('SELECT kind, local FROM sync_conflicts')).toEqual([{ kind: 'inserted', local: sent }]);
+});
 
 test('reads every page of an older copy again', async () => {
   await using fixture = await startTwoWay();
