@@ -25,7 +25,7 @@ import {
   storeProblem,
 } from '../replica/ledger.ts';
 import type { Tx } from '../replica/database.ts';
-import { useUpConsent } from '../replica/consent.ts';
+import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
@@ -324,6 +324,8 @@ async function pullRows(
   const known = readTables(context.replica).find(({ id }) => id === summary.id);
   const given = known?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
+  // Asked now, since the end of a sweep forgets what was wrong. Who was shown deletes has let no columns go.
+  const confirmed = options.confirm || (given !== null && isSchemaHeld(context.replica, summary.id));
   let deletedCount = 0;
   // No "not modified" opens a table to edits.
   const inFull = (tableOptions.editing ?? null) !== null && known?.push !== 'on';
@@ -331,7 +333,7 @@ async function pullRows(
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
     const prepare = (): Promise<PreparedTable> =>
-      prepareTable(context, before, { ...tableOptions, confirmed: consent !== null, discard: options.discard });
+      prepareTable(context, before, { ...tableOptions, confirmed, discard: options.discard });
     const table = await prepare();
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;

@@ -96,6 +96,12 @@ interface Held {
   readonly rowCount: number;
 }
 
+/** Whether a table waits because most of its columns vanished, so that a consent to what is held of it is one to that. */
+export function isSchemaHeld(from: Connection, tableId: number): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
+  return from.prepare(text).get(tableId) !== undefined;
+}
+
 /** Forgets a consent that was used, or is not needed any more. */
 export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
   tx.prepare(STORE[kind]).run(null, tableId);

@@ -76,6 +76,22 @@ test('a resync is on the disk before the person who asked for it is told', async
   expect(seen).toEqual([{ what: 'Forgetting ETags', isKept: true, isDurable: true }]);
 });
 
+test('a consent to deletes is none to columns that vanish', async () => {
+  await using fixture = await startTwoWay({});
+  for (const { id } of fixture.sandbox.store.rows('Note')) fixture.sandbox.store.delete('Note', id);
+  await fixture.pull();
+  expect(giveConsent(fixture.path, ['pull'], [])).toHaveLength(1);
+  const gone = ['Body', 'Count', 'Done', 'Due', 'Starts', 'Seen', 'Spent', 'Total', 'Photo'];
+  for (const column of gone) fixture.sandbox.store.dropColumn('Note', column);
+
+  const held = await fixture.pull();
+  giveConsent(fixture.path, ['pull'], []);
+  const agreed = await fixture.pull();
+
+  expect(held.tables[0]).toMatchObject({ held: { code: 'guard.schema' } });
+  expect(agreed.tables[0]).toMatchObject({ error: null, held: null });
+});
+
 test('a consent to deletes is none to those that another caller finds', async () => {
   await using fixture = await startTwoWay({});
   const { store } = fixture.sandbox;
