@@ -41,6 +41,8 @@ export interface BatchRow {
    * of earlier versions have none.
    */
   readonly newestKnown?: number | undefined;
+  /** Cells that were sent in columns which the origin does not show by now, as they are kept: nothing tells what became of them. */
+  readonly hidden?: readonly KeptCell[] | undefined;
 }
 
 /** What the origin said against a row. */
@@ -115,25 +117,28 @@ export function restoreSent(
 }
 
 function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {
-  const keptRows = rows.map(({ id, kind, cells, answer, newestKnown }): KeptRow => {
-    const keptCells = cells.map(({ column, value, file }): KeptCell => {
+  const keptRows = rows.map(({ id, kind, cells, answer, newestKnown, hidden = [] }): KeptRow => {
+    const shown = cells.map(({ column, value, file }): KeptCell => {
       const { seq } = must(columns[column], 'a cell names a column of its table');
       const keptValue = typeof value === 'bigint' ? { integer: value.toString() } : value;
       return file === undefined ? [seq, keptValue] : [seq, keptValue, file];
     });
+    const keptCells = [...shown, ...hidden];
     return newestKnown === undefined ? [id, kind, keptCells, answer] : [id, kind, keptCells, answer, newestKnown];
   });
   return JSON.stringify(keptRows);
 }
 
 function rowFromKept({ columns }: TwoWayTable, [id, kind, kept, answer, newestKnown]: KeptRow): BatchRow {
-  // A column that the origin has dropped since says nothing any more.
-  const cells = kept.flatMap(([seq, value, file]) => {
-    const column = columns.findIndex((known) => known.seq === seq);
+  const indexOf = ([seq]: KeptCell): number => columns.findIndex((known) => known.seq === seq);
+  const cells = kept.flatMap((cell) => {
+    const [column, value, file] = [indexOf(cell), cell[1], cell[2]];
     return column < 0 ? [] : [{ column, value: valueFromKept(value), ...(file === undefined ? {} : { file }) }];
   });
+  const hidden = kept.filter((cell) => indexOf(cell) < 0);
   const known = answer === null ? null : { ...answer, as: oneOf(ANSWERED_AS, answer.as) };
-  return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known, newestKnown };
+  const row = { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known, newestKnown };
+  return hidden.length === 0 ? row : { ...row, hidden };
 }
 
 /** One of the texts that we wrote ourselves. */

@@ -255,6 +255,7 @@ class Settling {
       mayBeColleagues({
         by,
         sent: row.cells,
+        isWhole: row.hidden === undefined,
         local: version?.local ?? null,
         remote,
         columns: table.columns,
@@ -308,8 +309,12 @@ class Settling {
       return [{ id, candidates: found.map((row) => row.id).filter(isFree), newestKnown }];
     });
     const rowById = new Map([...alike.values()].flat().map((row) => [row.id, row]));
+    // What is alike in a part of the cells may be anybody's.
+    const parts = new Set(rows.flatMap(({ id, hidden }) => (hidden === undefined ? [] : [id])));
     return new Map(
-      [...adoptAlike(creates)].map(([id, candidate]) => [id, must(rowById.get(candidate), 'candidates were found')]),
+      [...adoptAlike(creates)]
+        .filter(([id]) => !parts.has(id))
+        .map(([id, candidate]) => [id, must(rowById.get(candidate), 'candidates were found')]),
     );
   }
 

@@ -191,6 +191,8 @@ export function mayBeColleagues(facts: {
   /** The cell by whose unique value it was found. */
   readonly by: SentCell;
   readonly sent: readonly SentCell[];
+  /** Whether these are all cells that were sent, and not only those of columns that the origin still shows. */
+  readonly isWhole: boolean;
   /** What stands here now; null where the row was deleted. */
   readonly local: Row | null;
   readonly remote: Row;
@@ -198,10 +200,10 @@ export function mayBeColleagues(facts: {
   /** Columns of files that were compared by content. */
   readonly arrived?: ReadonlySet<number> | undefined;
 }): boolean {
-  const { by, sent, local, remote, columns, arrived } = facts;
+  const { by, sent, isWhole, local, remote, columns, arrived } = facts;
   const type = columns[by.column]?.type ?? 'Text';
   const isKept = local !== null && isSameValue(type, local.values[by.column] ?? null, by.value);
-  return !isKept && !isApplied(sent, remote, columns, arrived);
+  return !isKept && !(isWhole && isApplied(sent, remote, columns, arrived));
 }
 
 /**

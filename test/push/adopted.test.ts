@@ -11,8 +11,8 @@ import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 const LOCAL = { options: { conflict: 'local' } } as const;
 
 /** Pushes; the request is lost on its way, and the process ends before anything is looked up. */
-async function lose(fixture: Fixture): Promise<void> {
-  setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+async function lose(fixture: Fixture, method = 'upsert'): Promise<void> {
+  setFaults(fixture, [{ fault: 'resetBefore', method, nth: 1 }]);
   const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
   await pushNow(fixture, {
     before: (step) => {
@@ -210,5 +210,33 @@ describe('by all that was sent', () => {
 
     expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
     expect(changesSent(fixture)).toEqual(['create']);
+  });
+
+  test.each([
+    ['is in doubt beside a row that is alike in the rest', true, { inDoubt: 1, parked: 1 }, [-2, 'x']],
+    ['is found as ever once the column is back', false, { inserted: 1 }, [7, 'x']],
+  ])('a create of which a column is hidden since %s', async (_what, isHidden, counts, row) => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title", "Body") VALUES ('x', 'mine')`);
+    await lose(fixture, 'create');
+    fixture.sandbox.store.setRole({
+      name: 'Half',
+      canWrite: true,
+      hiddenTables: [],
+      hiddenColumns: [['Note', 'Body']],
+    });
+    const role = fixture.sandbox.store.user.role;
+    fixture.sandbox.store.changeUser({ role: 'Half' });
+    await fixture.pull();
+    if (!isHidden) {
+      fixture.sandbox.store.changeUser({ role });
+      await fixture.pull();
+    }
+    fixture.sandbox.store.insert('Note', isHidden ? { Title: 'x', Body: 'theirs' } : { Title: 'x', Body: 'mine' });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual(counts);
+    expect(here(fixture, ['Title']).filter((kept) => (kept as unknown[])[1] === 'x')).toEqual([row]);
   });
 });

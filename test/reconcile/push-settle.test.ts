@@ -337,7 +337,15 @@ test.each<[string, Row | null, Row, boolean]>([
   const by = { column: 0, value: 'b' };
   const sent = [by, { column: 1, value: 'x' }];
 
-  expect(mayBeColleagues({ by, sent, local, remote, columns: COLUMNS })).toBe(expected);
+  expect(mayBeColleagues({ by, sent, isWhole: true, local, remote, columns: COLUMNS })).toBe(expected);
+});
+
+test('the row that has the unique value of a create may be a colleague’s where not all that was sent is shown', () => {
+  const by = { column: 0, value: 'b' };
+  const facts = { by, sent: [by], isWhole: false, remote: row(9, 'b', 'x', 'f'), columns: COLUMNS };
+
+  expect(mayBeColleagues({ ...facts, local: null })).toBe(true);
+  expect(mayBeColleagues({ ...facts, local: row(-1, 'b', 'x', 'f') })).toBe(false);
 });
 
 describe('the base of a cell with files', () => {
