@@ -77,6 +77,22 @@ export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: r
   else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(textFromRows(table, rows), batchId);
 }
 
+/**
+ * Forgets cells that were sent, and are put back to what the origin confirmed before, since their edit is given up: found there later, what
+ * was sent is what the origin says, and what stands here is no edit of it.
+ */
+export function forgetSentCells(
+  tx: Tx,
+  table: TwoWayTable,
+  columnsByRow: ReadonlyMap<number, ReadonlySet<number>>,
+): void {
+  const isLeft = ({ id }: BatchRow, { column }: SentCell): boolean => columnsByRow.get(id)?.has(column) !== true;
+  for (const { id, rows } of readBatches(tx, table)) {
+    const left = rows.map((row) => ({ ...row, cells: row.cells.filter((cell) => isLeft(row, cell)) }));
+    if (left.some(({ cells }, index) => cells.length !== rows[index]?.cells.length)) updateBatch(tx, table, id, left);
+  }
+}
+
 /** Forgets what of a table was sent and is not settled, together with its marks: whatever arrived comes back with a pull. */
 export function forgetBatches(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);

@@ -20,6 +20,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
+import { forgetSentCells } from './batches.ts';
 import { storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
@@ -145,6 +146,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${joinSql(differing, ' OR ')}`;
+  const columnsByRow = new Map<number, ReadonlySet<number>>();
   for (const ids of blocks(queryNumbers(tx, text, []))) {
     for (const { rowId, base, local } of readVersions(tx, table, ids)) {
       if (local === null) continue; // cannot be: it was found there
@@ -160,8 +162,10 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
         indexes.includes(column) ? (base.values[column] ?? null) : value,
       );
       writeKeepingRaw(tx, table, { ...local, values }, readRawTexts(tx, table, local));
+      columnsByRow.set(rowId, new Set(conflicts.map(({ column }) => column)));
     }
   }
+  if (columnsByRow.size > 0) forgetSentCells(tx, table, columnsByRow);
 }
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
