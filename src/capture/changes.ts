@@ -148,6 +148,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
       WHERE ${joinSql(differing, ' OR ')}`;
   const columnsByRow = new Map<number, ReadonlySet<number>>();
   for (const ids of blocks(queryNumbers(tx, text, []))) {
+    const states = readRowStates(tx, table.id, ids);
     for (const { rowId, base, local } of readVersions(tx, table, ids)) {
       if (local === null) continue; // cannot be: it was found there
       const conflicts = indexes.flatMap((column) => {
@@ -157,6 +158,8 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
       });
       storeConflicts(tx, table, { rowId, conflicts, at });
+      // That may have been the cell that was wrong.
+      if (states.get(rowId) === 'refused') moveRows(tx, table.id, [rowId], { event: 'localEdit', at });
       if (base === null) continue;
       const values = local.values.map((value, column) =>
         indexes.includes(column) ? (base.values[column] ?? null) : value,

@@ -358,6 +358,23 @@ test('a refused row is tried again where the origin’s version takes the place 
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
 });
 
+test('a refused row is tried again where the column goes that may have been wrong', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`
+    UPDATE "Note" SET "Code" = 'c2', "Count" = 9 WHERE _id = 1;
+    INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'c3')`);
+  await pushNow(fixture);
+  const parked = fixture.rows('SELECT row_id FROM sync_failures ORDER BY row_id');
+  fixture.sandbox.store.dropColumn('Note', 'Code');
+  await fixture.pull();
+
+  expect(countsOf(await pushNow(fixture))).toEqual({ updated: 1, inserted: 1 });
+
+  expect(parked).toEqual([{ row_id: -2 }, { row_id: 1 }]);
+  expect(atOrigin(fixture, ['Title', 'Count']).at(0)).toEqual([1, 'title 1', 9]);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+});
+
 test.each([
   ['is mended', `UPDATE "Note" SET "Code" = 'mended' WHERE _id = 1`, { updated: 1 }],
   ['is deleted', 'DELETE FROM "Note" WHERE _id = 1', { deleted: 1 }],
