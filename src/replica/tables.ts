@@ -415,6 +415,7 @@ function forgetParts(tx: Tx, tableId: number): void {
     sql`DELETE FROM _rowsync_suspects WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_unreadable WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_rows WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_refusals WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_batches WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_local_ids WHERE table_id = ?`,
   ];

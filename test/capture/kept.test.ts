@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { prune } from '../../src/capture/mode.ts';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
+import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -91,6 +92,25 @@ test('a new row of a table that was made again is no row of which something is k
     { Title: 'old' },
     { Title: 'other' },
   ]);
+});
+
+test('a new row of a table that was made again is none that was refused before', async () => {
+  await using fixture = await startTwoWay();
+  const refused = `INSERT INTO "Note" ("Title", "Code") VALUES ('old', 'c1')`;
+  const tries = (): unknown => fixture.rows('SELECT row_id, tries FROM _rowsync_refusals');
+  fixture.execute(refused);
+  await pushNow(fixture);
+  expect(tries()).toEqual([{ row_id: -2, tries: 1 }]);
+  fixture.execute('DELETE FROM "Note" WHERE _id = -2');
+  await fixture.pull({ settings: MIRROR });
+  fixture.execute('DROP TABLE "Note"');
+  await fixture.pull({ settings: MIRROR });
+  await fixture.pull();
+  fixture.execute(refused);
+
+  await pushNow(fixture);
+
+  expect(tries()).toEqual([{ row_id: -2, tries: 1 }]);
 });
 
 test.each([
