@@ -92,8 +92,10 @@ describe('by a unique value', () => {
 
     expect(fixture.rows('SELECT row_id, "column", local, remote FROM sync_conflicts ORDER BY id')).toEqual([
       { row_id: 7, column: 'Title', local: 'x', remote: 'y' },
-      { row_id: 7, column: 'Title', local: 'y', remote: 'theirs' },
     ]);
+    // An edit of what the pull showed, in conflict with nobody.
+    expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'y', 'n1']);
+    expect(here(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'y', 'n1']);
   });
 });
 
