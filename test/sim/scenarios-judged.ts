@@ -197,4 +197,38 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t-1","c-1",\{"A":"u-1"/,
     hasOneEnd: false,
   },
+  // No answer came, a colleague deleted the row before it was looked for, and a backup brings it back behind that.
+  {
+    name: 'made-again-beside-a-backup',
+    setup: ADMINISTERED,
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('upsert'), `UPDATE Thing SET Code = 'c-2' WHERE Tag = 't-1'`),
+      { after: null, act: (hands) => hands.kill() },
+      backsUpOrRestores(null),
+      colleagueDeletes(null, 4),
+      backsUpOrRestores(/^commit: Settling/),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /brings the backup/],
+    end: /"t-1","c-1".*\n.*"t-1","c-2"/,
+    hasOneEnd: false,
+  },
+  // The same under the same value.
+  {
+    name: 'emptied-before-a-backup',
+    setup: ADMINISTERED,
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('upsert'), `UPDATE Thing SET A = NULL WHERE Tag = 't-1'`),
+      { after: null, act: (hands) => hands.kill() },
+      backsUpOrRestores(null),
+      colleagueDeletes(null, 4),
+      backsUpOrRestores(/^commit: Settling/),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /brings the backup/],
+    end: /"t-1","c-1",\{"A":"u-1"/,
+    hasOneEnd: false,
+  },
 ];

@@ -192,12 +192,21 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         String(text).includes(`"${tag}"`) &&
         (kind === 'inserted' || mayComeBack(tag)),
     );
-  // Its maker was not shown it, and had no answer: what was emptied before it is met is empty in a row that seems to be new.
+  // Its maker had no answer, and was not shown it, or asked for it between a delete and a backup: what was emptied before it is met is empty in
+  // a row that seems to be new.
+  const isBroughtBack = (tag: string): boolean => {
+    const deletedAt = writes.findIndex((write) => write.kind === 'delete' && write.tag === tag);
+    return deletedAt >= 0 && writes.slice(deletedAt).some((write) => write.kind === 'restore' && write.tag === tag);
+  };
   const isMadeUnseen = (tag: string, column: string): boolean =>
     !evidence.includes(tag) &&
     writes.some(
-      (write) =>
-        write.kind === 'create' && write.isHidden && write.tag === tag && (write.cells[column] ?? null) !== null,
+      ({ kind, by, isHidden, ...write }) =>
+        kind === 'create' &&
+        by === 'api' &&
+        write.tag === tag &&
+        (write.cells[column] ?? null) !== null &&
+        (isHidden === true || isBroughtBack(tag)),
     );
   const emptied = new Set(
     writes.flatMap(({ kind, tag, cells }) =>
@@ -259,7 +268,7 @@ function judgeCreates({
   // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where
   // the answer was lost: nobody can tell that from rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
-  // Deleted there, and brought back with a backup: made again in between, as what was edited here is, they stand there twice.
+  // Deleted there, and brought back with a backup: made again in between, as what was edited here is, or what had no answer, they stand there twice.
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
   const wasGone = (id: number): boolean =>
     conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
@@ -297,7 +306,7 @@ function judgeCreates({
       if (isHidden) unseen.add(id);
       const isExcused = (other: number): boolean =>
         (unseen.has(other) && (isNarrowed || wasGone(other) || !evidence.includes(tag))) ||
-        (broughtBack.has(other) && (wasGone(other) || wasTaken(other)));
+        (broughtBack.has(other) && (wasGone(other) || wasTaken(other) || !evidence.includes(tag)));
       if (twin !== undefined && isExcused(twin)) excused.add(tag);
       else if (twin !== undefined)
         complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
