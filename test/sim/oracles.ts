@@ -364,12 +364,13 @@ export class Oracles {
           this.#parts.fail('I8', `${name} = ${value} of row ${String(id)} is sent, and stands in the base`);
         }
         if (tag === null || column === null || isMadeByTrigger(value)) continue;
-        if (this.#wentOn.has(Number(id)) || this.#goesOn(Number(id), value)) continue;
+        if (this.#wentOn.has(Number(id))) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         // What was written into a row of an older copy that had no tag yet goes by its id.
         const keys = [tag, `row ${id}`].map((owner) => writtenKey({ tag: owner, column, value }));
-        if (!keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) {
+        if (keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) continue;
+        if (!this.#goesOn(Number(id), value)) {
           this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
         }
       }
