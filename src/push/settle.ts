@@ -34,6 +34,7 @@ import {
   baseOfReplaced,
   editedCells,
   isApplied,
+  isLeftAsSent,
   judgeAbsentCreate,
   mayBeColleagues,
 } from '../reconcile/push-settle.ts';
@@ -129,11 +130,15 @@ class Settling {
     const own = byId.get(row.id);
     if (as === 'look') {
       const words = row.answer?.refusal ?? null;
+      const isLeft = this.#isUntouched(row);
       // Neither gone nor readable: it is there.
-      if (own === undefined && unreadable.has(row.id)) this.#refuse(row, words, 'later');
-      else if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
-      else if (this.#merge(row, own, { isSent: true })?.state === 'changed') this.#refuse(row, words, 'later');
-      else forgetRefusals(this.#tx, this.#run.table.id, [row.id]);
+      if (own === undefined && unreadable.has(row.id)) {
+        if (isLeft) this.#refuse(row, words, 'later');
+        else this.#move([row.id], 'notApplied');
+      } else if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
+      else if (this.#merge(row, own, { isSent: true })?.state !== 'changed')
+        forgetRefusals(this.#tx, this.#run.table.id, [row.id]);
+      else if (isLeft) this.#refuse(row, words, 'later');
       return;
     }
     if (row.kind === 'delete') {
@@ -168,6 +173,17 @@ class Settling {
         return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];
       },
     });
+  }
+
+  /** Whether nobody touched a row while it was on its way: one that was edited is tried again at once. */
+  #isUntouched({ id, kind, cells }: BatchRow): boolean {
+    const { table } = this.#run;
+    const [version] = readVersions(this.#tx, table, [id]);
+    return isLeftAsSent(
+      { base: version?.base ?? null, local: version?.local ?? null, sent: cells },
+      kind,
+      table.columns,
+    );
   }
 
   /** The row as it would be if the origin did with it just what was asked. */
@@ -281,8 +297,8 @@ class Settling {
     });
     if (verdict === 'inDoubt')
       this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
-    else if (row.failure === undefined) this.#move([row.id], 'notApplied');
-    else this.#refuse(row, row.failure, 'soon');
+    else if (row.failure !== undefined && this.#isUntouched(row)) this.#refuse(row, row.failure, 'soon');
+    else this.#move([row.id], 'notApplied');
   }
 
   /** Revisions that were sent from here, and whose content is in the file store already. */

@@ -5,7 +5,7 @@
  */
 import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
-import type { MergeColumn } from './merge.ts';
+import { isChanged, type MergeColumn } from './merge.ts';
 import type { SentCell } from './push-plan.ts';
 import { uploadName } from './uploads.ts';
 
@@ -104,6 +104,19 @@ export function isApplied(
     ({ column, value }) =>
       arrived.has(column) || isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
   );
+}
+
+/**
+ * Whether a row still stands here as it was sent. One that was edited since, or deleted, or put back, is no longer what the origin refused, and
+ * goes on like a refused row that is edited.
+ */
+export function isLeftAsSent(
+  { base, local, sent }: SentRow & { readonly local: Row | null },
+  kind: 'insert' | 'update' | 'delete',
+  columns: readonly MergeColumn[],
+): boolean {
+  if (local === null || kind === 'delete') return local === null && kind === 'delete';
+  return !isChanged(baseAsSent({ base, sent }, local.id, columns.length), local, columns);
 }
 
 /**

@@ -237,3 +237,21 @@ test.each([
     { column: 'Body', local: 'mine', winner: 'origin' },
   ]);
 });
+
+test('a row that is deleted while its update is on its way, of which the origin says that it has no such row, is deleted there', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`);
+  const body = JSON.stringify({ error: 404, code: 4000, message: 'not found' });
+  const headers = { 'Content-Type': 'application/json' };
+  fixture.sandbox.answerInstead(1, { status: 404, headers, body }, { method: 'update' });
+  const before = (step: string): void => {
+    if (step === 'readBack') fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+  };
+
+  const report = await pushNow(fixture, { before });
+
+  expect(codesOf(report)).toEqual([]);
+  expect(countsOf(report)).toEqual({ deleted: 1 });
+  expect(atOrigin(fixture, ['Title'])[0]).toEqual([2, 'title 2']);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+});

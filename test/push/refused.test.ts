@@ -75,6 +75,23 @@ describe('a row that the origin refuses', () => {
     expect(countsOf(report)).toEqual({ parked: 1 });
   });
 
+  test.each([
+    ['edited', `UPDATE "Note" SET "Code" = 'free' WHERE _id = 2`, { updated: 1 }, [2, 'free']],
+    ['edited elsewhere', `UPDATE "Note" SET "Title" = 'x' WHERE _id = 2`, { refused: 1, parked: 1 }, [2, 'c2']],
+    ['deleted', 'DELETE FROM "Note" WHERE _id = 2', { deleted: 1 }, [3, 'c3']],
+  ])('and was %s on its way goes on as it stands by then', async (_what, edit, counts, second) => {
+    await using fixture = await startTwoWay();
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
+    fixture.execute(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 2`);
+    fixture.sandbox.before(1, () => fixture.execute(edit), { method: 'update' });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual(counts);
+    expect(changesSent(fixture)).toHaveLength(2);
+    expect(atOrigin(fixture, ['Code'])[1]).toEqual(second);
+  });
+
   test('is sent again when it is edited, and then forgotten', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });

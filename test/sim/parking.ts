@@ -218,16 +218,21 @@ export class Parking {
 
   #isRefused({ id, kind, status, sent, names }: ParkedRow, reason: string): boolean {
     const { setup, admin, writes, user } = this.#parts;
+    const row = user.rows().find((local) => local.id === id);
+    // Deleted here since it was refused with values, or the other way round: that it waits for is gone.
+    if ((row === undefined) !== (kind === 'delete')) return false;
     if (status !== null || reason.startsWith('the origin says that it has no such row')) {
+      const held = new Set([row?.tag, ...Object.values(row?.cells ?? {}).map(String)]);
+      // A trigger of theirs may write over what was refused, unseen.
+      if (!user.hadTrigger && !sent.every((value) => held.has(value))) return false;
       return names.some((name) =>
         this.#refused
           .get(name)
-          ?.some((row) => row.kind === kind && (row.hasFile || sent.every((value) => row.values.has(value)))),
+          ?.some((old) => old.kind === kind && (old.hasFile || sent.every((value) => old.values.has(value)))),
       );
     }
     if (/^the origin made row \d+ of this update/.test(reason)) return names.some((name) => this.#madeTwice.has(name));
     if (reason.startsWith('the calling user may')) return admin.wasForbidden;
-    const row = user.rows().find((local) => local.id === id);
     const code = row?.cells['Code'] ?? null;
     if (/^row -?\d+ has the same match value/.test(reason)) {
       if (setup.match === null || code === null) return false;

@@ -404,4 +404,15 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     proofs: [/^colleague: sets/, /u-2/],
     hasOneEnd: false,
   },
+  {
+    name: 'refused-and-deleted-on-its-way',
+    setup: { ...CALM, match: null },
+    acts: [
+      user(null, `UPDATE Thing SET Code = 'c0006' WHERE _id = 1`),
+      user(SENT('update'), 'DELETE FROM Thing WHERE _id = 1'),
+    ],
+    cycles: 1,
+    proofs: [SENT('update'), /^user: DELETE/],
+    hasOneEnd: false,
+  },
 ];
