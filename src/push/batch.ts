@@ -247,7 +247,7 @@ function mergePresent(
   tx: Tx,
   run: TablePush,
   { rows }: PlannedBatch,
-  { found, takenBy, baseById }: Present & { readonly baseById: ReadonlyMap<number, Row> },
+  { found, asked, takenBy, baseById }: Present & { readonly baseById: ReadonlyMap<number, Row> },
   { at, confirmed }: { readonly at: string; readonly confirmed: boolean },
 ): void {
   const { table, options, counts } = run;
@@ -274,9 +274,13 @@ function mergePresent(
   storeRemoteRows(tx, table, moved, merge);
   storeMissingRows(tx, table, missing, { ...merge, reason: 'not returned by the origin before a push' });
   suspectPushedRows(tx, table.id, [...moved.map(({ id }) => id), ...missing]);
+  const versions = readVersions(tx, table, [...takenBy.keys()]);
+  const localById = new Map(versions.map(({ rowId, local }) => [rowId, local]));
   const taken = rows.flatMap(({ id }) => {
     const remote = takenBy.get(id);
-    if (remote === undefined || isTakenHere(tx, run, id, remote)) return [];
+    // Edited or deleted since it was asked about: with another value, it is another row than the one that was found.
+    const isAsAsked = run.planned.match !== null && localById.get(id)?.values[run.planned.match] === asked.get(id);
+    if (remote === undefined || !isAsAsked || isTakenHere(tx, run, id, remote)) return [];
     const former = readFormerBase(tx, table, id);
     return [{ rowId: id, remote, base: ({ local }: VersionsNow) => baseOfMet(former, local, table.columns) }];
   });

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
+import type { PushStep } from '../../src/push/context.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
@@ -79,6 +80,33 @@ describe('by a unique value', () => {
     expect(fixture.rows('SELECT row_id, "column" FROM sync_failures')).toEqual([{ row_id: -3, column: 'Code' }]);
     expect(here(fixture, ['Title'])[0]).toEqual([-3, 'y']);
   });
+
+  test.each([
+    ['gets another value', `UPDATE "Note" SET "Code" = 'n2' WHERE _id = -2`, [[8, 'mine', 'n2']]],
+    ['is deleted', 'DELETE FROM "Note" WHERE _id = -2', []],
+  ])(
+    'a new row that %s once a colleague’s was found for its former one leaves that alone',
+    async (_what, edit, own) => {
+      await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+      fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+      fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1' });
+      let isEdited = false;
+      const before = (step: PushStep): void => {
+        if (step === 'record' && !isEdited) {
+          isEdited = true;
+          fixture.execute(edit);
+        }
+      };
+
+      const report = await pushNow(fixture, { ...LOCAL, before });
+      await fixture.pull();
+
+      expect(codesOf(report)).toEqual([]);
+      expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'theirs', 'n1'], ...own]);
+      expect(here(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'theirs', 'n1'], ...own]);
+      expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
+    },
+  );
 
   test('what was sent and not taken is kept where an edit of the row found goes over it', async () => {
     await using fixture = await startTwoWay({ editing: { match: 'Code' } });
