@@ -222,7 +222,7 @@ export class Parking {
     // Deleted here since it was refused with values, or the other way round: that it waits for is gone.
     if ((row === undefined) !== (kind === 'delete')) return false;
     if (status !== null || reason.startsWith('the origin says that it has no such row')) {
-      const held = new Set([row?.tag, ...Object.values(row?.cells ?? {}).map(String)]);
+      const held = new Set(user.valuesOf(id).map(String));
       // A trigger of theirs may write over what was refused, unseen.
       if (!user.hadTrigger && !sent.every((value) => held.has(value))) return false;
       return names.some((name) =>

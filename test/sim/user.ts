@@ -296,6 +296,12 @@ export class User {
     return names === null ? [] : this.#rowsUnder(names);
   }
 
+  /** All that stands in a row, also in columns that nobody edits. */
+  valuesOf(id: number): readonly unknown[] {
+    const names = this.#names.inReplica((statement) => this.query(statement));
+    return names === null ? [] : this.query(`SELECT * FROM ${names.T} WHERE _id = ${id}`).flat();
+  }
+
   #rowsUnder(names: LocalNames): readonly LocalRow[] {
     return this.query(`SELECT ${selectedColumns(names)} FROM ${names.T} ORDER BY _id`).map(rowFromReplica);
   }
