@@ -24,7 +24,7 @@ import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeHolder } from '../reconcile/match.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
-import { baseOfMet, isLeftAsSent } from '../reconcile/push-settle.ts';
+import { baseOfMet } from '../reconcile/push-settle.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -45,7 +45,7 @@ import { findById, findByValue, type FoundRows, type RowsByValue } from './looku
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { readBack } from './read-back.ts';
-import { settleFound } from './settle.ts';
+import { isLeftAlone, settleFound } from './settle.ts';
 import { requireSameShape } from './shape.ts';
 import { attachUploads, readUploads, type Uploads } from './upload.ts';
 
@@ -395,7 +395,7 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
       if (judged.kind === 'keep') left.push(judged.row);
       if (judged.kind === 'keep' && judged.row.answer === null) idsByEvent.replyLost.push(row.id);
       if (judged.kind === 'notSent') idsByEvent.notApplied.push(row.id);
-      if (judged.kind === 'refused' && !isUntouched(tx, table, row)) idsByEvent.notApplied.push(row.id);
+      if (judged.kind === 'refused' && !isLeftAlone(tx, table, row)) idsByEvent.notApplied.push(row.id);
       else if (judged.kind === 'refused') {
         idsByEvent.refused.push(row.id);
         const { words, hope } = judged;
@@ -410,12 +410,6 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
     updateBatch(tx, table, batch.id, left);
     return left.length === 0 ? null : { ...batch, rows: left };
   });
-}
-
-/** Whether nobody touched a row while it was on its way: one that was edited is sent again, since what was refused may be mended. */
-function isUntouched(tx: Tx, table: TablePush['table'], { id, kind, cells }: BatchRow): boolean {
-  const [version] = readVersions(tx, table, [id]);
-  return isLeftAsSent({ base: version?.base ?? null, local: version?.local ?? null, sent: cells }, kind, table.columns);
 }
 
 type JudgedRow =

@@ -81,6 +81,12 @@ export async function settleFound(run: TablePush, batch: Batch, findings: Findin
   }
 }
 
+/** Whether nobody touched a row while it was on its way: one that was edited is sent again, since what was refused may be mended. */
+export function isLeftAlone(tx: Tx, table: TablePush['table'], { id, kind, cells }: BatchRow): boolean {
+  const [version] = readVersions(tx, table, [id]);
+  return isLeftAsSent({ base: version?.base ?? null, local: version?.local ?? null, sent: cells }, kind, table.columns);
+}
+
 /** The one transaction that settles a batch. */
 class Settling {
   readonly #tx: Tx;
@@ -130,7 +136,7 @@ class Settling {
     const own = byId.get(row.id);
     if (as === 'look') {
       const words = row.answer?.refusal ?? null;
-      const isLeft = this.#isUntouched(row);
+      const isLeft = isLeftAlone(this.#tx, this.#run.table, row);
       // Neither gone nor readable: it is there.
       if (own === undefined && unreadable.has(row.id)) {
         if (isLeft) this.#refuse(row, words, 'later');
@@ -173,17 +179,6 @@ class Settling {
         return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];
       },
     });
-  }
-
-  /** Whether nobody touched a row while it was on its way: one that was edited is tried again at once. */
-  #isUntouched({ id, kind, cells }: BatchRow): boolean {
-    const { table } = this.#run;
-    const [version] = readVersions(this.#tx, table, [id]);
-    return isLeftAsSent(
-      { base: version?.base ?? null, local: version?.local ?? null, sent: cells },
-      kind,
-      table.columns,
-    );
   }
 
   /** The row as it would be if the origin did with it just what was asked. */
@@ -297,7 +292,7 @@ class Settling {
     });
     if (verdict === 'inDoubt')
       this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
-    else if (row.failure !== undefined && this.#isUntouched(row)) this.#refuse(row, row.failure, 'soon');
+    else if (row.failure !== undefined && isLeftAlone(this.#tx, table, row)) this.#refuse(row, row.failure, 'soon');
     else this.#move([row.id], 'notApplied');
   }
 

@@ -91,4 +91,6 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'any-revision-is-ours+number-is-enough': { seed: 943 },
   'former-file-is-an-edit': { kept: 'former-file-put-back.json' },
   'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
+  'refused-though-edited': { story: 'refused-and-deleted-on-its-way', at: '' },
+  'unseen-edits-leave-refusals': { kept: 'refused-and-deleted-unseen.json' },
 };

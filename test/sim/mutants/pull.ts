@@ -355,4 +355,16 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'unseen-edits-leave-refusals',
+    without: 'A refused row that was edited or deleted while a trigger of ours was missing goes on waiting.',
+    edits: [
+      { file: 'capture/mode.ts', find: '  retryUnwatched(tx, target.id, at);\n', replace: '' },
+      {
+        file: 'capture/changes.ts',
+        find: "    moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });\n",
+        replace: '',
+      },
+    ],
+  },
 ];

@@ -408,4 +408,15 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'refused-though-edited',
+    without: 'A row that was edited or deleted while it was on its way waits for what was refused of it.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: "if (judged.kind === 'refused' && !isLeftAlone(tx, table, row))",
+        replace: "if (judged.kind === 'refused' && judged.words === null)",
+      },
+    ],
+  },
 ];
