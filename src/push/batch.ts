@@ -279,8 +279,8 @@ function mergePresent(
   const taken = rows.flatMap(({ id }) => {
     const remote = takenBy.get(id);
     // Edited or deleted since it was asked about: with another value, it is another row than the one that was found.
-    const isAsAsked = run.planned.match !== null && localById.get(id)?.values[run.planned.match] === asked.get(id);
-    if (remote === undefined || !isAsAsked || isTakenHere(tx, run, id, remote)) return [];
+    if (remote === undefined || !isAsAsked(run, asked, { rowId: id, local: localById.get(id) ?? null })) return [];
+    if (isTakenHere(tx, run, id, remote)) return [];
     const former = readFormerBase(tx, table, id);
     return [{ rowId: id, remote, base: ({ local }: VersionsNow) => baseOfMet(former, local, table.columns) }];
   });
@@ -312,15 +312,24 @@ function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
   return true;
 }
 
+/** Whether an insert still has the match value that the origin was asked for. */
+function isAsAsked(
+  { planned: { match } }: TablePush,
+  asked: Present['asked'],
+  { rowId, local }: Pick<RowChange, 'rowId' | 'local'>,
+): boolean {
+  return match !== null && local !== null && local.values[match] === asked.get(rowId);
+}
+
 /** Parks inserts of which nobody can find out whether a row with their match value stands at the origin; sent, they might go over it. */
 function parkUnaskable(tx: Tx, run: TablePush, { unaskable, asked }: Present, at: string): void {
   const { table, context, counts, planned } = run;
   const { match } = planned;
   if (match === null || unaskable.size === 0) return;
   run.plan.isStale = true;
-  const isAsAsked = ({ rowId, local, state }: RowChange): boolean =>
-    state === 'edited' && local?.values[match] === asked.get(rowId);
-  const parked = diffRows(tx, table, [...unaskable]).filter(isAsAsked);
+  const parked = diffRows(tx, table, [...unaskable]).filter(
+    (change) => change.state === 'edited' && isAsAsked(run, asked, change),
+  );
   const reason = 'the origin refuses to look for its match value, so a row that has it might be written over';
   for (const { rowId } of parked) {
     const refusal = { rowId, kind: 'insert', reason, column: match, words: null, hope: 'later', cells: [] } as const;

@@ -16,7 +16,14 @@ import {
   SENT,
   user,
   type Scenario,
+  type ScenarioAct,
 } from './scenario.ts';
+
+/** An update makes row 1 again, as row 4 where three stood before, since a colleague deleted it a moment earlier. */
+const MADE_AGAIN: readonly ScenarioAct[] = [
+  user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+  colleagueDeletes(SENT('upsert'), 1),
+];
 
 /** All of them. */
 export const JUDGED_SCENARIOS: readonly Scenario[] = [
@@ -76,8 +83,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     name: 'made-again-without-a-tag-in-a-backup',
     setup: { ...ADMINISTERED, rowCount: 3 },
     acts: [
-      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(SENT('upsert'), 1),
+      ...MADE_AGAIN,
       backsUpOrRestores(/^request \d+ ends/),
       backsUpOrRestores(CYCLE_ENDS),
       user(CYCLE_ENDS, `DELETE FROM Thing WHERE _id = 4`),
@@ -91,8 +97,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     name: 'made-again-and-edited-on-both-sides',
     setup: CALM,
     acts: [
-      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(SENT('upsert'), 1),
+      ...MADE_AGAIN,
       user(SENT('upsert'), `UPDATE Thing SET B = 'u-2' WHERE Tag = 't0001'`),
       colleague(/^request \d+ ends/, 4, { B: 'w-1' }),
     ],
@@ -105,12 +110,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
   {
     name: 'made-again-without-an-answer-and-edited-there',
     setup: { ...CALM, policy: 'local' },
-    acts: [
-      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(SENT('upsert'), 1),
-      { after: SENT('upsert'), act: (hands) => hands.kill() },
-      colleague(null, 4, { B: 'w-1' }),
-    ],
+    acts: [...MADE_AGAIN, { after: SENT('upsert'), act: (hands) => hands.kill() }, colleague(null, 4, { B: 'w-1' })],
     cycles: 2,
     proofs: [/^the engine dies/, /^colleague: sets/],
     end: /"A":"u-1","B":"b0004"/,
@@ -121,8 +121,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     name: 'made-again-twice-and-in-a-backup',
     setup: { ...ADMINISTERED, rowCount: 3 },
     acts: [
-      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(SENT('upsert'), 1),
+      ...MADE_AGAIN,
       backsUpOrRestores(/^request \d+ ends/),
       colleagueDeletes(SENT('upsert'), 4),
       backsUpOrRestores(CYCLE_ENDS),
