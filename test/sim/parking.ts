@@ -223,8 +223,9 @@ export class Parking {
     if ((row === undefined) !== (kind === 'delete')) return false;
     if (status !== null || reason.startsWith('the origin says that it has no such row')) {
       const held = new Set(user.valuesOf(id).map(String));
-      // A trigger of theirs may write over what was refused, unseen.
-      if (!user.hadTrigger && !sent.every((value) => held.has(value))) return false;
+      // A trigger of theirs may write over what was refused, unseen; and a match value that nobody edited here follows the origin.
+      const isHeld = (value: string): boolean => held.has(value) || (kind === 'update' && this.#isMatchOfOrigin(value));
+      if (!user.hadTrigger && !sent.every(isHeld)) return false;
       return names.some((name) =>
         this.#refused
           .get(name)
@@ -248,6 +249,13 @@ export class Parking {
       return user.hadNoTrigger;
     // Whatever else is said before anything is sent is about a file.
     return /\bfile\b/.test(reason) && (row?.cells['File'] ?? null) !== null;
+  }
+
+  /** Whether a value told which row is meant, as the origin had it, and was no edit of anybody here. */
+  #isMatchOfOrigin(value: string): boolean {
+    const { setup, books, writes } = this.#parts;
+    if (setup.match === null || books.everWritten.values().some((key) => key.endsWith(`.Code=${value}`))) return false;
+    return writes.all.some(({ cells }) => cells['Code'] === value);
   }
 
   #judgeConflicted({ id, names }: ParkedRow, what: string): string | null {
