@@ -72,8 +72,9 @@ export class Oracles {
   readonly #wentOn = new Set<number>();
   /** Rows that the caller was not shown when he asked for them, or wanted them deleted, by their ids. */
   readonly #hidden = new Set<number>();
-  /** Rows that were sent and not settled before the last good pull ended: ids, and tags of new rows. */
+  /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
+  readonly #everSent = new Set<unknown>();
   readonly #sentEver = { ids: new Set<number>(), created: new Set<string>(), tagByCode: new Map<LocalValue, string>() };
 
   constructor(parts: OracleParts) {
@@ -144,12 +145,17 @@ export class Oracles {
   /** A pull ended; nothing went wrong, and nothing waits. */
   onPulled(): void {
     // What an earlier push left behind may be settled behind the pull; what was settled before it, the pull has asked for.
-    const kept = this.#parts.user.query('SELECT rows FROM _rowsync_batches').join();
-    for (const row of this.#sent) {
-      const isKept = kept.includes(typeof row === 'number' ? `[${row},"` : JSON.stringify(row));
-      if (!isKept) this.#sent.delete(row);
-    }
+    const inBatch = this.#inBatch(this.#sent);
+    for (const row of this.#sent) if (!inBatch.has(row)) this.#sent.delete(row);
     this.#judgePull();
+  }
+
+  /** Those of some rows that stand in a batch which is not settled. */
+  #inBatch(rows: ReadonlySet<unknown>): ReadonlySet<unknown> {
+    const kept = this.#parts.user.query('SELECT rows FROM _rowsync_batches').join();
+    return new Set(
+      [...rows].filter((row) => kept.includes(typeof row === 'number' ? `[${row},"` : JSON.stringify(row))),
+    );
   }
 
   #judgePull(): void {
@@ -191,6 +197,8 @@ export class Oracles {
     this.#newestEvidence = newestEvidence;
     this.#newestBatch = newestBatch;
     this.#durableBatch = newestBatch;
+    // What was settled since is not any more.
+    for (const row of this.#inBatch(this.#everSent)) this.#sent.add(row);
   }
 
   /** Looks at a request before it leaves. */
@@ -344,7 +352,8 @@ export class Oracles {
       const id = row['@row.id'] ?? null;
       const before = id === null ? undefined : base?.get(Number(id));
       if (id !== null) this.#sentEver.ids.add(Number(id));
-      this.#sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
+      for (const sent of [this.#sent, this.#everSent])
+        sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
       const columns = new Map(cells.map(([name, value]) => [this.#columnOf(name), value]));

@@ -22,7 +22,7 @@ type Kind = 'insert' | 'update' | 'delete';
 /** A row of a request that changes rows. */
 interface SentRow {
   readonly kind: Kind;
-  /** Its id at the origin, and its tag, as far as it has them. */
+  /** Its id at the origin, and its tag, as far as it has them; without a tag, its unique value. */
   readonly names: readonly string[];
   readonly values: ReadonlySet<string>;
   /** The unique value that was sent of a create; null where none was. */
@@ -39,7 +39,9 @@ interface ParkedRow {
   readonly status: number | null;
   /** The values that were sent of it, but for files. */
   readonly sent: readonly string[];
+  /** Its id at the origin, and its tag, as far as it has them; and what it goes by among rows that were sent. */
   readonly names: readonly string[];
+  readonly keys: readonly string[];
 }
 
 /** Watches one world. */
@@ -193,7 +195,7 @@ export class Parking {
     return isCause ? null : `${what} without a cause: ${row.kind} ${row.status ?? ''}: ${row.reason}`;
   }
 
-  #isDoubtful({ id, names, sent }: ParkedRow): boolean {
+  #isDoubtful({ id, names, keys, sent }: ParkedRow): boolean {
     const { user, writes } = this.#parts;
     const here = user.rows().find((row) => row.id === id);
     const code = here?.cells['Code'];
@@ -204,7 +206,7 @@ export class Parking {
     const isOther = (row: SentRow): boolean =>
       row.code !== code && writes.all.some(({ cells }) => cells['Code'] === row.code);
     const isCause = (row: SentRow): boolean =>
-      row.names.some((name) => names.includes(name) || sent.includes(name)) &&
+      row.names.some((name) => keys.includes(name) || sent.includes(name)) &&
       (row.hasFile ||
         (row.kind === 'insert' && (row.code === null || isOther(row) || (this.#isCallerDoubtful && isEdited(row)))));
     const unknown = [...this.#open.values()].flat();
@@ -216,7 +218,7 @@ export class Parking {
     return this.#olderCopies?.includes(`"${name}"`) ?? false;
   }
 
-  #isRefused({ id, kind, status, sent, names }: ParkedRow, reason: string): boolean {
+  #isRefused({ id, kind, status, sent, keys }: ParkedRow, reason: string): boolean {
     const { setup, admin, writes, user } = this.#parts;
     const row = user.rows().find((local) => local.id === id);
     // Deleted here since it was refused with values, or the other way round: that it waits for is gone.
@@ -226,13 +228,13 @@ export class Parking {
       // A trigger of theirs may write over what was refused, unseen; and a match value that nobody edited here follows the origin.
       const isHeld = (value: string): boolean => held.has(value) || (kind === 'update' && this.#isMatchOfOrigin(value));
       if (!user.hadTrigger && !sent.every(isHeld)) return false;
-      return names.some((name) =>
+      return keys.some((name) =>
         this.#refused
           .get(name)
           ?.some((old) => old.kind === kind && (old.hasFile || sent.every((value) => old.values.has(value)))),
       );
     }
-    if (/^the origin made row \d+ of this update/.test(reason)) return names.some((name) => this.#madeTwice.has(name));
+    if (/^the origin made row \d+ of this update/.test(reason)) return keys.some((name) => this.#madeTwice.has(name));
     if (reason.startsWith('the calling user may')) return admin.wasForbidden;
     const code = row?.cells['Code'] ?? null;
     if (/^row -?\d+ has the same match value/.test(reason)) {
@@ -241,7 +243,7 @@ export class Parking {
       return isOfOther || user.rows().some((local) => local.id !== id && local.cells['Code'] === code);
     }
     if (reason.startsWith('its values keep going back and forth')) {
-      const counts = this.#sentCounts.entries().filter(([key]) => names.some((name) => key.startsWith(`${name} `)));
+      const counts = this.#sentCounts.entries().filter(([key]) => keys.some((name) => key.startsWith(`${name} `)));
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
     }
     // What the triggers refuse came in around them.
@@ -302,6 +304,7 @@ export class Parking {
     const known = [...user.rows(), ...this.#base()];
     return parked.map(([rowId, state, kind, reason, status, sent]) => {
       const id = Number(rowId);
+      const row = known.find((other) => other.id === id);
       const cells = JSON.parse(textOrNull(sent) ?? '{}') as Readonly<Record<string, LocalValue>>;
       return {
         id,
@@ -310,7 +313,8 @@ export class Parking {
         reason: textOrNull(reason),
         status: status === null ? null : Number(status),
         sent: Object.values(cells).map(String),
-        names: namesOf(id, known.find((row) => row.id === id)?.tag),
+        names: namesOf(id, row?.tag),
+        keys: keysOf(id, row?.tag, row?.cells['Code']),
       };
     });
   }
@@ -347,7 +351,7 @@ export class Parking {
     const tag = id > 0 ? this.#tagOf(id) : cells['Tag'];
     return {
       kind: id > 0 ? 'update' : 'insert',
-      names: namesOf(id, typeof tag === 'string' ? tag : null),
+      names: keysOf(id, typeof tag === 'string' ? tag : null, cells['Code']),
       values: new Set(Object.values(row).map(String)),
       code: cells['Code'] ?? null,
       hasFile: typeof cells['File'] === 'string',
@@ -400,6 +404,13 @@ function textOrNull(value: unknown): string | null {
 /** What a row goes by. */
 function namesOf(id: number, tag: string | null | undefined): readonly string[] {
   return [...(id > 0 ? [`row ${id}`] : []), ...(tag === null || tag === undefined || tag === 'null' ? [] : [tag])];
+}
+
+/** The same; a row without a tag that goes on as a new one is still known by its unique value. */
+function keysOf(id: number, tag: string | null | undefined, code: LocalValue | undefined): readonly string[] {
+  const names = namesOf(id, tag);
+  const isTagged = tag !== null && tag !== undefined && tag !== 'null';
+  return isTagged || code === null || code === undefined ? names : [...names, String(code)];
 }
 
 /** What a list of statuses says of each row; empty for anything else. */

@@ -100,6 +100,23 @@ export function narrowsRole(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.narrowsRole() };
 }
 
+/** An administrator lets no value stand twice in a column. */
+export function makesUnique(after: RegExp | null, name: string): ScenarioAct {
+  const sentence = `administrator: makes the values of ${name} unique`;
+  const change = { options: ['Unique'] } as const;
+  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => origin.changeColumn('Thing', name, change)) };
+}
+
+/** Somebody copies the replica. */
+export function copies(after: RegExp | null): ScenarioAct {
+  return { after, act: (hands) => hands.copy() };
+}
+
+/** Somebody puts the copy in the place of the replica. */
+export function putsBack(after: RegExp | null): ScenarioAct {
+  return { after, act: (hands) => hands.restore() };
+}
+
 /** An administrator revokes the token, until the end. */
 export function revokesToken(after: RegExp | null): ScenarioAct {
   return {

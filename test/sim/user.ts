@@ -280,8 +280,11 @@ export class User {
     }
     if (DROPS_TRIGGER.test(statements)) this.hadNoTrigger = true;
     if (this.#names.isMirror && statements.includes('CREATE TRIGGER')) this.hadTrigger = true;
-    const after = this.rows();
-    this.#note(rows, after);
+    const namesAfter = this.#names.inReplica((statement) => this.query(statement));
+    const after = namesAfter === null ? rows : this.#rowsUnder(namesAfter);
+    // A table that was done away with, or renamed, comes back as the origin confirmed it.
+    if (namesAfter === null) this.#books.forget(null);
+    else this.#note(rows, after);
     return { name, statements, refusal, removed: removedFrom(rows, after) };
   }
 
