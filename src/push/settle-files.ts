@@ -21,7 +21,7 @@ import {
   type SentFile,
 } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
+import { readCellFiles, readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { Row } from '../wire/schema.ts';
@@ -215,7 +215,10 @@ class Finding {
     try {
       const list = await origin.attachments({ ...place, revisions }, { signal });
       if (list.kind === 'notModified') return 'unclear'; // cannot be: no ETag was sent
-      for (const info of likelyRevisions(sent, list.value)) {
+      const known = new Set(
+        readCellFiles(this.#run.context.replica, column, remote.id).map(({ guid }) => guid.toLowerCase()),
+      );
+      for (const info of likelyRevisions(sent, list.value, known)) {
         if ((await this.#readDigest(place, info)) !== sent.sha256) continue;
         if (isShown(info.guid, String(value))) return 'shown';
         this.#addOvertaken(remote, index);

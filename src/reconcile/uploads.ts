@@ -8,6 +8,7 @@
  * too, and the row read back at once. Everything else is told by content, or downloaded. Pure.
  */
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
+import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { fileFromCell, type CellFile } from './files.ts';
 
@@ -117,13 +118,22 @@ export function mayBeHidden(
   return before !== null && Math.min(...listed.map(({ revision }) => revision)) > before + 1;
 }
 
-/** Revisions that may be the one that was sent: as many bytes, and newer than what the cell showed before. */
-export function likelyRevisions<T extends { readonly revision: number; readonly size: number }>(
+/**
+ * Revisions that may be the one that was sent: as many bytes, and newer than what the cell showed before. Where that one is not listed any
+ * more, the origin may have been put back from a backup before the file got there, and gives numbers a second time: then any that has the
+ * name that was sent and is not among the `known` guids may be it.
+ */
+export function likelyRevisions<T extends Pick<AttachmentInfo, 'revision' | 'size' | 'name' | 'guid'>>(
   sent: SentFile,
   listed: readonly T[],
+  known: ReadonlySet<string>,
 ): readonly T[] {
   const before = revisionBefore(sent) ?? 0;
-  return listed.filter(({ revision, size }) => size === sent.bytes && revision > before);
+  const guidBefore = fileFromCell(sent.before ?? '')?.guid.toLowerCase();
+  const isListed = listed.some(({ guid }) => guid.toLowerCase() === guidBefore);
+  const isNew = ({ revision, name, guid }: T): boolean =>
+    revision > before || (!isListed && name === sent.name && !known.has(guid.toLowerCase()));
+  return listed.filter((info) => info.size === sent.bytes && isNew(info));
 }
 
 /** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */

@@ -1,22 +1,26 @@
 /**
- * An origin that is put back from a backup behind the answer to a push, which gives the number of a revision a second time: the file that
- * was sent is not kept under the revision of another one.
+ * An origin that is put back from a backup around a push, which gives the number of a revision a second time: the file that was sent is
+ * not kept under the revision of another one, and is found although its number is not new.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { uploadKeeper } from '../../src/files/upload.ts';
 import type { PushStep } from '../../src/push/context.ts';
+import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import type { FileSpec } from '../../src/sandbox/store/spec.ts';
+import { revisionsAt } from '../support/album.ts';
 import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
-import { pushNow } from '../support/push.ts';
+import { pushNow, setFaults } from '../support/push.ts';
 import { captured, twoWaySettings } from '../support/two-way.ts';
 
 /** A row with a file, and an edit here that attaches `a.txt`. */
-async function startAttaching(): Promise<FilesFixture & { push(before?: (step: PushStep) => void): Promise<unknown> }> {
-  const columns = [{ name: 'Photo', type: 'Attachment' }] as const;
+async function startAttaching(
+  policy: ConflictPolicy = 'origin',
+): Promise<FilesFixture & { push(before?: (step: PushStep) => void): Promise<unknown> }> {
+  const columns = [{ name: 'Photo', type: 'Attachment', options: ['AllowSeeRevisionHistory'] }] as const;
   const fixture = await startFilesFixture(
     { tables: [{ name: 'Album', columns, rows: [{ Photo: fileOf('old.txt', 'old') }] }] },
     { settings: twoWaySettings({}) },
@@ -28,7 +32,12 @@ async function startAttaching(): Promise<FilesFixture & { push(before?: (step: P
   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
   const keepUpload = uploadKeeper(fixture.filesContext());
   return Object.assign(fixture, {
-    push: (before?: (step: PushStep) => void) => pushNow(fixture, { keepUpload, settings: { uploadDir }, before }),
+    push: (before?: (step: PushStep) => void) =>
+      pushNow(fixture, {
+        keepUpload,
+        settings: { uploadDir, tableOptions: () => ({ conflict: policy, workflow: 'run' }) },
+        before,
+      }),
   });
 }
 
@@ -68,4 +77,39 @@ test('a file with the number and name of what an earlier process sent is fetched
   expect(fixture.files().at(-1)).toMatchObject({ name: 'a.txt', revision: 2, bytes: 6, state: 'here' });
   expect(fixture.problems()).toEqual([]);
   expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
+/** The origin forgets a revision, as a backup from before it does. */
+function forgetRevision({ sandbox }: FilesFixture, revision: number): void {
+  const store = new Database(sandbox.store.path);
+  const { changes } = store.prepare('DELETE FROM _sandbox_files WHERE row_id = 1 AND revision = ?').run(revision);
+  store.close();
+  expect(changes).toBe(1);
+}
+
+describe('a file whose number was given a second time, and whose answer got lost,', () => {
+  const theirFile = fileOf('b.txt', 'them');
+  const cases = (['origin', 'local'] as const).flatMap((policy) => [
+    ['which the cell shows', policy, null] as const,
+    ['which a colleague replaced', policy, theirFile] as const,
+  ]);
+
+  test.each(cases)('%s, is not sent again (%s)', async (_what, policy, theirs) => {
+    await using fixture = await startAttaching(policy);
+    await fixture.push();
+    writeFileSync(join(fixture.folder, 'uploads', 'next.txt'), 'next');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:next.txt' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+
+    await fixture.push((step) => {
+      if (step === 'send') forgetRevision(fixture, 2);
+      if (step === 'readBack' && theirs !== null) fixture.sandbox.store.update('Album', 1, { Photo: theirs });
+    });
+    await fixture.push();
+
+    const others = theirs === null ? [] : ['b.txt 3 them'];
+    expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
+    expect(revisionsAt(fixture, 1)).toEqual([...others, 'next.txt 2 next', 'old.txt 1 old']);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+  });
 });

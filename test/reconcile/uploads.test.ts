@@ -4,6 +4,7 @@ import {
   acceptedRevision,
   isBeyondComparing,
   isOvertaken,
+  likelyRevisions,
   losesFile,
   type SentFile,
 } from '../../src/reconcile/uploads.ts';
@@ -52,6 +53,23 @@ test.each([
   ['said no revision before', 'a.txt', `a.txt;4;${GUID}`, false, false],
 ])('whether a cell was overtaken that %s', (_what, before, shown, isNew, isIt) => {
   expect(isOvertaken(sent(before), shown, isNew)).toBe(isIt);
+});
+
+const [KNOWN, NEW] = ['11111111-89ab-cdef-0123-456789abcdef', '22222222-89ab-cdef-0123-456789abcdef'] as const;
+const LAST = { revision: 3, size: 3, name: 'old.txt', guid: GUID };
+
+test.each([
+  ['a newer one', [LAST], { revision: 4, size: 3, name: 'b.txt', guid: NEW }, true],
+  ['a newer one of another size', [LAST], { revision: 4, size: 2, name: 'a.txt', guid: NEW }, false],
+  ['an earlier one', [LAST], { revision: 2, size: 3, name: 'a.txt', guid: NEW }, false],
+  ['one with a number that was given again', [], { revision: 3, size: 3, name: 'a.txt', guid: NEW }, true],
+  ['one with a lower number that was given again', [], { revision: 1, size: 3, name: 'a.txt', guid: NEW }, true],
+  ['one of another name, with such a number', [], { revision: 3, size: 3, name: 'b.txt', guid: NEW }, false],
+  ['one of another size, with such a number', [], { revision: 3, size: 2, name: 'a.txt', guid: NEW }, false],
+  ['one that is known here, with such a number', [], { revision: 1, size: 3, name: 'a.txt', guid: KNOWN }, false],
+])('whether %s may be what was sent', (_what, others, listed, isIt) => {
+  const likely = likelyRevisions(sent(BEFORE), [listed, ...others], new Set([KNOWN]));
+  expect(likely.includes(listed)).toBe(isIt);
 });
 
 interface Failure {
