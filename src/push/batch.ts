@@ -24,7 +24,7 @@ import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeHolder } from '../reconcile/match.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
-import { baseOfMet } from '../reconcile/push-settle.ts';
+import { baseOfMetUnsent } from '../reconcile/push-settle.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -282,7 +282,7 @@ function mergePresent(
     if (remote === undefined || !isAsAsked(run, asked, { rowId: id, local: localById.get(id) ?? null })) return [];
     if (isTakenHere(tx, run, id, remote)) return [];
     const former = readFormerBase(tx, table, id);
-    return [{ rowId: id, remote, base: ({ local }: VersionsNow) => baseOfMet(former, local, table.columns) }];
+    return [{ rowId: id, remote, base: ({ local }: VersionsNow) => baseOfMetUnsent(former, local, table.columns) }];
   });
   settleRows(tx, table, taken, { ...merge, isSent: false, reason: 'not returned by the origin before a push' });
   counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;

@@ -183,6 +183,25 @@ export function baseOfMet(
 }
 
 /**
+ * The same before anything of the insert was sent: what the origin confirmed of a cell that was emptied since is its base, so that emptying it
+ * is an edit. A file, and what the origin fills in, goes without anybody emptying its cell.
+ */
+export function baseOfMetUnsent(
+  former: readonly Value[] | null,
+  local: Row | null,
+  columns: readonly MergeColumn[],
+): Row | null {
+  const base = baseOfMet(former, local, columns);
+  if (base === null) return null;
+  const values = base.values.map((value, index) => {
+    const { type = 'Text', writable = false, automatic } = columns[index] ?? {};
+    const canBeEmptied = writable && automatic !== true && type !== 'Attachment';
+    return canBeEmptied && (local?.values[index] ?? null) === null ? (former?.[index] ?? null) : value;
+  });
+  return { ...base, values };
+}
+
+/**
  * The base of a create that was looked up, where the origin had its row before: what nobody edited since is as `met` (baseOfMet) has it, and so
  * is what nobody may write, in which the origin speaks for itself.
  */

@@ -278,3 +278,21 @@ describe('an update of which the origin made another row, although the first one
     ]);
   });
 });
+
+test('what is emptied in a row that goes on as a new one is emptied in the row that stands there again by then', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+  const { store } = fixture.sandbox;
+  store.update('Note', 1, { Body: 'old' });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  store.delete('Note', 1);
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Body" = NULL WHERE "Code" = 'c1'`);
+  store.insert('Note', { Title: 'again', Code: 'c1', Body: 'old' });
+
+  const report = await pushNow(fixture, { options: { conflict: 'local' } });
+
+  expect(codesOf(report)).toEqual([]);
+  expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', null]);
+  expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeRow, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
+import { mergeRow, type Conflict, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
 import {
   baseAfterLookup,
   baseAsSent,
@@ -8,6 +8,7 @@ import {
   baseOfMadeAgain,
   baseOfMet,
   baseOfMetLater,
+  baseOfMetUnsent,
   baseOfReplaced,
   judgeAbsentCreate,
   mayBeColleagues,
@@ -245,6 +246,26 @@ test('a row that its update made again is a new one, but for what only the origi
     conflicts: [],
     state: 'changed',
   });
+});
+
+test.each<[string, Row, Row, readonly Conflict[]]>([
+  ['stays empty', row(9, 'was', 'old', 'g'), row(9, null, 'old', 'g'), []],
+  [
+    'goes over what is there instead, which is kept',
+    row(9, 'theirs', 'old', 'g'),
+    row(9, null, 'old', 'g'),
+    [{ kind: 'cell', column: 0, base: 'was', local: null, remote: 'theirs', winner: 'local' }],
+  ],
+])('what was emptied in a new row that the origin had before %s', (_what, remote, merged, conflicts) => {
+  const local = row(-2, null, 'old', null);
+
+  const decision = mergeRow(
+    { base: baseOfMetUnsent(['was', 'old', 'f'], local, COLUMNS), local, remote },
+    COLUMNS,
+    'local',
+  );
+
+  expect(decision).toMatchObject({ local: merged, conflicts, state: 'changed' });
 });
 
 describe('a create of a row that the origin had before, and whose answer got lost', () => {

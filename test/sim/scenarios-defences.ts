@@ -3,6 +3,8 @@
  * that survived. Gone through like all others (scenarios.ts). Data only.
  */
 import {
+  ADMINISTERED,
+  backsUpOrRestores,
   CALM,
   user,
   colleague,
@@ -413,6 +415,22 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     ],
     cycles: 1,
     proofs: [SENT('update'), /^user: DELETE/],
+    hasOneEnd: false,
+  },
+  // Deleted there, the row goes on as a new one, and is emptied as such; a backup brings the former one back before it is sent.
+  {
+    name: 'emptied-and-met-again',
+    setup: { ...ADMINISTERED, policy: 'local' },
+    acts: [
+      backsUpOrRestores(null),
+      user(null, `UPDATE Thing SET B = 'u-1' WHERE _id = 1`),
+      colleagueDeletes(null, 1),
+      user(/^commit: Deleting rows/, `UPDATE Thing SET A = NULL WHERE Tag = 't0001'`),
+      backsUpOrRestores(null),
+    ],
+    cycles: 2,
+    proofs: [/brings the backup/, SENT('upsert')],
+    end: /"t0001","c0002",\{"A":null,"B":"u-1"/,
     hasOneEnd: false,
   },
 ];
