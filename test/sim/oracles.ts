@@ -236,7 +236,7 @@ export class Oracles {
     this.#parking.onAnswer(request, fault === null, result);
     if (fault !== null && kind !== 'change') this.#freshness.excuse();
     if (method === 'retrieve' || method === 'delete') this.#noteHidden(request);
-    if (fault === null && method === 'retrieve') this.#noteMissing(request, result);
+    if (method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
     const { etag } = result.headers;
     if (typeof etag === 'string' && this.#parts.setup.isAdminAway) this.#vouching.note(path, etag, result.body);
@@ -247,12 +247,12 @@ export class Oracles {
     for (const id of new URLSearchParams(query).getAll('id').map(Number)) if (id % 2 === 0) this.#hidden.add(id);
   }
 
-  /** Which rows the origin just said it does not have. */
+  /** Which rows the origin just said it does not have, also by an answer that lost something else on its way. */
   #noteMissing({ query }: SeenRequest, result: WireAnswer | WireFault): void {
-    if (result.kind !== 'answer' || result.status !== 200) return;
-    const rows = JSON.parse(Buffer.from(result.body).toString('utf8')) as readonly Readonly<Record<string, unknown>>[];
-    const present = new Set(rows.map((row) => Number(row['@row.id'])));
-    for (const id of new URLSearchParams(query).getAll('id').map(Number)) {
+    const present = idsIn(result);
+    const asked = new URLSearchParams(query).getAll('id').map(Number);
+    if (present === null || [...present].some((id) => !asked.includes(id))) return;
+    for (const id of asked) {
       if (present.has(id)) this.#missing.delete(id);
       else this.#missing.set(id, this.#parts.writes.restoreCount);
     }
@@ -413,6 +413,18 @@ function look(replica: Replica): {
     evidence: evidence ?? 0,
     batch: batch ?? 0,
   };
+}
+
+/** The ids of the rows of an answer; null where it is none with rows. */
+function idsIn(result: WireAnswer | WireFault): ReadonlySet<number> | null {
+  if (result.kind !== 'answer' || result.status !== 200) return null;
+  try {
+    const rows = JSON.parse(Buffer.from(result.body).toString('utf8')) as unknown;
+    if (!Array.isArray(rows)) return null;
+    return new Set(rows.map((row: Readonly<Record<string, unknown>>) => Number(row['@row.id'])));
+  } catch {
+    return null;
+  }
 }
 
 function inFlight(row: unknown): InFlight {

@@ -300,4 +300,19 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"null","c-9",\{"A":"u-3"/,
     hasOneEnd: false,
   },
+  // A backup brings a row back behind the answer that it is gone, which may have come without its ETag.
+  {
+    name: 'gone-and-brought-back',
+    setup: ADMINISTERED,
+    acts: [
+      backsUpOrRestores(null),
+      colleagueDeletes(null, 1),
+      user(SENT('retrieve'), 'SELECT 1'),
+      backsUpOrRestores(/^request \d+ ends/),
+    ],
+    cycles: 2,
+    proofs: [/brings the backup/, /^commit: Deleting rows/],
+    end: /"t0001"/,
+    hasOneEnd: false,
+  },
 ];
