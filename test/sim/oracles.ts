@@ -342,6 +342,13 @@ export class Oracles {
     return kept.some(([row]) => String(row).includes(JSON.stringify(value)));
   }
 
+  /** The tags of new rows that met a row by its unique value, and go on in it. */
+  #metBy(id: number): readonly unknown[] {
+    return this.#parts.user
+      .query(`SELECT local FROM sync_conflicts WHERE kind = 'cell' AND "column" = 'Tag' AND row_id = ${id}`)
+      .flat();
+  }
+
   #checkWrite(request: SeenRequest, intents: Intents): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly SentRow[];
     if (this.#parts.setup.isAdminAway)
@@ -377,7 +384,9 @@ export class Oracles {
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         // What was written into a row of an older copy that had no tag yet goes by its id.
-        const keys = [tag, `row ${id}`].map((owner) => writtenKey({ tag: owner, column, value }));
+        const met = this.#metBy(Number(id));
+        if (column === 'Tag' && met.includes(value)) continue;
+        const keys = [tag, `row ${id}`, ...met].map((owner) => writtenKey({ tag: String(owner), column, value }));
         if (keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) continue;
         if (!this.#goesOn(Number(id), value)) {
           this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);

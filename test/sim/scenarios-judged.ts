@@ -28,6 +28,19 @@ const MADE_AGAIN: readonly ScenarioAct[] = [
   colleagueDeletes(SENT('upsert'), 1),
 ];
 
+/** A new row takes the unique value of a colleague's row, row 4, which goes for that, and which the colleague edits. */
+const TAKES_A_CODE: readonly ScenarioAct[] = [
+  colleagueInserts(null, { Tag: 't-w', Code: 'c-w', A: 'w-1' }),
+  user(
+    CYCLE_ENDS,
+    `CREATE UNIQUE INDEX own_index ON Thing (Code);
+     INSERT INTO Thing (Tag, Code, A, B) VALUES ('t-1', 'c-1', 'u-1', 'u-2');
+     UPDATE OR REPLACE Thing SET Code = 'c-w' WHERE Tag = 't-1';
+     DROP INDEX own_index`,
+  ),
+  colleague(null, 4, { A: 'w-2' }),
+];
+
 /** All of them. */
 export const JUDGED_SCENARIOS: readonly Scenario[] = [
   // What it made stands at the origin as it was sent; that a cell was emptied since is kept under the id of the row that was discarded.
@@ -313,6 +326,26 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     cycles: 2,
     proofs: [/brings the backup/, /^commit: Deleting rows/],
     end: /"t0001"/,
+    hasOneEnd: false,
+  },
+  // The edit brings the row back, so the two are one.
+  {
+    name: 'new-row-meets-the-one-that-it-replaced',
+    setup: CALM,
+    acts: TAKES_A_CODE,
+    cycles: 2,
+    proofs: [/"@row.id":4.*"u-2"/],
+    end: /"t-w","c-w",\{"A":"w-2","B":"u-2"/,
+    hasOneEnd: false,
+  },
+  // By the other policy the row goes; a person takes it back, and it meets the new one.
+  {
+    name: 'taken-back-beside-the-one-that-replaced-it',
+    setup: { ...CALM, policy: 'local' },
+    acts: [...TAKES_A_CODE, decides(CYCLE_ENDS, { kind: 'resolve', id: 1, take: 'remote', value: null })],
+    cycles: 2,
+    proofs: [SENT('delete'), /^person: .*Resolved/, /"@row.id":5.*"t-w"/],
+    end: /"t-w","c-w",\{"A":"w-2","B":"u-2"/,
     hasOneEnd: false,
   },
 ];

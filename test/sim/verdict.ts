@@ -343,7 +343,7 @@ function judgeCreates({
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
 /** Nothing appears in a cell that nobody wrote there, on either side: that rowsync wrote it at the origin makes it nobody's. */
-function judgeInventions({ local, origin, writes, books, hasSwapped, sent }: Rest): readonly Complaint[] {
+function judgeInventions({ local, origin, writes, books, hasSwapped, sent, conflicts }: Rest): readonly Complaint[] {
   // A row whose tag the origin does not have yet goes by its id there; deleted before it had one, it goes on as the row that it was made of.
   const heirs = new Map(
     writes.flatMap(({ kind, by, id, tag, cells }) => {
@@ -370,15 +370,20 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent }: Res
       hasSwapped && deleted.has(tag) && other !== undefined && written.has(writtenKey({ tag, column: other, value }))
     );
   };
+  // A new row that met another one by its unique value goes on in that one, under either tag.
+  const metBy = (id: number): readonly string[] =>
+    conflicts.flatMap(({ kind, column, rowId, local: here, remote }) =>
+      kind === 'cell' && column === 'Tag' && rowId === id ? [String(here), String(remote)] : [],
+    );
   const isKnown = (cell: Written & { readonly id: number }): boolean =>
     isCrossed(cell) ||
     cell.value === null ||
     isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
-    written.has(writtenKey(cell)) ||
-    written.has(writtenKey({ ...cell, tag: `row ${cell.id}` })) ||
-    books.everWritten.has(writtenKey(cell)) ||
-    books.everWritten.has(writtenKey({ ...cell, tag: `row ${cell.id}` }));
+    [cell.tag, `row ${cell.id}`, ...metBy(cell.id)].some((tag) => {
+      const key = writtenKey({ ...cell, tag });
+      return written.has(key) || books.everWritten.has(key);
+    });
   return [...local, ...origin].filter(isTagged).flatMap(({ id, tag, cells }) =>
     Object.entries(cells)
       .map(([column, value]) => ({ id, tag, column, value }))
