@@ -70,7 +70,10 @@ export function storeIdentity(
           role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone, admin = excluded.admin`,
   ).run(callerParameters(caller));
   if (!change.changed) return;
-  tx.prepare(sql`UPDATE _rowsync_identity SET changed_at = ?`).run(change.at);
+  // Also where the clock was set back, what waits for an answer was sent by the former caller.
+  tx.prepare(
+    sql`UPDATE _rowsync_identity SET changed_at = max(?, coalesce((SELECT max(sent_at) FROM _rowsync_batches), ''))`,
+  ).run(change.at);
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
   tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
   tx.prepare(

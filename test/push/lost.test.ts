@@ -3,6 +3,7 @@
  * is there twice and nothing is lost.
  */
 import { describe, expect, test } from 'vitest';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
@@ -271,11 +272,17 @@ test('a create is found by its unique value also where a pull has brought its ro
 
 describe('a create that is looked for by another user than the one that sent it, and not found', () => {
   /** Creates a row whose answer is lost for good; afterwards the origin returns no such row, since it never was, or is hidden. */
-  async function loseCreate(fixture: Fixture, fault: FaultName, edit: string): Promise<void> {
+  async function loseCreate(
+    fixture: Fixture,
+    fault: FaultName,
+    edit: string,
+    clock: Clock = systemClock,
+  ): Promise<void> {
     fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Body") VALUES ('x', 'n1', 'b')`);
     setFaults(fixture, [{ fault, method: 'create', nth: 1 }]);
     const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
     await pushNow(fixture, {
+      clock,
       before: (step) => {
         if (step === 'readBack') throw end;
       },
@@ -304,9 +311,13 @@ describe('a create that is looked for by another user than the one that sent it,
     expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
   });
 
-  test('is in doubt, although a person let rows go that the origin does not show to that user', async () => {
+  test.each([
+    ['', 0],
+    [', and the clock was set back since it was sent', 3_600_000],
+  ])('is in doubt, although a person let rows go that the origin does not show to that user%s', async (_what, ms) => {
     await using fixture = await startTwoWay();
-    await loseCreate(fixture, 'resetAfter', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`);
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ms };
+    await loseCreate(fixture, 'resetAfter', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`, clock);
     fixture.sandbox.store.changeUser({ id: 4711 });
     fixture.sandbox.store.delete('Note', 3);
     await fixture.pull({ confirm: true });
