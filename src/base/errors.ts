@@ -53,6 +53,7 @@ export const ERROR_CODES = {
   'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
   'origin.unsendable':
     'A value has characters that its place on the wire cannot carry: controls in XML or in a file name.',
+  'origin.cutShort': 'What was to be sent could not be read to its end, so the origin never had the whole of it.',
   'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',

@@ -71,6 +71,12 @@ export function faultFailure(attempted: Attempted, fault: WireFault): Failure {
         hint: 'The cause says why; the origin did nothing wrong.',
         cause: fault.cause,
       });
+    case 'cutShort':
+      return failure(attempted, 'originDown', 'origin.cutShort', false, {
+        came: 'not sent to its end, because what was to be sent could not be read as it was announced',
+        hint: 'The cause says why; the origin never had the whole of it, and did nothing.',
+        cause: fault.cause,
+      });
     case 'failed':
       return causeFailure(attempted, fault);
     default:

@@ -11,7 +11,7 @@ import { Readable } from 'node:stream';
 
 import { Pool, type Dispatcher } from 'undici';
 
-import type { OutgoingBytes } from '../wire/multipart.ts';
+import type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
 import type { OriginLimits } from './limits.ts';
 
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */
@@ -35,10 +35,11 @@ export interface WireFault {
     | 'deadline' // the total time is used up
     | 'tooLarge' // the body is longer than the bound
     | 'receiver' // the receiver of the body failed, see `cause`
+    | 'cutShort' // what was to be sent could not be read to its end, see `cause`
     | 'failed'; // the connection or the HTTP on it, see `cause`
-  /** What undici or the system reported; null unless `failed` or `receiver`. */
+  /** What undici or the system reported; null unless `failed`, `receiver` or `cutShort`. */
   readonly cause: Error | null;
-  /** Whether the request may have reached the other side; false is certain. */
+  /** Whether the whole of the request may have reached the other side; false is certain. */
   readonly isSent: boolean;
   /** Whether the headers of an answer had arrived. */
   readonly isAnswered: boolean;
@@ -108,15 +109,17 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
     send: (request) =>
       new Promise((resolve) => {
         const { method, path, headers, body } = request;
-        const isStreamed = body !== undefined && !(body instanceof Uint8Array);
+        const inMemory = body === undefined || body instanceof Uint8Array ? (body ?? null) : null;
+        const streamed = body === undefined || body instanceof Uint8Array ? null : new StreamedBody(body);
         // What has to be sent takes its time before anybody can answer.
         const sendingMs = ((body?.length ?? 0) / limits.sentBytesPerSecondMin) * 1000;
         // The length is known, so that a server can refuse before it reads.
-        const length = isStreamed ? ['content-length', String(body.length)] : [];
-        const exchange = new Exchange(request, { ...limits, deadlineMs: limits.deadlineMs + sendingMs }, resolve);
+        const length = streamed === null ? [] : ['content-length', String(streamed.length)];
+        const deadlineMs = limits.deadlineMs + sendingMs;
+        const exchange = new Exchange({ ...request, streamed }, { ...limits, deadlineMs }, resolve);
         if (exchange.isSettled) return;
         const headersTimeout = limits.headersTimeoutMs + sendingMs;
-        const content = isStreamed ? Readable.from(body.read(), { objectMode: false }) : (body ?? null);
+        const content = streamed === null ? inMemory : Readable.from(streamed.read(), { objectMode: false });
         pool.dispatch({ method, path, headers: [...headers, ...length], body: content, headersTimeout }, exchange);
       }),
     requestsLeave: twoTurns,
@@ -124,10 +127,41 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
   };
 }
 
+/** A body that is read while it is sent. */
+class StreamedBody {
+  readonly length: number;
+  /** Whether reading it failed before its last byte: whatever left, the other side never had the whole of it. */
+  isCutShort = false;
+  readonly #body: StreamedBytes;
+
+  constructor(body: StreamedBytes) {
+    this.length = body.length;
+    this.#body = body;
+  }
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    let left = this.length;
+    // What is thrown while a piece is being sent comes from the connection.
+    let isReading = true;
+    try {
+      for await (const chunk of this.#body.read()) {
+        left -= chunk.length;
+        isReading = false;
+        yield chunk;
+        isReading = true;
+      }
+    } catch (thrown) {
+      this.isCutShort = isReading && left > 0;
+      throw thrown;
+    }
+  }
+}
+
 /** Collects one answer, or hands it over; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal | undefined;
   readonly #receiver: Receiver | undefined;
+  readonly #streamed: StreamedBody | null;
   readonly #resolve: (result: WireAnswer | WireFault) => void;
   readonly #stopGraceMs: number;
   #timer: NodeJS.Timeout;
@@ -143,12 +177,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSettled = false;
 
   constructor(
-    { signal, receiver, stopGraceMs = 0 }: WireRequest,
+    {
+      signal,
+      receiver,
+      stopGraceMs = 0,
+      streamed,
+    }: Pick<WireRequest, 'signal' | 'receiver' | 'stopGraceMs'> & { readonly streamed: StreamedBody | null },
     limits: OriginLimits,
     resolve: (result: WireAnswer | WireFault) => void,
   ) {
     this.#signal = signal;
     this.#receiver = receiver;
+    this.#streamed = streamed;
     this.#stopGraceMs = stopGraceMs;
     this.#bytesMax = limits.wireBytesMax;
     this.#resolve = resolve;
@@ -231,7 +271,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    this.#settle({ ...this.#fault('failed'), cause });
+    const fault = { ...this.#fault('failed'), cause };
+    // Whoever answers already has read enough for that.
+    const isCutShort = this.#streamed?.isCutShort === true && !fault.isAnswered;
+    this.#settle(isCutShort ? { ...fault, reason: 'cutShort', isSent: false } : fault);
   }
 
   #giveUp(reason: 'stopped' | 'deadline' | 'tooLarge'): void {

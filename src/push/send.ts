@@ -126,6 +126,8 @@ class Sending {
       this.#isUnclear = true;
       return;
     }
+    // A file is not what it was when it was recorded. Nothing of the request was taken, and the next plan looks at the file anew.
+    if (error.code === 'origin.cutShort') return;
     const { refusal } = error;
     if (refusal === null || judgeRefusal(refusal) !== 'split') {
       this.#stop = error;

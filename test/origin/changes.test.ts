@@ -182,7 +182,7 @@ describe('what is sent', () => {
   });
 
   test.each([1, -1])(
-    'a file that changes its length by %i while it is sent leaves the outcome open',
+    'a request of which a file changes its length by %i while it is sent is never whole, and has not happened',
     async (change) => {
       await using server = await startFaultServer(() => json([{ status: 200, id: 8, key: '8' }]));
       await using origin = open(server.url);
@@ -192,8 +192,9 @@ describe('what is sent', () => {
         { contentId: 'f1', name: 'a.bin', type: 'image/png', bytes: streamOf(bytes, bytes.length + change) },
       ];
 
-      await expect(origin.update({ ...WRITE, rows, files })).rejects.toMatchObject({ code: 'origin.unknownOutcome' });
-      expect(server.requests).toEqual([]); // never whole, and never sent again
+      await expect(origin.update({ ...WRITE, rows, files })).rejects.toMatchObject({ code: 'origin.cutShort' });
+      expect(server.requests).toEqual([]);
+      expect(server.connectionCount).toBe(1); // and never sent again
     },
   );
 

@@ -259,6 +259,23 @@ test('a file that changes between its hash and its sending is not taken, and the
   expect(await captured(fixture, 'Album')).toEqual([]);
 });
 
+test('new rows that nothing identifies are not in doubt where a file of theirs changes before its sending, and go with the next round', async () => {
+  await using fixture = await startAlbum();
+  fixture.put('a.txt', 'before');
+  fixture.execute(`INSERT INTO "Album" ("Title", "Photo") VALUES ('x', 'file:a.txt'), ('y', NULL)`);
+  let changes = 1;
+  const before = at('send', () => {
+    if (changes > 0) fixture.put('a.txt', 'after!'); // as long as before
+    changes -= 1;
+  });
+
+  expect(countsOf(await fixture.upload({ before }))).toEqual({ inserted: 2 });
+
+  expect(revisionsAt(fixture, 4)).toEqual(['a.txt 1 after!']);
+  expect(failures(fixture)).toEqual([]);
+  expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
 test('content is never kept under a revision that a colleague added meanwhile', async () => {
   await using fixture = await startAlbum();
   fixture.put('a.txt', 'mine');

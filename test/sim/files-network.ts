@@ -53,9 +53,9 @@ export async function collectBody({ body }: WireRequest): Promise<Uint8Array | n
 /** What becomes of a request whose body could not be read to its end. */
 export const BODY_FAILED: WireFault = {
   kind: 'fault',
-  reason: 'failed',
+  reason: 'cutShort',
   cause: new Error('The body ended early'),
-  isSent: true,
+  isSent: false,
   isAnswered: false,
   receivedBytes: 0,
 };

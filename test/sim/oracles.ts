@@ -210,11 +210,6 @@ export class Oracles {
     else this.#checkWrite(request, intents);
   }
 
-  /** A request ended before it was whole, since a file could not be read to its end. */
-  onCutShort(): void {
-    this.#parking.onCutShort();
-  }
-
   /** Rows that the origin has, and of which it said, or may have said, that they are not there. */
   get hidden(): ReadonlySet<number> {
     return this.#hidden;

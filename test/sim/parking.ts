@@ -51,13 +51,10 @@ export class Parking {
   readonly #open = new Map<number, readonly SentRow[]>();
   /** Those of which it is certain what came of them, once the engine has stored it. */
   readonly #certain = new Set<number>();
-  /**
-   * Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell, and
-   * neither can one whose request ended early, because a file had changed since it was recorded.
-   */
+  /** Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
   readonly #recorded = new Map<string, SentRow>();
-  /** Rows of the newest batch that left, certainly in vain, by their names: they may leave again. */
-  readonly #inVain = new Map<string, SentRow>();
+  /** The names of the rows of the newest batch. */
+  #newest: readonly string[] = [];
   /** Rows that were refused alone, or for which an update made another one, by their names. */
   readonly #refused = new Map<string, SentRow[]>();
   readonly #madeTwice = new Set<string>();
@@ -83,16 +80,10 @@ export class Parking {
     for (const { names, values } of rows) {
       for (const name of names) {
         this.#recorded.delete(name);
-        this.#inVain.delete(name);
         const key = `${name} ${[...values].join(' ')}`;
         this.#sentCounts.set(key, (this.#sentCounts.get(key) ?? 0) + 1);
       }
     }
-  }
-
-  /** A request ended early, since a file was not what it had been any more: what leaves again may be in it. */
-  onCutShort(): void {
-    for (const [name, row] of this.#inVain) this.#recorded.set(name, row);
   }
 
   /** What the engine gets for it; `isTrue` where that is what the origin said. */
@@ -103,14 +94,13 @@ export class Parking {
     const rows = this.#open.get(number);
     if (rows === undefined) return;
     if (result.kind === 'fault') {
-      if (!result.isSent) this.#noteInVain(number, rows);
+      if (!result.isSent) this.#certain.add(number);
       return;
     }
     const { status } = result;
     // A page that something on the way puts in the place of an answer says nothing of the request.
     const isRefused = status >= 400 && status < 500 && !/html/.test(result.headers['content-type']?.toString() ?? '');
-    if (isRefused) this.#noteInVain(number, rows);
-    if (status === 200 && isTrue) this.#certain.add(number);
+    if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
     const [only] = rows;
     if (isRefused && only !== undefined && rows.length === 1) this.#noteRefused(only);
     if (status !== 200) return;
@@ -128,6 +118,8 @@ export class Parking {
     if (!what.startsWith('Storing the answer') || this.#parts.setup.losesPower) return;
     for (const number of this.#certain) this.#open.delete(number);
     this.#certain.clear();
+    // Whatever of it did not leave did not, and that is known now.
+    for (const name of this.#newest) this.#recorded.delete(name);
   }
 
   /** A cycle begins: what the one before did not store of an answer, because the disk was full, is lost. */
@@ -325,12 +317,6 @@ export class Parking {
     this.#isCallerDoubtful ||= !isTrue || admin.wasForbidden || origin.user.role !== 'Administrator';
   }
 
-  /** A request came to nothing: that is certain, once the engine has stored it. */
-  #noteInVain(number: number, rows: readonly SentRow[]): void {
-    this.#certain.add(number);
-    for (const row of rows) for (const name of row.names) this.#inVain.set(name, row);
-  }
-
   #noteRefused(row: SentRow): void {
     for (const name of row.names) this.#refused.set(name, [...(this.#refused.get(name) ?? []), row]);
   }
@@ -366,7 +352,7 @@ export class Parking {
 
   #noteRecorded(): void {
     const { user } = this.#parts;
-    this.#inVain.clear();
+    const newest: string[] = [];
     const [[rows] = []] = user.query('SELECT rows FROM _rowsync_batches ORDER BY id DESC LIMIT 1');
     const columns = user.query(`SELECT seq, iif(alias = '', name, alias) FROM _rowsync_columns`);
     const addressBySeq = new Map(columns.map(([seq, address]) => [Number(seq), String(address)]));
@@ -374,8 +360,10 @@ export class Parking {
       const byName = cells.map(([seq, value]) => [addressBySeq.get(seq) ?? '', value as LocalValue] as const);
       const row = this.#writeOf(id, Object.fromEntries(byName));
       if (kind !== 'insert' && !row.hasFile) continue;
+      newest.push(...row.names);
       for (const name of row.names) this.#recorded.set(name, row);
     }
+    this.#newest = newest;
   }
 
   #areManyDeletedHere(): boolean {

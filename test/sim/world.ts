@@ -139,10 +139,7 @@ export class World {
         this.#note(`request ${request.number}: ${request.method} ${request.table}${request.body ?? ''}`);
         this.#oracles.onDeparture(request);
       },
-      onCutShort: () => {
-        this.#note('a request ends early: a file of it is not what it was');
-        this.#oracles.onCutShort();
-      },
+      onCutShort: () => this.#note('a request ends early: a file of it is not what it was'),
       onAnswer: (request, fault, result) => {
         const end = result.kind === 'answer' ? String(result.status) : result.reason;
         this.#count(`request ${request.method}`);
