@@ -17,11 +17,13 @@ const NAMED = `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`;
 /** The origin says of every row of the next request that creates rows that it failed, after it took them or instead of that. */
 function failNext(fixture: Fixture, isTaken: boolean): void {
   const { origin } = fixture;
+  let hasFailed = false;
   const failing =
     (write: Origin['create']): Origin['create'] =>
     async (request, options) => {
+      if (hasFailed) return write(request, options);
       if (isTaken) await write(request, options);
-      fixture.origin = origin;
+      hasFailed = true;
       const errors = [{ error: 500, code: null, message: 'something went wrong', source: null }];
       return request.rows.map((): StatusDescriptor => ({ status: 500, id: null, key: null, errors }));
     };
@@ -73,6 +75,47 @@ test.each([
 
   expect(titles(fixture)).toHaveLength(1);
   expect(failures(fixture)).toEqual([]);
+});
+
+describe.each([
+  ['has a unique value', null],
+  ['has a match value', 'Code'],
+])('a new row that %s and was edited on its way', (_what, match) => {
+  /** Pushes the row, which the origin fails to make, and edits it before that is known here. */
+  async function pushAndEdit(edit: string, isTaken: boolean): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(NAMED);
+    failNext(fixture, isTaken);
+    const edits = [edit];
+    const before = (step: string): void => {
+      if (step === 'store') edits.splice(0).forEach((statement) => fixture.execute(statement));
+    };
+    await pushNow(fixture, { before });
+    return fixture;
+  }
+
+  test.each([
+    ['another text', `UPDATE "Note" SET "Title" = 'y' WHERE "Code" = 'n1'`, [7, 'y', 'n1']],
+    ['another unique value', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`, [7, 'x', 'n2']],
+  ])('goes at once with %s, whether it was taken or not', async (_edit, edit, expected) => {
+    for (const isTaken of [false, true]) {
+      await using fixture = await pushAndEdit(edit, isTaken);
+
+      expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([expected]);
+      expect(here(fixture, ['Title', 'Code']).slice(6)).toEqual([expected]);
+      expect(failures(fixture)).toEqual([]);
+    }
+  });
+
+  test('is gone on both sides once it is deleted, whether it was taken or not', async () => {
+    for (const isTaken of [false, true]) {
+      await using fixture = await pushAndEdit(`DELETE FROM "Note" WHERE "Code" = 'n1'`, isTaken);
+
+      expect(titles(fixture)).toEqual([]);
+      expect(here(fixture, ['Title']).slice(6)).toEqual([]);
+      expect(failures(fixture)).toEqual([]);
+    }
+  });
 });
 
 test('a new row that nothing identifies and was not found waits for a person', async () => {
