@@ -4,12 +4,12 @@
  * here without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
  */
 import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
-import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
+import { WANTED_TWICE, type ChangeKind, type SentCell } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, sql } from '../replica/sql.ts';
+import { ident, sql, type Sql } from '../replica/sql.ts';
 import type { OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
@@ -98,9 +98,39 @@ export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]):
   );
 }
 
-/** Lets refused rows whose time has come be tried again. */
+/** Lets refused rows be tried again whose time has come, and those that waited for another row here and are alone by now. */
 export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): void {
-  moveRows(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
+  const due = new Set([...readDueIds(tx, table.id, nowMs), ...readAlone(tx, table)]);
+  moveRows(tx, table.id, [...due], { event: 'retried', at });
+}
+
+/**
+ * Refused rows that waited because another row here was to have their match value, and that are alone with it by now: the other one was
+ * deleted, or got another value.
+ */
+function readAlone(
+  from: Connection,
+  { id, localName: tableName, columns, matchColumn }: TwoWayTable,
+): readonly number[] {
+  const match = columns.find(({ name }) => name === matchColumn);
+  if (match === undefined) return [];
+  const { localName, type } = match;
+  const local = ident(tableName);
+  // Numbers are what they are worth, however a user spelled them.
+  const isNumber = type === 'Numeric' || type === 'Duration';
+  const valueOf = (row: Sql): Sql => {
+    return isNumber ? sql`CAST(${row}.${ident(localName)} AS NUMERIC)` : sql`${row}.${ident(localName)}`;
+  };
+  // However many wait, the table is read once; if none does, not at all.
+  const text = sql`WITH waiting(id, value) AS MATERIALIZED (
+        SELECT r.row_id, ${valueOf(sql`l`)} FROM _rowsync_rows r
+        JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
+        JOIN ${local} l ON l._id = r.row_id
+        WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL AND instr(f.reason, ?) > 0)
+      SELECT id FROM waiting WHERE value IN (
+        SELECT ${valueOf(sql`o`)} FROM ${local} o WHERE ${valueOf(sql`o`)} IN (SELECT value FROM waiting)
+        GROUP BY 1 HAVING count(*) = 1)`;
+  return queryNumbers(from, text, [id, WANTED_TWICE]);
 }
 
 /** Lets rows be tried again at the next push, whatever they waited for; a question that is left about one is answered first. */

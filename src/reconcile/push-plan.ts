@@ -76,6 +76,9 @@ export interface PlannedRow {
   readonly madeMatch: string | null;
 }
 
+/** What is said of a row where another one waits, because both are to have one match value. */
+export const WANTED_TWICE = 'has the same match value, and the origin allows it once';
+
 /** Rows that leave in one request. */
 export interface PlannedBatch {
   readonly method: WriteMethod;
@@ -292,7 +295,7 @@ function planWrite(
       (other) => other !== id,
     );
     if (key !== '' && others.length > 0) {
-      return refuse(`row ${others[0] ?? 0} has the same match value, and the origin allows it once`, match);
+      return refuse(`row ${others[0] ?? 0} ${WANTED_TWICE}`, match);
     }
   }
   const cells = changed.map((column): SentCell => ({ column, value: local.values[column] ?? null }));

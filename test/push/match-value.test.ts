@@ -1,0 +1,140 @@
+/**
+ * Match values that more than one row has, or is to have: two rows here, a row here and one at the origin, one after the other.
+ */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Fixture } from '../support/replica.ts';
+import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { captured, startTwoWay } from '../support/two-way.ts';
+
+const MATCHED = { editing: { match: 'Code' } } as const;
+
+function failures(fixture: Fixture): readonly unknown[] {
+  return fixture.rows('SELECT row_id, kind, "column", status, reason FROM sync_failures ORDER BY row_id');
+}
+
+describe('a match value', () => {
+  test('that two local rows have is refused here for both inserts', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1, refused: 2, parked: 2 });
+    expect(failures(fixture)).toMatchObject([
+      { row_id: -3, column: 'Code', status: null },
+      { row_id: -2, column: 'Code', status: null },
+    ]);
+  });
+
+  test.each([
+    ['is deleted', `DELETE FROM "Note" WHERE "Title" = 'b'`, []],
+    ['gets another one', `UPDATE "Note" SET "Code" = 'm' WHERE "Title" = 'b'`, ['m']],
+  ])(
+    'that two local rows had is sent of the one, with the next push, once the other %s',
+    async (_what, edit, others) => {
+      await using fixture = await startTwoWay(MATCHED);
+      fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n')`);
+      await pushNow(fixture);
+      fixture.execute(edit);
+
+      await pushNow(fixture);
+
+      const codes = fixture.sandbox.store.rows('Note').map(({ values }) => values['Code']);
+      expect(codes.filter((code) => code === 'n' || code === 'm').toSorted()).toEqual([...others, 'n']);
+      expect(failures(fixture)).toEqual([]);
+    },
+  );
+
+  test('that exists at the origin already makes an insert a conflict, not an overwrite', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    const id = fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1', Count: 5 });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Done") VALUES ('mine', 'n1', 1)`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toMatchObject({ conflict: 1 });
+    expect(atOrigin(fixture, ['Title', 'Code', 'Count']).at(-1)).toEqual([id, 'theirs', 'n1', 5]);
+    expect(here(fixture, ['Title', 'Code']).at(-1)).toEqual([id, 'theirs', 'n1']);
+    expect(
+      fixture.rows(`SELECT row_id, "column", local, remote, winner FROM sync_conflicts WHERE "column" = 'Title'`),
+    ).toEqual([{ row_id: id, column: 'Title', local: 'mine', remote: 'theirs', winner: 'origin' }]);
+  });
+
+  test('of a row that stands here makes an insert a conflict too', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c2')`);
+
+    await pushNow(fixture);
+
+    expect(here(fixture, ['Title', 'Code'])).toHaveLength(6);
+    expect(atOrigin(fixture, ['Title', 'Code'])[1]).toEqual([2, 'title 2', 'c2']);
+    expect(fixture.rows(`SELECT row_id, "column", local FROM sync_conflicts`)).toEqual([
+      { row_id: 2, column: 'Title', local: 'mine' },
+    ]);
+  });
+
+  test.each([
+    ['that is deleted here', 'DELETE FROM "Note" WHERE _id = 1', 'delete'],
+    ['that has another one here', `UPDATE "Note" SET "Code" = 'z' WHERE _id = 1`, 'update'],
+  ] as const)(
+    'of a row %s is free once the origin has taken that, also where it got lost at first',
+    async (_what, statement, method) => {
+      await using fixture = await startTwoWay(MATCHED);
+      fixture.execute(statement);
+      fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c1')`);
+      setFaults(fixture, [{ fault: 'resetBefore', method, nth: 1 }]);
+
+      const first = await pushNow(fixture);
+      const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+      await pushNow(fixture, { clock });
+
+      expect(countsOf(first)).toMatchObject({ refused: 1, parked: 1 });
+      expect(failures(fixture)).toEqual([]);
+      expect(await captured(fixture)).toEqual([]);
+      expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'mine', 'c1']);
+    },
+  );
+
+  test('goes from row to row in one statement', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Code" = 'c' || (_id + 1)`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ updated: 6 });
+    expect(atOrigin(fixture, ['Code']).map((row) => (row as unknown[])[1])).toEqual([
+      'c2',
+      'c3',
+      'c4',
+      'c5',
+      'c6',
+      'c7',
+    ]);
+  });
+
+  test('that is taken between the look and the write is told, not hidden', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'n1' }), {
+      method: 'upsert',
+    });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toMatchObject({ conflict: 1 });
+    expect(fixture.sandbox.store.rows('Note')).toHaveLength(7);
+    expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
+  });
+
+  test('is made up for an insert that has none, and kept', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('mine')`);
+
+    await pushNow(fixture);
+
+    const [, code] = here(fixture, ['Code']).at(-1) as [number, string];
+    expect(code).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(atOrigin(fixture, ['Code']).at(-1)).toEqual([7, code]);
+  });
+});
