@@ -11,7 +11,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { disownFile } from './copies.ts';
+import { disownFile, requireOwnLog } from './copies.ts';
 import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
 import { checkOwner, takeLock, type Tx } from './database.ts';
 import { replicaError } from './failures.ts';
@@ -265,7 +265,28 @@ function countCreates(path: string): number {
  */
 export function moveAside(path: string, stamp: string): string | null {
   const isThere = existsSync(path);
+  emptyLog(path);
   const aside = freeName((number) => `${path}.replaced-${stamp}${number}`, [...LOGS, '']);
   for (const ending of [...LOGS, '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
   return isThere ? aside : null;
+}
+
+/**
+ * Brings what only the log has into its file. Two files cannot be renamed at once, and a crash in between would leave a replica without the
+ * edits that were made last, which the next process would take for all there are. Where that cannot be done (another client reads, the file is
+ * damaged, the log is another file's), both are moved as they are.
+ */
+function emptyLog(path: string): void {
+  // SQLite deletes the log of a file that is empty.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  let db: Database.Database | undefined;
+  try {
+    requireOwnLog(path);
+    db = new Database(path, { fileMustExist: true, timeout: 50 });
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    // moved as they are
+  } finally {
+    db?.close();
+  }
 }

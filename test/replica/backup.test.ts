@@ -204,6 +204,32 @@ test('a restore keeps the log of a replica that somebody took away out of the ba
   expect(existsSync(`${fixture.path}.replaced-${STAMP}-wal`)).toBe(true);
 });
 
+test('a restore brings what only the log has into the replica before it moves both, so that a crash in between parts nothing', async () => {
+  await using fixture = await startFixture({ tables: [notes(12)] });
+  const target = await backUpAndCrash(fixture);
+
+  const report = await restore(target, { path: fixture.path, stamp: STAMP });
+  fixture.restart();
+
+  const alone = join(fixture.folder, 'alone.db');
+  copyFileSync(report.asidePath ?? '', alone);
+  expect(titlesIn(alone)[0]).toBe('changed since');
+});
+
+test('a restore leaves the log of another file beside the one that was put in its place as it is', async () => {
+  await using fixture = await startFixture({ tables: [notes(12)] });
+  const target = await backUpAndCrash(fixture);
+  copyFileSync(target, fixture.path);
+
+  const report = await restore(target, { path: fixture.path, stamp: STAMP });
+  fixture.restart();
+
+  const alone = join(fixture.folder, 'alone.db');
+  copyFileSync(report.asidePath ?? '', alone);
+  expect(titlesIn(alone)).toEqual(titlesIn(target));
+  expect(statSync(`${report.asidePath}-wal`).size).toBeGreaterThan(0);
+});
+
 test('two restores in one second keep both of the replicas that were there', async () => {
   await using fixture = await startFixture({ tables: [notes(3)] });
   await fixture.pull();
