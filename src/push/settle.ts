@@ -384,7 +384,13 @@ class Settling {
   #refuseTwice(row: BatchRow, own: Row): void {
     const { table, counts } = this.#run;
     const made = must(row.answer?.id, 'an answer that made a row names it');
-    const reason = `the origin made row ${made} of this update although row ${own.id} exists; look at both`;
+    const { byId, unreadable } = this.#findings.found;
+    const isThere = byId.has(made) || unreadable.has(made);
+    // Gone by now, as with a backup that was brought back, or hidden.
+    const hint = isThere
+      ? '; look at both'
+      : ', and does not return that one now; look there, then retry or discard it';
+    const reason = `the origin made row ${made} of this update although row ${own.id} exists${hint}`;
     const refusal = { rowId: row.id, kind: row.kind, reason, column: null, words: null, hope: 'never' } as const;
     const [before] = readVersions(this.#tx, table, [row.id]);
     if (this.#merge(row, own, { isSent: true })?.state === 'changed') {

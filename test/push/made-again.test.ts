@@ -263,6 +263,15 @@ describe('an update of which the origin made another row, although the first one
     ]);
   });
 
+  test('is refused with a word about the one that stands, where the other one is gone again', async () => {
+    await using fixture = await pushTwice(({ sandbox }) => void sandbox.store.delete('Note', 7));
+
+    const reason = expect.stringMatching(/made row 7 .* row 1 exists, and does not return that one now/) as unknown;
+    expect(fixture.rows('SELECT row_id, kind, reason FROM sync_failures')).toEqual([
+      { row_id: 1, kind: 'update', reason },
+    ]);
+  });
+
   test('is told as a conflict of the other row where nothing of the edit is left', async () => {
     await using fixture = await pushTwice(({ sandbox }) => void sandbox.store.update('Note', 1, { Body: 'theirs' }));
 
