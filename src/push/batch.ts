@@ -258,15 +258,19 @@ function mergePresent(
     return remote === undefined || (base !== null && isSameRow(base, remote)) ? [] : [remote];
   });
   const missing = ids.filter((id) => !found.byId.has(id));
-  const { rowCount } = readTable(tx, table.id);
+  // The rows of earlier batches that were missing have left the table by now.
+  const earlierCount = missing.length === 0 ? 0 : run.missing.count;
+  const rowCount = readTable(tx, table.id).rowCount + earlierCount;
+  const missingCount = missing.length + earlierCount;
   const verdict = judgeDeletion({
     rowCount,
-    missingCount: missing.length,
+    missingCount,
     maxDeletePercent: run.context.settings.maxDeletePercent,
     identityChanged: false,
     confirmed,
   });
-  if (verdict.kind === 'hold') throw missingError(run, missing.length, rowCount);
+  if (verdict.kind === 'hold') throw missingError(run, missingCount, rowCount);
+  run.missing.count += missing.length;
   if (moved.length === 0 && missing.length === 0 && takenBy.size === 0) return;
   run.plan.isStale = true;
   const merge = { policy: options.conflict, at };
@@ -342,7 +346,7 @@ function parkUnaskable(tx: Tx, run: TablePush, { unaskable, asked }: Present, at
 
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.deletes', {
-    message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing was sent or deleted`,
+    message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing more was sent or deleted`,
     hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push ${shellWord(table.localName)} --confirm.`,
   });
 }

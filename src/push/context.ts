@@ -100,6 +100,8 @@ export interface TablePush {
   readonly plan: { version: number; isStale: boolean };
   /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */
   readonly shape: { problem: RowsyncError | null };
+  /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
+  readonly missing: { count: number };
   /** Added to as batches are settled. */
   readonly counts: TablePushCounts;
 }

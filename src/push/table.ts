@@ -111,6 +111,7 @@ async function openTable(
     zone: caller.timezone,
     plan: { version: 0, isStale: true },
     shape: { problem: null },
+    missing: { count: 0 },
     counts,
   };
 }

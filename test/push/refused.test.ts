@@ -235,6 +235,17 @@ describe('a guard', () => {
     expect(held.tables).toMatchObject([{ waitingCount: 10_000 }]);
   });
 
+  test('adds up the rows that are missing at the origin, over all batches of a push', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+    for (const id of [1, 2, 3, 4]) fixture.sandbox.store.delete('Note', id);
+
+    const held = await pushNow(fixture, { settings: { batchLimits: { rowsMax: 2, bytesMax: 100_000 } } });
+
+    expect(codesOf(held)).toEqual(['guard.deletes']);
+    expect(here(fixture, ['Title']).map((row) => (row as unknown[])[0])).toEqual([3, 4, 5, 6]);
+  });
+
   test('parks a row that two systems change back and forth', async () => {
     await using fixture = await startTwoWay(MATCHED);
     let report = await pushNow(fixture);
