@@ -9,7 +9,7 @@ import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
-import { columnList } from './tables.ts';
+import { baseName, columnList } from './tables.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each; past a few
@@ -28,6 +28,11 @@ export interface RowTarget {
   readonly id: number;
   readonly localName: string;
   readonly columns: readonly { readonly localName: string; readonly type: ColumnType }[];
+  /**
+   * Of a table with a base: columns that the origin does not show any more. A row that comes back here has in them what its base says, since
+   * an empty cell would count as an edit once the column is shown again.
+   */
+  readonly keptColumns?: readonly { readonly localName: string }[];
 }
 
 /** How many rows a write added and changed. */
@@ -84,14 +89,43 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
   const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
   const prepare = (count: number): Database.Statement => tx.prepare(upsertSql(target, count));
+  const added = readAbsent(
+    tx,
+    target,
+    rows.map(({ id }) => id),
+  );
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
     if (isWhole) changedCount += prepare(chunk).run(bindings(rows, from, chunk)).changes;
     else for (let at = from; at < rows.length; at += 1) changedCount += prepare(1).run(bindings(rows, at, 1)).changes;
   }
+  if (added.length > 0) fillKept(tx, target, added);
   if (changedCount > 0) distrustMirrors(tx);
   return changedCount;
+}
+
+/** Of a table that has columns which are only kept: those of the rows that do not stand in it. */
+function readAbsent(
+  from: Connection,
+  { localName, keptColumns = [] }: RowTarget,
+  ids: readonly number[],
+): readonly number[] {
+  if (keptColumns.length === 0 || ids.length === 0) return [];
+  return from
+    .prepare(sql`SELECT value FROM json_each(?) WHERE value NOT IN (SELECT _id FROM ${ident(localName)})`)
+    .pluck()
+    .all(JSON.stringify(ids)) as number[]; // the ids just given
+}
+
+/** Gives rows that came back what their base says in the columns that are only kept. */
+function fillKept(tx: Tx, { id, localName, keptColumns = [] }: RowTarget, ids: readonly number[]): void {
+  const here = ident(localName);
+  const values = keptColumns.map((column) => sql`${ident(column.localName)} = b.${ident(column.localName)}`);
+  tx.prepare(
+    sql`UPDATE ${here} SET ${joinSql(values)} FROM ${ident(baseName(id))} b
+        WHERE b._id = ${here}._id AND ${here}._id IN (SELECT value FROM json_each(?))`,
+  ).run(JSON.stringify(ids));
 }
 
 /** The values of `count` rows in the order in which the statement binds them. */
@@ -141,12 +175,13 @@ export function copyRows(
       ' OR ',
     );
   const isKnown = countStanding(tx, to, ids) === ids.length;
+  const all = columnList([...to.columns, ...(to.keptColumns ?? [])]);
   // Where all of them stand here, an UPDATE takes two thirds of the time.
   const text = isKnown
     ? sql`UPDATE ${ident(to.localName)} AS here SET ${copied(sql`there`)} FROM ${ident(from.localName)} there
           WHERE here._id IN (SELECT value FROM json_each(?)) AND there._id = here._id AND (${differs(sql`there`)})`
-    : sql`INSERT INTO ${ident(to.localName)} AS here (${columnList(to.columns)})
-          SELECT ${columnList(to.columns)} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
+    : sql`INSERT INTO ${ident(to.localName)} AS here (${all})
+          SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   if (tx.prepare(text).run(JSON.stringify(ids)).changes > 0) distrustMirrors(tx);
 }

@@ -4,7 +4,8 @@
 import { describe, expect, test } from 'vitest';
 import { prune } from '../../src/capture/mode.ts';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
-import { pushNow } from '../support/push.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import { atOrigin, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -58,6 +59,58 @@ describe('a column that was pruned', () => {
     ]);
   });
 });
+
+/** The calling user does not see the column Body of Note. */
+function hideBody({ sandbox: { store } }: Fixture): void {
+  store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Note', 'Body']] });
+  store.changeUser({ role: 'Half' });
+}
+
+/** Pushes; the request is lost on its way, and the process ends before anything is read back. */
+async function loseDelete(fixture: Fixture): Promise<void> {
+  setFaults(fixture, [{ fault: 'resetBefore', method: 'delete', nth: 1 }]);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw end;
+    },
+  });
+}
+
+test.each<[string, (fixture: Fixture) => unknown, (fixture: Fixture) => unknown]>([
+  ['its delete is discarded', () => null, (fixture) => discard(fixture, 1)],
+  ['it was edited there', () => null, ({ sandbox: { store } }) => store.update('Note', 1, { Count: 8 })],
+  [
+    'it was edited there, and its delete got lost',
+    loseDelete,
+    ({ sandbox: { store } }) => store.update('Note', 1, { Count: 8 }),
+  ],
+])(
+  'a row that comes back while a column is hidden, because %s, has what that column was: it is no edit once the column is shown',
+  async (_why, send, bringBack) => {
+    await using fixture = await startTwoWay();
+    const { store } = fixture.sandbox;
+    const { role } = store.user;
+    store.update('Note', 1, { Body: 'theirs' });
+    await fixture.pull();
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    await send(fixture);
+    hideBody(fixture);
+    await fixture.pull();
+    await bringBack(fixture);
+    await fixture.pull();
+    await pushNow(fixture);
+
+    expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'theirs' }]);
+
+    store.changeUser({ role });
+    await fixture.pull();
+    await pushNow(fixture);
+
+    expect(atOrigin(fixture, ['Body'])[0]).toEqual([1, 'theirs']);
+    expect(await captured(fixture)).toEqual([]);
+  },
+);
 
 test('what is kept of a table that was pruned can be read, and each decision about it is answered', async () => {
   await using fixture = await startTwoWay();
