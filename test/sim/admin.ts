@@ -25,6 +25,23 @@ type Owners = ReadonlyMap<string, number>;
 /** The role that does not see the rows with even ids. */
 const NARROWED = 'Narrowed';
 
+/** What the role may do, whichever it is. */
+interface Rights {
+  readonly canWrite: boolean;
+  /** The column that it does not see; null where it sees all. */
+  readonly hidden: Column | null;
+}
+
+interface Backup {
+  readonly snapshot: ModelSnapshot;
+  readonly table: string;
+  readonly owners: Owners;
+  readonly rights: Rights;
+}
+
+/** The columns that are hidden. */
+const HIDEABLE = ['A', 'B'] as const;
+
 /** All administrators. */
 export class Admin {
   /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
@@ -35,10 +52,13 @@ export class Admin {
   wasForbidden = false;
   /** Whether two columns ever swapped their names. */
   hasSwapped = false;
+  /** Whether a column was ever hidden from the calling user. */
+  hasHidden = false;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
-  #backup: { readonly snapshot: ModelSnapshot; readonly table: string; readonly owners: Owners } | null = null;
+  #rights: Rights = { canWrite: true, hidden: null };
+  #backup: Backup | null = null;
   /** Who had which name, from the last description on, each time that one changed. */
   #owners: readonly Owners[];
 
@@ -77,7 +97,7 @@ export class Admin {
     const { origin } = this.#parts;
     origin.restoreToken();
     this.isNarrowed = false;
-    this.#setRole({ canWrite: true });
+    this.#setRole({ canWrite: true, hidden: null });
     origin.changeUser({ role: 'Administrator' });
   }
 
@@ -163,36 +183,64 @@ export class Admin {
     if (this.isNarrowed) return 'leaves the role as it is';
     this.isNarrowed = true;
     this.narrowedFrom = this.#parts.origin.table(this.#parts.names.table).nextRow;
-    this.#setRole({ canWrite: true });
+    this.#setRole({ ...this.#rights, canWrite: true });
     this.#parts.origin.changeUser({ role: NARROWED });
     return 'gives the calling user a role that sees every other row';
   }
 
   #changeRights(draw: Draw): string {
     const canWrite = draw.chance(0.5);
-    this.#setRole({ canWrite });
+    this.#setRole({ ...this.#rights, canWrite });
     if (!canWrite) this.wasForbidden = true;
     return canWrite ? 'lets the role write' : 'forbids the role to write';
   }
 
-  #setRole({ canWrite }: { readonly canWrite: boolean }): void {
-    const { origin } = this.#parts;
-    for (const name of [NARROWED, 'Administrator']) {
-      origin.setRole({ name, canWrite, hiddenTables: [], hiddenColumns: [] });
-    }
+  /** Hides a column from the calling user, whatever the role, or shows it again. */
+  hideOrShow(draw: Draw): string {
+    return this.hidden === null ? this.hideColumn(draw.pick(HIDEABLE)) : this.showColumn();
+  }
+
+  hideColumn(column: Column): string {
+    this.#parts.count('admin hideColumn');
+    this.hasHidden = true;
+    this.#setRole({ ...this.#rights, hidden: column });
+    return `admin: hides the column ${this.#parts.names.atOrigin(column)} from the calling user`;
+  }
+
+  showColumn(): string {
+    const { hidden } = this;
+    if (hidden === null) return 'admin: finds no column hidden';
+    this.#parts.count('admin showColumn');
+    this.#setRole({ ...this.#rights, hidden: null });
+    return `admin: shows the column ${this.#parts.names.atOrigin(hidden)} to the calling user again`;
+  }
+
+  /** The column that the calling user does not see now. */
+  get hidden(): Column | null {
+    return this.#rights.hidden;
+  }
+
+  #setRole(rights: Rights): void {
+    const { origin, names } = this.#parts;
+    const { canWrite, hidden } = rights;
+    this.#rights = rights;
+    const hiddenColumns = hidden === null ? [] : [[names.table, names.atOrigin(hidden)] as const];
+    for (const name of [NARROWED, 'Administrator']) origin.setRole({ name, canWrite, hiddenTables: [], hiddenColumns });
     origin.knobs.hidesRow = this.isNarrowed ? ({ id }) => id % 2 === 0 : null;
   }
 
   backUpOrRestore(): string {
     const { origin, names, onRestore } = this.#parts;
     if (this.#backup === null) {
-      this.#backup = { snapshot: origin.snapshot(), table: names.table, owners: this.#ownersNow() };
+      const rights = this.#rights;
+      this.#backup = { snapshot: origin.snapshot(), table: names.table, owners: this.#ownersNow(), rights };
       return 'makes a backup of the origin';
     }
-    const { snapshot, table, owners } = this.#backup;
+    const { snapshot, table, owners, rights } = this.#backup;
     if (this.#comesBack(owners)) return 'leaves the origin as it is';
     const { nextRow } = origin.table(names.table);
     origin.restore(snapshot);
+    this.#rights = rights;
     names.table = table;
     this.#noteNames();
     // Ids that were given since are not given again: a row that takes another one's id cannot be told from it.

@@ -20,7 +20,7 @@ function rowsOfMirror(ask: Ask, names: Names): ReturnType<Ask> | null {
 function rowsOfBase(ask: Ask, { tableId, columnIds }: Names): ReturnType<Ask> | null {
   if (ask(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_base_${tableId}'`).length === 0) return null;
   const nameById = new Map(
-    ask(sql`SELECT id, local_name FROM _rowsync_columns WHERE table_id = ${tableId} AND state = 'live'`).map(
+    ask(sql`SELECT id, local_name FROM _rowsync_columns WHERE table_id = ${tableId} AND state <> 'aside'`).map(
       ([id, name]) => [Number(id), String(name)],
     ),
   );

@@ -122,6 +122,8 @@ const OFTEN = [
 /** What happens now and then. */
 const SOMETIMES = [
   'admin dropColumn',
+  'admin hideColumn',
+  'admin showColumn',
   'error guard.deletes',
   'error guard.pending',
   'error guard.pushDeletes',
@@ -141,6 +143,9 @@ const SOMETIMES = [
   'files user copies the value of a file',
   'files user names no file',
   'files user removes what is attached',
+  'hidden over a new row',
+  'hidden over an edit',
+  'hidden while it is on its way',
   'person discard',
   'person resolve',
   'person retry',
@@ -149,6 +154,8 @@ const SOMETIMES = [
   'point Marking files of deleted rows',
   'point Noting a file that failed',
   'point Storing where files are',
+  'shown over a new row',
+  'shown over an edit',
   'user attachToAll',
   'user clearFile',
   'user copyFileValue',

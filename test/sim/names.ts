@@ -83,13 +83,29 @@ export class Names {
     return COLUMNS.flatMap((column) => this.#idByColumn.get(column) ?? []);
   }
 
+  /** The id of a column; 0 where the table has none of it. */
+  idOf(column: Column): number {
+    return this.#idByColumn.get(column) ?? 0;
+  }
+
+  /** What the simulation calls a column of this id. */
+  columnWithId(id: number): Column | undefined {
+    return this.#columnById.get(id);
+  }
+
+  /** The columns that stand in the replica with their last values, since the caller was not shown them when it was pulled. */
+  goneIn(ask: Ask): ReadonlySet<Column> {
+    const ids = ask(sql`SELECT id FROM _rowsync_columns WHERE table_id = ${this.#tableId} AND state = 'removed'`);
+    return new Set(ids.flatMap(([id]) => this.#columnById.get(Number(id)) ?? []));
+  }
+
   /** The names in the replica; null while not all of it stands there. */
   inReplica(ask: Ask): LocalNames | null {
     const names: Record<string, Sql> = {};
     for (const [table, id, name] of ask(
       sql`SELECT t.local_name, c.id, c.local_name
        FROM _rowsync_tables t CROSS JOIN pragma_table_info(t.local_name) p
-       JOIN _rowsync_columns c ON c.table_id = t.id AND c.local_name = p.name AND c.state = 'live'
+       JOIN _rowsync_columns c ON c.table_id = t.id AND c.local_name = p.name AND c.state <> 'aside'
        WHERE t.id = ${this.#tableId}
          AND EXISTS (SELECT 1 FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.local_name)`,
     )) {

@@ -11,6 +11,7 @@
  *   I8      of a row that the origin knows, a request carries no value that stands in the base, but for the match value, and none that
  *           nobody wrote here
  *   L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
+ *   I17     a column that the caller is not shown keeps its last values, and nothing is sent in it (hiding.ts)
  *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
@@ -20,9 +21,10 @@ import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
 import { isTagged, type LocalValue, writtenKey, type Books, type LocalRow } from './books.ts';
 import { Freshness } from './freshness.ts';
+import { Hiding } from './hiding.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
-import type { Names } from './names.ts';
+import type { Column, Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
 import { Overwrites, type Known } from './overwrites.ts';
 import type { Setup } from './setup.ts';
@@ -59,6 +61,7 @@ export class Oracles {
   readonly #freshness: Freshness;
   readonly #overwrites: Overwrites;
   readonly #parking: Parking;
+  readonly #hiding: Hiding;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
   #durableBatch = 0;
   #newestBatch = 0;
@@ -83,6 +86,7 @@ export class Oracles {
     this.#freshness = new Freshness(parts.origin, parts.names);
     this.#overwrites = new Overwrites(parts);
     this.#parking = new Parking(parts);
+    this.#hiding = new Hiding(parts);
   }
 
   /** Looks at a transaction that is about to be committed. */
@@ -94,6 +98,8 @@ export class Oracles {
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
     if (facts.what.startsWith('Holding deletes')) this.#parking.onHold();
     this.#newestBatch = batch;
+    if (this.#parts.admin.hasHidden)
+      for (const what of this.#hiding.complaints(replica)) fail('I17', `"${facts.what}": ${what}`);
     const isOpenMirror = this.#parts.names.isMirror && this.#parts.user.hadNoTrigger;
     if (this.#parts.setup.isAdminAway && !isOpenMirror && !LEAVES_ROWS_ALONE.test(facts.what))
       for (const what of this.#vouching.complaints(replica)) fail('I6', `"${facts.what}": ${what}`);
@@ -204,6 +210,8 @@ export class Oracles {
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
     if (request.kind !== 'change') return;
+    if (this.#parts.admin.hasHidden)
+      for (const what of this.#hiding.complaintsOf(request)) this.#parts.fail('I8', what);
     this.#parking.onDeparture(request);
     const intents = new Intents((statement) => this.#parts.user.query(statement), this.#durableBatch);
     if (request.method === 'delete') this.#checkDelete(request, intents);
@@ -218,6 +226,11 @@ export class Oracles {
   /** At rest: rows that wait without a cause. */
   onRest(): void {
     for (const what of this.#parking.complaints()) this.#parts.fail('L3', what);
+  }
+
+  /** What the moment is at which a column is hidden, or shown again. */
+  momentOf(column: Column | null): readonly string[] {
+    return this.#hiding.momentOf(column);
   }
 
   /** What ever left for the origin. */

@@ -36,7 +36,7 @@ export interface Sides {
 export function gatherRest(sides: Sides): Rest | null {
   const { user, names, origin, books, writes, hidden, policy, wasForbidden, hasSwapped, sent } = sides;
   const local = names.inReplica((statement) => user.query(statement));
-  if (local === null) return null;
+  if (local === null || names.goneIn((statement) => user.query(statement)).size > 0) return null;
   const base = `_rowsync_base_${names.tableId}`;
   const waiting = user.query('SELECT row_id FROM _rowsync_rows UNION ALL SELECT row_id FROM _rowsync_unreadable');
   return {

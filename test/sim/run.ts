@@ -7,7 +7,7 @@ import type { Disk, Start } from './disk.ts';
 import type { EngineModules } from './engine.ts';
 import type { Script } from './script.ts';
 import { drawFiles } from './files-setup.ts';
-import { drawSetup, type Setup } from './setup.ts';
+import { drawHideWeight, drawSetup, type Setup } from './setup.ts';
 import { Tapes, type TapeRecord } from './tape.ts';
 import type { Complaint } from './verdict.ts';
 import type { WarmStarts } from './warm.ts';
@@ -36,7 +36,8 @@ export interface WorldResult {
 
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
-  return drawSetup(tapes.of('setup'), drawFiles(tapes.of('files')), tapes.isLong);
+  const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
+  return drawSetup(tapes.of('setup'), drawn, tapes.isLong);
 }
 
 /** Runs one world. */

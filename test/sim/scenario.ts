@@ -4,6 +4,7 @@
  * `makeOrigin`. Pure.
  */
 import type { PersonDecision } from '../../src/capture/decide.ts';
+import type { Column } from './names.ts';
 import type { Hands } from './script.ts';
 import type { Setup } from './setup.ts';
 
@@ -54,6 +55,7 @@ export const CALM: Setup = {
   personRate: 0,
   etag: 'page',
   rules: [],
+  hideWeight: 0,
   isAdminAway: true,
   actors: [],
   weather: new Map(),
@@ -115,6 +117,16 @@ export function copies(after: RegExp | null): ScenarioAct {
 /** Somebody puts the copy in the place of the replica. */
 export function putsBack(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.restore() };
+}
+
+/** Administrators are about: a column is hidden from the calling user. */
+export function hidesColumn(after: RegExp | null, column: Column): ScenarioAct {
+  return { after, act: (hands) => hands.hidesColumn(column) };
+}
+
+/** The hidden column is shown again. */
+export function showsColumn(after: RegExp | null): ScenarioAct {
+  return { after, act: (hands) => hands.showsColumn() };
 }
 
 /** An administrator revokes the token, until the end. */

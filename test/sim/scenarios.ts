@@ -19,6 +19,7 @@ import {
   type Scenario,
 } from './scenario.ts';
 import { DEFENCE_SCENARIOS } from './scenarios-defences.ts';
+import { HIDDEN_SCENARIOS } from './scenarios-hidden.ts';
 import { JUDGED_SCENARIOS } from './scenarios-judged.ts';
 
 function conflict(policy: ConflictPolicy): Scenario {
@@ -275,5 +276,6 @@ export const SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   ...DEFENCE_SCENARIOS,
+  ...HIDDEN_SCENARIOS,
   ...JUDGED_SCENARIOS,
 ];

@@ -7,6 +7,7 @@ import type { TransactionFacts } from '../../src/replica/database.ts';
 import type { Fate } from './engine.ts';
 import type { RequestKind } from './faults.ts';
 import type { OriginModel } from './model/origin.ts';
+import type { Column } from './names.ts';
 import type { Setup } from './setup.ts';
 
 /** What a script can do to a world between two steps of the engine. */
@@ -26,6 +27,9 @@ export interface Hands {
   readonly decides: (decision: PersonDecision) => void;
   /** The calling user gets a role that sees every other row. */
   readonly narrowsRole: () => void;
+  /** A column is hidden from the calling user, and shown again. */
+  readonly hidesColumn: (column: Column) => void;
+  readonly showsColumn: () => void;
   /** Somebody makes a backup of the origin, and the next time brings it back. */
   readonly backsUpOrRestores: () => void;
   /** The methods of requests that have left and not arrived. */

@@ -44,6 +44,8 @@ export interface Setup {
   readonly rules: readonly { readonly column: string; readonly does: RuleEffect }[];
   /** Whether the power may fail, so that what was not brought to the disk is gone. */
   readonly losesPower: boolean;
+  /** How often a column is hidden from the calling user, or shown again, beside the weights of the other actors; 0 where none ever is. */
+  readonly hideWeight: number;
   /** Whether nobody changes structure or rights of the origin. */
   readonly isAdminAway: boolean;
   readonly actors: readonly (readonly [weight: number, actor: Actor])[];
@@ -59,15 +61,23 @@ export interface Setup {
 }
 
 /** Who acts between two steps of the engine. */
-export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy' | 'files';
+export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy' | 'files' | 'hider';
 
 /** What is worth the way to the beginning and the end of a world. */
 const POINTS_MIN = 40;
+/** In one world of so many, columns are hidden. */
+const WORLDS_PER_HIDER = 20;
 
-/** Draws a setup; whether and how it has files was drawn before. A long world does not end early. */
-export function drawSetup(tape: Tape, files: FilesSetup | null, isLong = false): Setup {
+/** Draws whether and how often columns are hidden; from a tape of its own, so that all other worlds stay as they are. */
+export function drawHideWeight(tape: Tape): number {
+  return tape.decide(1 / WORLDS_PER_HIDER) === 0 ? 0 : tape.draw().pick([3, 8]);
+}
+
+/** Draws a setup; whether and how it has files, and hidden columns, was drawn before. A long world does not end early. */
+export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>, isLong = false): Setup {
+  const { files, hideWeight } = drawn;
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
-  const actors = [...drawActors(tape), [files?.weight ?? 0, 'files'] as const];
+  const actors = [...drawActors(tape), [files?.weight ?? 0, 'files'] as const, [hideWeight, 'hider'] as const];
   const setup = {
     isWarm: pick([true, true, true, false]),
     rowCount: pick([2, 0, 1, 3, 4, 5, 6, 7, 8]),
@@ -95,7 +105,8 @@ export function drawSetup(tape: Tape, files: FilesSetup | null, isLong = false):
       [{ column: 'B', does: 'putBack' }],
       [{ column: 'B', does: 'touchOther' }],
     ]),
-    isAdminAway: actors.every(([weight, actor]) => actor !== 'admin' || weight === 0),
+    hideWeight,
+    isAdminAway: actors.every(([weight, actor]) => (actor !== 'admin' && actor !== 'hider') || weight === 0),
     actors,
     weather: drawWeather(tape),
     files,
@@ -114,7 +125,8 @@ export function drawSetup(tape: Tape, files: FilesSetup | null, isLong = false):
 export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   user: ({ actors }) => isAbout(actors, 'user'),
   colleague: ({ actors }) => isAbout(actors, 'colleague'),
-  admin: ({ isAdminAway }) => !isAdminAway,
+  admin: ({ actors }) => isAbout(actors, 'admin'),
+  hider: ({ hideWeight }) => hideWeight > 0,
   kill: ({ actors }) => isAbout(actors, 'kill'),
   copy: ({ actors }) => isAbout(actors, 'copy'),
   person: ({ personRate }) => personRate > 0,

@@ -21,6 +21,7 @@ export const TAPE_NAMES = [
   'clock',
   'files',
   'person',
+  'hider',
 ] as const;
 
 /** Whose tape it is. */

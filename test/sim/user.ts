@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { isTagged, type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
 import type { Disk } from './disk.ts';
-import { rowFromReplica, selectedColumns, type LocalNames, type Names } from './names.ts';
+import { rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
 
 /** One action: the statements to run, or null where there is nothing to do it to. */
@@ -20,6 +20,8 @@ interface Scene {
   /** Open conflicts, and the triggers that rowsync keeps on the table. */
   readonly conflicts: readonly number[];
   readonly triggers: readonly string[];
+  /** Columns that the origin does not show any more: they refuse values, and nobody else writes into them. */
+  readonly gone: ReadonlySet<Column>;
   /** Whether there is a unique index of the user's on the code. */
   readonly hasIndex: boolean;
   /** Whether the replica is an older copy: what stands in it as new may stand at the origin, under the code that it has. */
@@ -52,12 +54,18 @@ function isPerhapsThere({ isOlderCopy, rows }: Scene, row: LocalRow): boolean {
   return isOlderCopy && rows.some(({ id, tag }) => id < 0 && tag === row.tag);
 }
 
-const insert: Action = ({ draw, tokens }) => {
+/** The columns that people write into; with one gone, some try all the same. */
+function editable({ gone }: Scene): readonly ('A' | 'B')[] {
+  return (['A', 'B'] as const).filter((column) => !gone.has(column));
+}
+
+const insert: Action = (scene) => {
+  const { draw, tokens, gone } = scene;
   const tag = tokens.next('t');
   const cells: (readonly [string, string])[] = [['Tag', text(tag)]];
   if (draw.chance(0.5)) cells.push(['Code', text(tokens.next('c'))]);
-  cells.push(['A', text(tokens.next('u'))]);
-  if (draw.chance(0.5)) cells.push(['B', text(tokens.next('u'))]);
+  if (!gone.has('A')) cells.push(['A', text(tokens.next('u'))]);
+  if (draw.chance(0.5) && !gone.has('B')) cells.push(['B', text(tokens.next('u'))]);
   return `INSERT INTO {T} (${cells.map(([name]) => `{${name}}`).join(', ')}) VALUES (${cells.map(([, value]) => value).join(', ')})`;
 };
 
@@ -65,14 +73,14 @@ const update: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null) return null;
   const { draw, tokens } = scene;
-  const columns = draw.chance(0.25) ? ['A', 'B'] : [draw.pick(['A', 'B'])];
+  const columns = draw.chance(0.25) ? ['A', 'B'] : [draw.pick(editable(scene))];
   const sets = columns.map((column) => `{${column}} = ${text(tokens.next('u'))}`);
   return `UPDATE {T} SET ${sets.join(', ')} WHERE _id = ${row.id}`;
 };
 
 const setNull: Action = (scene) => {
   const row = rowOf(scene);
-  return row && `UPDATE {T} SET {${scene.draw.pick(['A', 'B'])}} = NULL WHERE _id = ${row.id}`;
+  return row && `UPDATE {T} SET {${scene.draw.pick(editable(scene))}} = NULL WHERE _id = ${row.id}`;
 };
 
 const remove: Action = (scene) => {
@@ -86,8 +94,9 @@ const replace: Action = (scene) => {
   if (row === null) return null;
   const code = scene.draw.chance(0.5) || isPerhapsThere(scene, row) ? (row.cells['Code'] ?? null) : null;
   const tag = isTagged(row) ? text(row.tag) : 'NULL';
+  const [column = 'A'] = editable(scene);
   const values = [String(row.id), tag, text(code), text(scene.tokens.next('u'))];
-  return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {A}) VALUES (${values.join(', ')})`;
+  return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {${column}}) VALUES (${values.join(', ')})`;
 };
 
 const updateAll: Action = ({ rows, tokens }) =>
@@ -324,19 +333,23 @@ export class User {
     this.#statements.clear();
   }
 
-  #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex'> {
+  #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex' | 'gone'> {
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
     // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
     const parts = this.query(
       `SELECT type, name FROM sqlite_schema
        WHERE type = 'trigger' AND name GLOB '${this.#names.isMirror ? '_rowsync_guard_*' : '_rowsync_capture_*'}'
          AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*'
-         OR type = 'index' AND name = 'own_index' ORDER BY name`,
+         OR type = 'index' AND name = 'own_index'
+       UNION ALL SELECT 'gone', id FROM _rowsync_columns WHERE state = 'removed' ORDER BY 2`,
     );
     return {
       conflicts: conflicts.map(([id]) => Number(id)),
       triggers: parts.flatMap(([type, name]) => (type === 'trigger' ? [String(name)] : [])),
       hasIndex: parts.some(([type]) => type === 'index'),
+      gone: new Set(
+        parts.flatMap(([type, id]) => (type === 'gone' ? (this.#names.columnWithId(Number(id)) ?? []) : [])),
+      ),
     };
   }
 

@@ -22,6 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => disk[Symbol.dispose]());
 
+const NOTHING = { files: null, hideWeight: 0 };
 const FILES: FilesSetup = { mode: 'latest', showsHistory: true, maxFileBytes: null, everyRows: 2, weight: 8 };
 
 const KINDS: readonly (readonly [what: string, setup: Partial<Setup>])[] = [
@@ -38,7 +39,7 @@ const KINDS: readonly (readonly [what: string, setup: Partial<Setup>])[] = [
 
 describe('a world that begins with a replica', () => {
   test.each(KINDS)('finds it as if it had been pulled so, with %s', async (_what, kind) => {
-    const setup = { ...drawSetup(Tapes.fromRecord(0, {}).of('setup'), null), rowCount: 6, ...kind };
+    const setup = { ...drawSetup(Tapes.fromRecord(0, {}).of('setup'), NOTHING), rowCount: 6, ...kind };
     const warm = new WarmStarts();
     // Fitted from one that was pulled for another kind.
     await warm.startOf({ ...setup, match: 'Code', etag: 'page' }, disk, pull);
@@ -51,7 +52,7 @@ describe('a world that begins with a replica', () => {
   });
 
   test('finds no ETags where the origin gives none', async () => {
-    const setup = { ...drawSetup(Tapes.fromRecord(0, {}).of('setup'), null), rowCount: 6, etag: 'absent' } as const;
+    const setup = { ...drawSetup(Tapes.fromRecord(0, {}).of('setup'), NOTHING), rowCount: 6, etag: 'absent' } as const;
 
     const { main } = await new WarmStarts().startOf(setup, disk, pull);
 

@@ -228,6 +228,8 @@ export class World {
       restore: () => this.#past.restoreCopy(),
       decides: (decision) => this.#person.wish(decision),
       narrowsRole: () => this.#note(`admin: ${this.#admin.narrowRole()}`),
+      hidesColumn: (column) => this.#note(this.#admin.hideColumn(column)),
+      showsColumn: () => this.#note(this.#admin.showColumn()),
       backsUpOrRestores: () => {
         this.#writes.collect();
         this.#note(`admin: ${this.#admin.backUpOrRestore()}`);
@@ -259,6 +261,8 @@ export class World {
       case 'admin':
         this.#writes.collect();
         return this.#note(this.#admin.act(draw));
+      case 'hider':
+        return this.#hideOrShow(draw);
       case 'clock':
         this.#jumpMs += draw.pick([1_000, -1_000, 3_600_000, -3_600_000, 86_400_000 * 400, -86_400_000 * 400]);
         this.#count('clock jump');
@@ -272,6 +276,13 @@ export class World {
       default:
         return actor satisfies never;
     }
+  }
+
+  #hideOrShow(draw: Draw): void {
+    const { hidden } = this.#admin;
+    this.#note(this.#admin.hideOrShow(draw));
+    for (const what of this.#oracles.momentOf(this.#admin.hidden ?? hidden))
+      this.#count(`${hidden === null ? 'hidden' : 'shown'} ${what}`);
   }
 
   #begin(): void {

@@ -92,5 +92,6 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'former-file-is-an-edit': { kept: 'former-file-put-back.json' },
   'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
   'refused-though-edited': { story: 'refused-and-deleted-on-its-way', at: '' },
+  'back-without-kept-columns': { story: 'row-comes-back-while-a-column-is-hidden', at: '' },
   'unseen-edits-leave-refusals': { kept: 'refused-and-deleted-unseen.json' },
 };

@@ -367,4 +367,10 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'back-without-kept-columns',
+    without:
+      'A row that comes back while a column is hidden stands there without what that column was, which is an edit later.',
+    edits: [{ file: 'replica/rows.ts', find: '  if (added.length > 0) fillKept(tx, target, added);\n', replace: '' }],
+  },
 ];

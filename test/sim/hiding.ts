@@ -1,0 +1,116 @@
+/**
+ * What must be true of a column that the calling user is not shown for a while, as long as the replica takes it for gone: it keeps its last
+ * values, here and in the base, and nothing is sent in it. What becomes of the edits in it is judged at rest, like that of all others (verdict.ts).
+ * Input: transactions before their commit, requests before they leave. Output: sentences.
+ */
+import type { Replica } from '../../src/replica/database.ts';
+import type { KeptRow } from '../../src/replica/push-rows.ts';
+import { sql } from '../../src/replica/sql.ts';
+import { readBase } from './base.ts';
+import type { LocalRow } from './books.ts';
+import { rowFromReplica, selectedColumns, type Ask, type Column, type Names } from './names.ts';
+import type { SeenRequest } from './network.ts';
+import type { User } from './user.ts';
+
+/** What there is to look at. */
+export interface HidingParts {
+  readonly names: Names;
+  readonly user: User;
+}
+
+/** A table and what tells its edits, as one connection sees both. */
+interface Seen {
+  readonly gone: ReadonlySet<Column>;
+  /** None where not all of it stands there; what a client does away with comes back from the base. */
+  readonly rows: ReadonlyMap<number, LocalRow>;
+  readonly base: ReadonlyMap<number, LocalRow>;
+}
+
+const NOBODY: ReadonlyMap<number, LocalRow> = new Map();
+
+/** Watches one world. */
+export class Hiding {
+  readonly #parts: HidingParts;
+
+  constructor(parts: HidingParts) {
+    this.#parts = parts;
+  }
+
+  /** What is wrong with a transaction that is about to be committed: another connection still sees what was before it. */
+  complaints(replica: Replica): readonly string[] {
+    const { user, names } = this.#parts;
+    const ask: Ask = (statement) => user.query(statement);
+    // A trigger of theirs writes into columns that are gone as well, whenever rowsync writes; a mirror has no base.
+    if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) return [];
+    const before = this.#look(ask);
+    if (before.gone.size === 0) return [];
+    const after = this.#look((statement) => replica.prepare(statement).raw().all() as unknown[][]);
+    return [...before.gone]
+      .filter((column) => after.gone.has(column))
+      .flatMap((column) => [
+        ...changed(`the base of ${column}`, column, before.base, after.base),
+        ...(user.hadTrigger ? [] : changed(column, column, before.rows, after.rows)),
+      ]);
+  }
+
+  /** What is wrong with a request before it leaves. */
+  complaintsOf({ method, body }: SeenRequest): readonly string[] {
+    if (method === 'delete') return [];
+    const gone = this.#parts.user.query(
+      `SELECT iif(alias = '', name, alias) FROM _rowsync_columns WHERE state = 'removed'`,
+    );
+    const sent = new Set((JSON.parse(body ?? '[]') as readonly object[]).flatMap((row) => Object.keys(row)));
+    return gone.flatMap(([name]) =>
+      sent.has(String(name)) ? [`${String(name)} is sent, and the origin does not show that column any more`] : [],
+    );
+  }
+
+  /** What the moment is at which a column is hidden, or shown again: what stands in it, or is on its way. */
+  momentOf(column: Column | null): readonly string[] {
+    if (column === null) return [];
+    const { user, names } = this.#parts;
+    const { rows, base } = this.#look((statement) => user.query(statement));
+    const values = [...rows].map(
+      ([id, { cells }]) => [id, cells[column] ?? null, base.get(id)?.cells[column]] as const,
+    );
+    const [[seq = -1] = []] = user.query(
+      `SELECT seq FROM _rowsync_columns WHERE id = ${names.idOf(column)} AND state <> 'aside'`,
+    );
+    const isSent = user
+      .query('SELECT rows FROM _rowsync_batches')
+      .flatMap(([text]) => JSON.parse(String(text)) as KeptRow[])
+      .some(([, , cells]) => cells.some((cell) => cell[0] === Number(seq)));
+    return [
+      ...(values.some(([id, here, there]) => id > 0 && there !== undefined && here !== there) ? ['over an edit'] : []),
+      ...(values.some(([id, here]) => id < 0 && here !== null) ? ['over a new row'] : []),
+      ...(isSent ? ['while it is on its way'] : []),
+    ];
+  }
+
+  #look(ask: Ask): Seen {
+    const { names } = this.#parts;
+    const local = names.inReplica(ask);
+    const rows = local === null ? [] : ask(sql`SELECT ${selectedColumns(local)} FROM ${local.T}`).map(rowFromReplica);
+    return {
+      gone: names.goneIn(ask),
+      rows: new Map(rows.map((row) => [row.id, row])),
+      base: readBase(ask, names) ?? NOBODY,
+    };
+  }
+}
+
+/** Rows that stand there before and after with another value in a column. */
+function changed(
+  what: string,
+  column: Column,
+  before: ReadonlyMap<number, LocalRow>,
+  after: ReadonlyMap<number, LocalRow>,
+): readonly string[] {
+  return [...after].flatMap(([id, { cells }]) => {
+    const was = before.get(id)?.cells[column];
+    const is = cells[column];
+    return was === undefined || was === is
+      ? []
+      : [`${what} of row ${id} was ${String(was)} and is ${String(is)}, while the origin does not show that column`];
+  });
+}

@@ -1,0 +1,97 @@
+/**
+ * Short stories in which a column is hidden from the calling user for a while, and shown again. Gone through like all others (scenarios.ts).
+ * Data only.
+ */
+import {
+  ADMINISTERED,
+  colleague,
+  CYCLE_ENDS,
+  hidesColumn,
+  SENT,
+  showsColumn,
+  user,
+  type Scenario,
+} from './scenario.ts';
+
+/** The moment at which the replica takes over what columns there are. */
+const PREPARED = /^commit: Preparing the table/;
+
+/** All of them. */
+export const HIDDEN_SCENARIOS: readonly Scenario[] = [
+  // The edit of the hidden cell is given up, that of the other one is pushed; what arrived of the first is what the origin says.
+  {
+    name: 'column-hidden-while-an-edit-is-on-its-way',
+    setup: ADMINISTERED,
+    acts: [
+      user(null, `UPDATE Thing SET A = 'u-1', B = 'u-2' WHERE _id = 1`),
+      hidesColumn(SENT('(upsert|update)'), 'A'),
+      user(PREPARED, `UPDATE Thing SET B = 'u-3' WHERE _id = 1`),
+      showsColumn(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [/hides the column A/, SENT('(upsert|update)'), /"u-3"/, /shows the column A/],
+    everyEnd: /"B":"u-3"/,
+    hasOneEnd: false,
+  },
+  // Only the rest of it could be compared, so that it is in doubt.
+  {
+    name: 'column-hidden-while-a-create-is-on-its-way',
+    setup: { ...ADMINISTERED, rowCount: 1, match: null },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`),
+      hidesColumn(SENT('create'), 'A'),
+      { after: null, act: (hands) => hands.kill() },
+      showsColumn(PREPARED),
+    ],
+    cycles: 2,
+    proofs: [SENT('create'), /hides the column A/, /^the engine dies/, /shows the column A/],
+    end: /"t-1",null,\{"A":"u-1"/,
+    hasOneEnd: false,
+  },
+  // Found by its match value whatever of it is hidden, or made without the cell that was given up.
+  {
+    name: 'column-hidden-while-a-keyed-create-is-on-its-way',
+    setup: { ...ADMINISTERED, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      hidesColumn(SENT('(upsert|create)'), 'A'),
+      { after: null, act: (hands) => hands.kill() },
+      user(PREPARED, `UPDATE Thing SET B = 'u-2' WHERE Tag = 't-1'`),
+      showsColumn(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), /hides the column A/, /^the engine dies/, /"u-2"/, /shows the column A/],
+    everyEnd: /"t-1","c-1",\{"A":("u-1"|null),"B":"u-2"/,
+    hasOneEnd: false,
+  },
+  {
+    name: 'column-hidden-before-a-create',
+    setup: { ...ADMINISTERED, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A, B) VALUES ('t-1', 'c-1', 'u-1', 'u-2')`),
+      hidesColumn(null, 'A'),
+      user(CYCLE_ENDS, `INSERT INTO Thing (Tag, Code, B) VALUES ('t-2', 'c-2', 'u-3')`),
+      showsColumn(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [/hides the column A/, /shows the column A/, SENT('(upsert|create)'), /"t-2"/],
+    everyEnd: /"t-1","c-1",\{"A":null,"B":"u-2"\}\]\n\["t-2","c-2",\{"A":null,"B":"u-3"\}/,
+    hasOneEnd: true,
+  },
+  // Deleted here and edited there, the row comes back while its column is hidden: what that says is no edit once it is shown.
+  {
+    name: 'row-comes-back-while-a-column-is-hidden',
+    setup: ADMINISTERED,
+    acts: [
+      user(null, `DELETE FROM Thing WHERE _id = 1`),
+      hidesColumn(null, 'A'),
+      colleague(SENT('user'), 1, { B: 'w-1' }),
+      colleague(CYCLE_ENDS, 2, { A: 'w-2' }),
+      showsColumn(null),
+    ],
+    cycles: 2,
+    proofs: [/hides the column A/, /^colleague: sets/, /shows the column A/],
+    end: /"A":"a0003","B":"w-1"/,
+    hasOneEnd: false,
+  },
+];
