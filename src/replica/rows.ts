@@ -9,7 +9,7 @@ import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
-import { baseName, columnList } from './tables.ts';
+import { baseName, columnList, readColumns, readPhysicalColumns } from './tables.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each; past a few
@@ -234,19 +234,49 @@ export function forgetGone(tx: Tx, tableId: number, ids: readonly number[]): voi
   }
 }
 
-/** Keeps the last values of rows that are about to be deleted, in `sync_deleted`. */
+/** Keeps the last values of rows that are about to be deleted, in `sync_deleted`, also those of columns that the origin does not show any more. */
 export function keepEvidence(
   tx: Tx,
   target: RowTarget,
   rows: readonly Row[],
   why: { readonly reason: string; readonly at: string },
 ): void {
+  if (rows.length === 0) return;
+  const keptById = readKept(
+    tx,
+    target,
+    rows.map(({ id }) => id),
+  );
   const keep = tx.prepare(
     sql`INSERT INTO _rowsync_deleted (table_id, table_name, row_id, deleted_at, reason, row_values) VALUES (?, ?, ?, ?, ?, ?)`,
   );
   for (const row of rows) {
-    keep.run(target.id, target.localName, row.id, why.at, why.reason, evidenceText(target, row));
+    keep.run(target.id, target.localName, row.id, why.at, why.reason, evidenceText(target, row, keptById.get(row.id)));
   }
+}
+
+type Pair = readonly [name: string, value: Stored];
+
+/** What rows say in columns that the origin does not show any more, unless another client dropped these. */
+function readKept(
+  from: Connection,
+  { id, localName }: RowTarget,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly Pair[]> {
+  const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
+  const physical = new Set(kept.length === 0 ? [] : readPhysicalColumns(from, localName));
+  const names = kept.filter((name) => physical.has(name));
+  if (names.length === 0) return new Map();
+  const rows = from
+    .prepare(
+      sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(JSON.stringify(ids)) as [bigint, ...Stored[]][]; // the columns just listed
+  return new Map(
+    rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
+  );
 }
 
 /** Deletes rows without evidence; returns how many stood there. */
@@ -258,12 +288,12 @@ export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): n
   return changes;
 }
 
-/** A row as a JSON object of the replica's column names; numbers keep every digit. */
-export function evidenceText(target: RowTarget, row: Row): string {
+/** A row as a JSON object of the replica's column names, with what else is kept of it; numbers keep every digit. */
+export function evidenceText(target: RowTarget, row: Row, kept: readonly Pair[] = []): string {
   const pairs = target.columns.map(
     ({ localName }, index) => [localName, storedFromValue(row.values[index] ?? null)] as const,
   );
-  return objectText([['_id', row.id], ...pairs]);
+  return objectText([['_id', row.id], ...pairs, ...kept]);
 }
 
 /** Values under their names as a JSON object; numbers keep every digit. */

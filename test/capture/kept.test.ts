@@ -112,6 +112,25 @@ test.each<[string, (fixture: Fixture) => unknown, (fixture: Fixture) => unknown]
   },
 );
 
+test.each([
+  ['two-way table', {}],
+  ['mirror', { settings: MIRROR }],
+])('a row of a %s that is deleted while a column is hidden leaves also what that column was', async (_what, how) => {
+  await using fixture = await startTwoWay();
+  const { store } = fixture.sandbox;
+  store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull(how);
+  hideBody(fixture);
+  await fixture.pull(how);
+  store.delete('Note', 1);
+
+  await fixture.pull({ ...how, confirm: true });
+
+  expect(fixture.rows(`SELECT row_id, last_values ->> 'Body' AS body FROM sync_deleted`)).toEqual([
+    { row_id: 1, body: 'theirs' },
+  ]);
+});
+
 test('what is kept of a table that was pruned can be read, and each decision about it is answered', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
