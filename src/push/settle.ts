@@ -27,6 +27,7 @@ import {
   baseAfterLookup,
   baseAsSent,
   baseForReadBack,
+  baseOfEmptied,
   baseOfFormerFiles,
   baseOfMadeAgain,
   baseOfMet,
@@ -164,13 +165,15 @@ class Settling {
     const { columns } = this.#run.table;
     // A row that is not returned was taken nevertheless: it may be hidden from the calling user, and a pull finds out.
     const remote = byId.get(id) ?? this.#asSent(row, { id, isMadeAgain });
+    const former = as === 'met' ? readFormerBase(this.#tx, this.#run.table, row.id) : null;
     this.#toSettle.push({
       rowId: row.id,
       base: ({ base, local }) => {
         const sent = { base: isMadeAgain ? null : base, sent: row.cells };
         const asRead = baseForReadBack(sent, { local, remote }, columns, files.overtaken.get(id));
         const after = baseOfFormerFiles(asRead, { former: base, local }, columns);
-        return isMadeAgain ? baseOfMadeAgain(after, base, columns) : after;
+        if (isMadeAgain) return baseOfMadeAgain(after, base, columns);
+        return baseOfEmptied(after, { former, local, made: null }, columns);
       },
       remote,
       sent: row.cells,
@@ -228,7 +231,8 @@ class Settling {
       // Whoever was adopted has all the files: they were compared.
       const inFiles = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
       const arrived = remote === adopted ? new Set(inFiles) : files.arrived.get(row.id);
-      const isTaken = row.kind === 'insert' || isMadeAgain || isApplied(row.cells, remote, columns, arrived);
+      const isHeld = isApplied(row.cells, remote, columns, arrived);
+      const isTaken = row.kind === 'insert' || isMadeAgain || isHeld;
       if (!isTaken) this.#untaken.add(row.id);
       const former = row.kind === 'insert' ? readFormerBase(this.#tx, this.#run.table, row.id) : null;
       this.#toSettle.push({
@@ -240,7 +244,8 @@ class Settling {
           const again = isMadeAgain ? baseOfMadeAgain(after, base, columns) : null;
           if (again !== null)
             return isAsSent ? again : baseOfReplaced(again, { former: base, sent: row.cells, remote });
-          return baseOfMetLater(after, baseOfMet(former, local, columns), columns);
+          const met = baseOfMetLater(after, baseOfMet(former, local, columns), columns);
+          return baseOfEmptied(met, { former, local, made: isHeld ? remote : null }, columns);
         },
         remote,
         sent: row.cells,

@@ -133,15 +133,16 @@ export function baseOfMadeAgain(base: Row, former: Row | null, columns: readonly
 /**
  * The base of a row that has the match value of an update without an answer, whose own row is gone, and that does not hold what was sent:
  * somebody has changed it since, or put it in the place of the former one. What it holds in cells that were not sent goes over nobody's edit,
- * and nobody's goes over it. `base` is that of a row that was made again.
+ * and nobody's goes over it; what was emptied there goes over what the origin confirmed of it. `base` is that of a row that was made again.
  */
 export function baseOfReplaced(
   base: Row,
   { former, sent, remote }: { readonly former: Row | null; readonly sent: readonly SentCell[]; readonly remote: Row },
 ): Row {
   const values = base.values.map((value, index) => {
-    const isSent = sent.some(({ column }) => column === index);
-    return isSent || (remote.values[index] ?? null) === null ? value : (former?.values[index] ?? null);
+    const cell = sent.find(({ column }) => column === index);
+    const isWritten = cell !== undefined && cell.value !== null;
+    return isWritten || (remote.values[index] ?? null) === null ? value : (former?.values[index] ?? null);
   });
   return { ...base, values };
 }
@@ -182,21 +183,39 @@ export function baseOfMet(
   return { ...local, values };
 }
 
-/**
- * The same before anything of the insert was sent: what the origin confirmed of a cell that was emptied since is its base, so that emptying it
- * is an edit. A file, and what the origin fills in, goes without anybody emptying its cell.
- */
+/** The same before anything of the insert was sent: emptying a cell is an edit of what the origin confirmed of it. */
 export function baseOfMetUnsent(
   former: readonly Value[] | null,
   local: Row | null,
   columns: readonly MergeColumn[],
 ): Row | null {
   const base = baseOfMet(former, local, columns);
-  if (base === null) return null;
+  return base === null ? null : baseOfEmptied(base, { former, local, made: null }, columns);
+}
+
+/**
+ * The base of a new row that the origin had before, and had again by the time it was sent: what the origin confirmed of a cell that was emptied
+ * since is its base, so that emptying it is an edit. A file, and what the origin fills in, goes without anybody emptying its cell. `made` is a row
+ * that holds all that was sent, and may be what was made of it, with such cells empty: what is there instead is somebody's, unless it is
+ * what the origin had before.
+ */
+export function baseOfEmptied(
+  base: Row,
+  {
+    former,
+    local,
+    made,
+  }: { readonly former: readonly Value[] | null; readonly local: Row | null; readonly made: Row | null },
+  columns: readonly MergeColumn[],
+): Row {
+  if (former === null || local === null) return base;
   const values = base.values.map((value, index) => {
     const { type = 'Text', writable = false, automatic } = columns[index] ?? {};
     const canBeEmptied = writable && automatic !== true && type !== 'Attachment';
-    return canBeEmptied && (local?.values[index] ?? null) === null ? (former?.[index] ?? null) : value;
+    const before = former[index] ?? null;
+    const isEmptied = canBeEmptied && value === null && (local.values[index] ?? null) === null;
+    const isFormer = made === null || isSameValue(type, made.values[index] ?? null, before);
+    return isEmptied && isFormer ? before : value;
   });
   return { ...base, values };
 }

@@ -305,3 +305,80 @@ test('what is emptied in a row that goes on as a new one is emptied in the row t
   expect(atOrigin(fixture, COLUMNS).at(-1)).toEqual([7, 'mine', 'c1', null]);
   expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
 });
+
+describe('what is emptied in a row that goes on as a new one', () => {
+  /** Row 1 is edited and deleted there, and emptied here in a cell as the new row that it is then. */
+  async function startEmptied(edit: string): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+    const { store } = fixture.sandbox;
+    store.update('Note', 1, { Body: 'old' });
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET ${edit} WHERE _id = 1`);
+    store.delete('Note', 1);
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Body" = NULL WHERE "Code" = 'c1'`);
+    return fixture;
+  }
+
+  /** Pushes; the row stands there again, right before the request arrives or after it got lost. */
+  async function pushAgain(fixture: Fixture, row: Readonly<Record<string, string>>, isLost: boolean): Promise<void> {
+    const again = [row];
+    const insert = (): void => {
+      for (const values of again.splice(0)) fixture.sandbox.store.insert('Note', values);
+    };
+    if (isLost) setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+    else fixture.sandbox.before(1, insert, { method: 'upsert' });
+    const before = (step: string): void => {
+      if (step === 'store') insert();
+    };
+    for (let round = 0; round < 2; round += 1) await pushNow(fixture, { before, options: { conflict: 'local' } });
+  }
+
+  test.each([
+    ['comes right before it', false],
+    ['comes after it got lost', true],
+  ])('is emptied in the former row that %s', async (_what, isLost) => {
+    await using fixture = await startEmptied(`"Title" = 'mine'`);
+
+    await pushAgain(fixture, { Title: 'title 1', Code: 'c1', Body: 'old' }, isLost);
+
+    expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, 'mine', 'c1', null]]);
+    expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+  });
+
+  test.each([
+    ['comes right before it', false],
+    ['comes after it got lost', true],
+  ])('goes over what is in a row of somebody else that %s, which is kept', async (_what, isLost) => {
+    await using fixture = await startEmptied(`"Title" = 'mine'`);
+
+    await pushAgain(fixture, { Title: 'theirs', Code: 'c1', Body: 'theirs' }, isLost);
+
+    expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, 'mine', 'c1', null]]);
+    expect(
+      fixture.rows(`SELECT "column", base, local, remote, winner FROM sync_conflicts WHERE "column" = 'Body'`),
+    ).toEqual([{ column: 'Body', base: 'old', local: null, remote: 'theirs', winner: 'local' }]);
+  });
+});
+
+test('what an update empties that never arrived is emptied in the row that stands in the place of its own', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code', conflict: 'local' } });
+  const { store } = fixture.sandbox;
+  store.update('Note', 1, { Body: 'old' });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Body" = NULL WHERE _id = 1`);
+  setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+  const again = [{ Title: 'again', Code: 'c1', Body: 'old' }];
+  const before = (step: string): void => {
+    if (step !== 'store') return;
+    for (const row of again.splice(0)) {
+      store.delete('Note', 1);
+      store.insert('Note', row);
+    }
+  };
+
+  for (let round = 0; round < 2; round += 1) await pushNow(fixture, { before, options: { conflict: 'local' } });
+
+  expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, 'again', 'c1', null]]);
+  expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
+});
