@@ -28,6 +28,7 @@ import { baseOfMetUnsent } from '../reconcile/push-settle.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
+import { spendPushConsent } from '../replica/consent.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/database.ts';
 import { replicaError } from '../replica/failures.ts';
@@ -196,6 +197,7 @@ async function record(
     const ready = attachUploads(tx, run, sendable, { uploads, at });
     const rows = parkAlternating(tx, run, ready, { past: order.past, at });
     if (rows.length === 0) return null;
+    spendPushConsent(tx, table.id, rows.length);
     storeMadeValues(tx, run, rows);
     const newestId = readNewestId(tx, baseTarget(table)) ?? 0;
     // An upsert of a new row is about whatever row has its match value; any other write makes a new one, or none.

@@ -141,23 +141,24 @@ async function pushWithConsent(
 ): Promise<RowsyncError | null> {
   const { replica } = run.context;
   const { pushConsent } = readTable(replica, run.table.id);
-  if (confirm || pushConsent === null) return pushRounds(run, { consent: confirm ? Infinity : 0, onSending });
-  const held = await pushRounds(run, { consent: pushConsent, onSending });
+  const held = await pushRounds(run, { confirm, onSending });
+  if (confirm || pushConsent === null) return held;
   await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, run.table.id, 'push'));
   return held;
 }
 
-/** Plans and sends. Guards let pass what has no more rows than a person agreed to, `consent`. */
+/** Plans and sends. Guards let pass what a person looks at, or what has no more rows than are left of those that one agreed to. */
 async function pushRounds(
   run: TablePush,
-  { consent, onSending }: Pick<TablePushOrder, 'onSending'> & { readonly consent: number },
+  { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
 ): Promise<RowsyncError | null> {
   await compareInSteps(run.table, stampFromMs(run.context.clock.nowMs()), run.context);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await run.context.before?.('plan', run.table.localName);
     const plan = await makePlan(run, round === 1);
     if (plan.batches.length === 0) return null;
-    const isAgreed = plan.batches.reduce((count, { rows }) => count + rows.length, 0) <= consent;
+    const rowCount = plan.batches.reduce((count, { rows }) => count + rows.length, 0);
+    const isAgreed = confirm || rowCount <= (readTable(run.context.replica, run.table.id).pushConsent ?? 0);
     const held = judgeSize(run, plan, isAgreed);
     if (held !== null) return held;
     await onSending();

@@ -102,6 +102,15 @@ export function isSchemaHeld(from: Connection, tableId: number): boolean {
   return from.prepare(text).get(tableId) !== undefined;
 }
 
+/**
+ * Takes rows that are about to be sent from a consent: what is edited afterwards was shown to nobody, however the push ends. A consent of which
+ * nothing is left still counts as given, and is used up at the end.
+ */
+export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
+  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
+  tx.prepare(text).run(BigInt(rowCount), tableId);
+}
+
 /** Forgets a consent that was used, or is not needed any more. */
 export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
   tx.prepare(STORE[kind]).run(null, tableId);

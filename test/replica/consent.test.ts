@@ -2,7 +2,7 @@
  * What a person lets through once counts once, and what they decide stays decided, also where the power fails behind it.
  */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { resync } from '../../src/pull/resync.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
@@ -39,6 +39,63 @@ test('a consent to a push is used up for good', async () => {
   await pushNow(fixture, { settings });
 
   expect(seen).toContainEqual(USED_UP);
+});
+
+describe('a consent to a push', () => {
+  const settings = { maxPushRows: 1 };
+
+  /** Three edited rows that are held, and a consent to them. */
+  async function startAgreed(): Promise<Fixture> {
+    const fixture = await startTwoWay({});
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id <= 3`);
+    await pushNow(fixture, { settings });
+    expect(giveConsent(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 3 }]);
+    return fixture;
+  }
+
+  function editOthers(fixture: Fixture): void {
+    fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id > 3`);
+  }
+
+  function titles(fixture: Fixture): readonly unknown[] {
+    return fixture.sandbox.store.rows('Note').map(({ values }) => values['Title']);
+  }
+
+  const LEFT = ['mine', 'mine', 'mine', 'title 4', 'title 5', 'title 6'];
+
+  test('is none to what is edited while these rows are pushed', async () => {
+    await using fixture = await startAgreed();
+    const report = await pushNow(fixture, {
+      settings,
+      before: (step) => {
+        if (step === 'settle') editOthers(fixture);
+      },
+    });
+
+    expect(codesOf(report)).toEqual(['guard.pushRows']);
+    expect(titles(fixture)).toEqual(LEFT);
+  });
+
+  test('is none to what is edited after the process ended, once these rows were pushed', async () => {
+    await using fixture = await startAgreed();
+    fixture.replica.close();
+    fixture.replica = openReplica(fixture.path, {
+      clock: systemClock,
+      surround: ({ what }, run) => {
+        if (what === USED_UP.what) throw new Error('the process ends');
+        return run(() => undefined);
+      },
+    });
+    await pushNow(fixture, { settings });
+    fixture.replica.close();
+    fixture.replica = openReplica(fixture.path, { clock: systemClock });
+    editOthers(fixture);
+
+    const report = await pushNow(fixture, { settings });
+
+    expect(codesOf(report)).toEqual(['guard.pushRows']);
+    expect(titles(fixture)).toEqual(LEFT);
+  });
 });
 
 test('a consent to deletes is used up for good', async () => {
