@@ -21,7 +21,7 @@ import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
 import type { Row } from '../wire/schema.ts';
 import { forgetSentCells } from './batches.ts';
-import { storeConflicts } from './conflicts.ts';
+import { isKeptOfNew, storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
@@ -155,6 +155,8 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
         const before = base?.values[column] ?? null;
         const here = local.values[column] ?? null;
         if (isSameValue(columnAt(table, column).type, before, here)) return [];
+        // It stays in the row, and the column may be hidden again and again.
+        if (base === null && isKeptOfNew(tx, table, { rowId, column, local: here })) return [];
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
       });
       storeConflicts(tx, table, { rowId, conflicts, at });

@@ -259,6 +259,18 @@ export function closeConflict(
   ).run(outcome.resolution, outcome.value, id);
 }
 
+/** Whether the value of a cell of a new row is kept already, since the column was hidden before. */
+export function isKeptOfNew(
+  from: Connection,
+  table: TwoWayTable,
+  asked: { readonly rowId: number; readonly column: number; readonly local: Value },
+): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND kind = 'cell' AND column_seq IS ?
+      AND base IS NULL AND remote IS NULL AND local IS ?`;
+  const seq = table.columns[asked.column]?.seq ?? null;
+  return queryRows(from, text, [table.id, asked.rowId, seq, storedFromValue(asked.local)]).length > 0;
+}
+
 /** Whether a row still waits for a person because of another conflict. */
 export function hasOpenConflict(from: Connection, tableId: number, rowId: number): boolean {
   return (

@@ -131,6 +131,27 @@ test.each([
   ]);
 });
 
+test('a cell of a new row is kept once, however often its column is hidden before the row is sent', async () => {
+  await using fixture = await startTwoWay();
+  const { store } = fixture.sandbox;
+  const { role } = store.user;
+  fixture.execute(`INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'mine')`);
+
+  for (let round = 0; round < 3; round += 1) {
+    if (round === 2) fixture.execute(`UPDATE "Note" SET "Body" = 'newer' WHERE _id < 0`);
+    hideBody(fixture);
+    await fixture.pull();
+    store.changeUser({ role });
+    await fixture.pull();
+  }
+
+  expect(fixture.rows('SELECT "column", local FROM sync_conflicts ORDER BY id')).toEqual([
+    { column: 'Body', local: 'mine' },
+    { column: 'Body', local: 'newer' },
+  ]);
+  expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id < 0')).toEqual([{ Body: 'newer' }]);
+});
+
 test('what is kept of a table that was pruned can be read, and each decision about it is answered', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
