@@ -19,8 +19,8 @@ import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts
 import { readRowsById } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
-import type { Row } from '../wire/schema.ts';
-import { forgetSentCells } from './batches.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import { forgetSentCells, readBatches } from './batches.ts';
 import { isKeptOfNew, storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
@@ -147,14 +147,18 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${joinSql(differing, ' OR ')}`;
   const columnsByRow = new Map<number, ReadonlySet<number>>();
-  for (const ids of blocks(queryNumbers(tx, text, []))) {
+  const sentByRow = readSentCells(tx, table, indexes);
+  for (const ids of blocks([...new Set([...queryNumbers(tx, text, []), ...sentByRow.keys()])])) {
     const states = readRowStates(tx, table.id, ids);
     for (const { rowId, base, local } of readVersions(tx, table, ids)) {
-      if (local === null) continue; // cannot be: it was found there
+      if (local === null) continue; // deleted here since it was sent
       const conflicts = indexes.flatMap((column) => {
-        const before = base?.values[column] ?? null;
+        const confirmed = base?.values[column] ?? null;
         const here = local.values[column] ?? null;
-        if (isSameValue(columnAt(table, column).type, before, here)) return [];
+        const { type } = columnAt(table, column);
+        // Put back since it was sent, it is an edit of what is on its way.
+        const before = isSameValue(type, confirmed, here) ? sentByRow.get(rowId)?.get(column) : confirmed;
+        if (before === undefined || isSameValue(type, before, here)) return [];
         // It stays in the row, and the column may be hidden again and again.
         if (base === null && isKeptOfNew(tx, table, { rowId, column, local: here })) return [];
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
@@ -162,7 +166,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
       storeConflicts(tx, table, { rowId, conflicts, at });
       // That may have been the cell that was wrong.
       if (states.get(rowId) === 'refused') moveRows(tx, table.id, [rowId], { event: 'localEdit', at });
-      if (base === null) continue;
+      if (base === null || conflicts.length === 0) continue;
       const values = local.values.map((value, column) =>
         indexes.includes(column) ? (base.values[column] ?? null) : value,
       );
@@ -171,6 +175,21 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
     }
   }
   if (columnsByRow.size > 0) forgetSentCells(tx, table, columnsByRow);
+}
+
+/** What is on its way of some columns, but for files: values by row and column. */
+function readSentCells(
+  from: Connection,
+  table: TwoWayTable,
+  indexes: readonly number[],
+): ReadonlyMap<number, ReadonlyMap<number, Value>> {
+  const rows = readBatches(from, table).flatMap((batch) => batch.rows);
+  return new Map(
+    rows.flatMap(({ id, cells }): [number, ReadonlyMap<number, Value>][] => {
+      const lost = cells.filter(({ column, file }) => file === undefined && indexes.includes(column));
+      return lost.length === 0 ? [] : [[id, new Map(lost.map(({ column, value }) => [column, value]))]];
+    }),
+  );
 }
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {

@@ -238,6 +238,33 @@ test.each([
   ]);
 });
 
+test.each([
+  ['a new row', `INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'sent')`, null],
+  ['an update', `UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`, 'old'],
+])('a cell of %s that is put back on its way is kept where its column is hidden then', async (_what, edit, back) => {
+  await using fixture = await startTwoWay();
+  const { store } = fixture.sandbox;
+  store.update('Note', 1, { Body: 'old' });
+  await fixture.pull();
+  fixture.execute(edit);
+  await sendOnly(fixture);
+  fixture.execute(`UPDATE "Note" SET "Body" = ${back === null ? 'NULL' : `'${back}'`} WHERE "Body" = 'sent'`);
+  const { role } = store.user;
+  store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Note', 'Body']] });
+  store.changeUser({ role: 'Half' });
+  await fixture.pull();
+  const kept = fixture.rows('SELECT "column", base, local, remote, winner FROM sync_conflicts');
+  store.changeUser({ role });
+  await fixture.pull();
+  await pushNow(fixture);
+  await pushNow(fixture);
+  await fixture.pull();
+
+  expect(kept).toEqual([{ column: 'Body', base: 'sent', local: back, remote: 'sent', winner: 'origin' }]);
+  expect(here(fixture, ['Body'])).toEqual(atOrigin(fixture, ['Body']));
+  expect(await captured(fixture)).toEqual([]);
+});
+
 test('a row that is deleted while its update is on its way, of which the origin says that it has no such row, is deleted there', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`);
