@@ -26,7 +26,7 @@ export interface Written {
 
 /** What must be found at the end; a copy of the replica that is put back knows only what was expected when it was made. */
 export interface Expected {
-  /** Cells that users wrote, and no statement of theirs replaced since, by `tag.column`. */
+  /** Cells that users wrote, and no statement of theirs replaced since, by `tag.column`, in the order in which they were written. */
   readonly standing: ReadonlyMap<string, Written>;
   /** Tags of rows that a user's statement added, and none removed since. */
   readonly inserted: ReadonlySet<string>;
@@ -157,7 +157,10 @@ export class Books {
   #noteWritten(written: Written): void {
     // The row came back with a pull before its delete could be pushed, and somebody goes on with it.
     this.#deleted.delete(written.tag);
-    this.#standing.set(`${written.tag}.${written.column}`, written);
+    const key = `${written.tag}.${written.column}`;
+    // The last one stands at the end.
+    this.#standing.delete(key);
+    this.#standing.set(key, written);
     this.everWritten.add(writtenKey(written));
   }
 }

@@ -78,7 +78,12 @@ export class Oracles {
   /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
   readonly #everSent = new Set<unknown>();
-  readonly #sentEver = { ids: new Set<number>(), created: new Set<string>(), tagByCode: new Map<LocalValue, string>() };
+  readonly #sentEver = {
+    ids: new Set<number>(),
+    created: new Set<string>(),
+    tagByCode: new Map<LocalValue, string>(),
+    metById: new Map<number, Set<string>>(),
+  };
 
   constructor(parts: OracleParts) {
     this.#parts = parts;
@@ -357,6 +362,11 @@ export class Oracles {
       .flat();
   }
 
+  #noteMet(id: number, tags: readonly unknown[]): void {
+    const { metById } = this.#sentEver;
+    metById.set(id, new Set([...(metById.get(id) ?? []), ...tags.map(String)]));
+  }
+
   #checkWrite(request: SeenRequest, intents: Intents): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly SentRow[];
     if (this.#parts.setup.isAdminAway)
@@ -367,6 +377,8 @@ export class Oracles {
       const id = row['@row.id'] ?? null;
       const before = id === null ? undefined : base?.get(Number(id));
       if (id !== null) this.#sentEver.ids.add(Number(id));
+      const met = id === null ? [] : this.#metBy(Number(id));
+      if (met.length > 0) this.#noteMet(Number(id), met);
       for (const sent of [this.#sent, this.#everSent])
         sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
@@ -391,9 +403,8 @@ export class Oracles {
         if (this.#wentOn.has(Number(id))) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
-        // What was written into a row of an older copy that had no tag yet goes by its id.
-        const met = this.#metBy(Number(id));
         if (column === 'Tag' && met.includes(value)) continue;
+        // What was written into a row of an older copy that had no tag yet goes by its id.
         const keys = [tag, `row ${id}`, ...met].map((owner) => writtenKey({ tag: String(owner), column, value }));
         if (keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) continue;
         if (!this.#goesOn(Number(id), value)) {

@@ -12,12 +12,14 @@ import {
   copies,
   CYCLE_ENDS,
   decides,
+  hasFile,
   makesUnique,
   narrowsRole,
   putsBack,
   revokesToken,
   SENT,
   user,
+  WITH_FILES,
   type Scenario,
   type ScenarioAct,
 } from './scenario.ts';
@@ -345,6 +347,74 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     acts: [...TAKES_A_CODE, decides(CYCLE_ENDS, { kind: 'resolve', id: 1, take: 'remote', value: null })],
     cycles: 2,
     proofs: [SENT('delete'), /^person: .*Resolved/, /"@row.id":5.*"t-w"/],
+    end: /"t-w","c-w",\{"A":"w-2","B":"u-2"/,
+    hasOneEnd: false,
+  },
+  // What goes on in the colleague's row was taken there under its tag, whatever the colleague writes over it later.
+  {
+    name: 'met-and-written-over-there',
+    setup: CALM,
+    acts: [...TAKES_A_CODE, colleague(CYCLE_ENDS, 4, { B: 'w-3' })],
+    cycles: 2,
+    proofs: [/"@row.id":4.*"u-2"/, /sets {"B":"w-3"}/],
+    end: /"t-w","c-w",\{"A":"w-2","B":"w-3"/,
+    hasOneEnd: false,
+  },
+  // Or where that row is deleted there.
+  {
+    name: 'met-and-deleted-there',
+    setup: CALM,
+    acts: [...TAKES_A_CODE, colleagueDeletes(CYCLE_ENDS, 4)],
+    cycles: 2,
+    proofs: [/"@row.id":4.*"u-2"/],
+    hasOneEnd: false,
+  },
+  // A file goes on there too, and the cell shows it in another form than the one in which it was asked for.
+  {
+    name: 'met-with-a-file',
+    setup: WITH_FILES,
+    acts: [
+      hasFile('u-1.txt', 'one'),
+      colleagueInserts(null, { Tag: 't-w', Code: 'c-w', A: 'w-1' }),
+      user(
+        CYCLE_ENDS,
+        `CREATE UNIQUE INDEX own_index ON Thing (Code);
+         INSERT INTO Thing (Tag, Code, A, File) VALUES ('t-1', 'c-1', 'u-1', 'file:u-1.txt');
+         UPDATE OR REPLACE Thing SET Code = 'c-w' WHERE Tag = 't-1';
+         DROP INDEX own_index`,
+      ),
+      colleague(null, 4, { A: 'w-2' }),
+    ],
+    cycles: 2,
+    proofs: [/"@row.id":4.*u-1.txt/],
+    hasOneEnd: false,
+  },
+  // Before what goes on in the colleague's row is sent, a user edits it under that row's tag.
+  {
+    name: 'met-and-edited-again',
+    setup: CALM,
+    acts: [...TAKES_A_CODE, user(SENT('retrieve'), `UPDATE Thing SET B = 'u-3' WHERE _id = 4`)],
+    cycles: 2,
+    proofs: [/"@row.id":4.*"u-3"/],
+    end: /"t-w","c-w",\{"A":"w-2","B":"u-3"/,
+    hasOneEnd: false,
+  },
+  // The same with a delete.
+  {
+    name: 'met-and-deleted-again',
+    setup: CALM,
+    acts: [...TAKES_A_CODE, user(SENT('retrieve'), 'DELETE FROM Thing WHERE _id = 4')],
+    cycles: 2,
+    proofs: [SENT('delete')],
+    hasOneEnd: false,
+  },
+  // An older copy knows nothing of the two that became one.
+  {
+    name: 'met-before-an-older-copy',
+    setup: CALM,
+    acts: [copies(null), ...TAKES_A_CODE, putsBack(CYCLE_ENDS)],
+    cycles: 2,
+    proofs: [/"@row.id":4.*"u-2"/, /puts the older copy/],
     end: /"t-w","c-w",\{"A":"w-2","B":"u-2"/,
     hasOneEnd: false,
   },

@@ -28,6 +28,8 @@ export interface SentEver {
   readonly created: ReadonlySet<string>;
   /** Tags of rows that were sent with their id, by their codes: under its code an upsert makes another row of one that is gone, without a tag. */
   readonly tagByCode: ReadonlyMap<LocalValue, string>;
+  /** Tags of new rows that had met the row of this id by its unique value when it was sent; an older copy does not say so any more. */
+  readonly metById: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
 /** A conflict as it is kept. */
@@ -142,17 +144,38 @@ function judgeEdits({
       .flatMap(({ tag, cells }) => Object.entries(cells).map(([column, value]) => writtenKey({ tag, column, value }))),
   );
   const { standing, inserted } = books.expected();
+  // They stand in the order in which they were written.
+  const places = new Map([...standing.keys()].map((key, place) => [key, place]));
+  const isLater = (key: string, { tag, column }: Written): boolean =>
+    (places.get(key) ?? -1) > (places.get(`${tag}.${column}`) ?? Infinity);
   const isLost = (written: Written): boolean => {
     // A file that the origin had is not written again by its value: REPLACE leaves it there, and nobody can ask for it.
     if (written.column === 'File' && !String(written.value).startsWith('file:')) return false;
     if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
-    // A new row whose unique value a colleague took meanwhile goes on in the colleague's: under its own tag, or under that one, if it won.
-    const merged = conflicts.find(
+    // A new row whose unique value a colleague took meanwhile goes on in the colleague's: under its own tag, or under that one, if it won. There
+    // it was taken, also where somebody has written over it since, or has deleted that row; a file shows there as another text.
+    const merged = conflicts.filter(
       ({ kind, column, local: tag }) => kind === 'cell' && column === 'Tag' && tag === written.tag,
     );
-    const goesOn = origin.some(
-      ({ id, tag, cells }) => (tag === written.tag || id === merged?.rowId) && cells[written.column] === written.value,
+    const wasTaken = merged.some(({ rowId, remote: tag }) =>
+      writes.some(
+        ({ by, cells, ...write }) =>
+          by === 'api' && (write.id === rowId || write.tag === tag) && cells[written.column] === written.value,
+      ),
     );
+    // Or it was not sent yet, and a user wrote over it under that tag, or deleted the one row that they are.
+    const isGivenUp = merged.some(
+      ({ rowId, remote: tag }) =>
+        isLater(`${String(tag)}.${written.column}`, written) ||
+        writes.some(({ by, kind, id }) => by === 'api' && kind === 'delete' && id === rowId),
+    );
+    if (isGivenUp) return false;
+    const goesOn =
+      wasTaken ||
+      origin.some(
+        ({ id, tag, cells }) =>
+          (tag === written.tag || merged.some(({ rowId }) => rowId === id)) && cells[written.column] === written.value,
+      );
     return !goesOn && !kept.includes(String(written.value));
   };
   const lost = [...standing.values()].filter(isLost).map(({ tag, column, value }) => ({
@@ -371,10 +394,12 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
     );
   };
   // A new row that met another one by its unique value goes on in that one, under either tag.
-  const metBy = (id: number): readonly string[] =>
-    conflicts.flatMap(({ kind, column, rowId, local: here, remote }) =>
+  const metBy = (id: number): readonly string[] => [
+    ...(sent.metById.get(id) ?? []),
+    ...conflicts.flatMap(({ kind, column, rowId, local: here, remote }) =>
       kind === 'cell' && column === 'Tag' && rowId === id ? [String(here), String(remote)] : [],
-    );
+    ),
+  ];
   const isKnown = (cell: Written & { readonly id: number }): boolean =>
     isCrossed(cell) ||
     cell.value === null ||
