@@ -32,3 +32,15 @@ export function findUnrecognisable({ rows, sent }: NewInCopy, origin: readonly L
   };
   return rows.find((row) => origin.some((there) => isStranger(row, there)))?.tag ?? null;
 }
+
+/**
+ * Whether a row that is kept as a whole, and that an older copy would have a person bring back, stands at the origin under another id and another
+ * code: it was brought back before, and got that one since. By its code alone it would be found there; brought back once more, it would stand
+ * there a second time.
+ */
+export function isUnderOtherCode(kept: LocalRow, origin: readonly LocalRow[]): boolean {
+  const code = kept.cells['Code'] ?? null;
+  return origin.some(
+    ({ id, tag, cells }) => code !== null && tag === kept.tag && id !== kept.id && cells['Code'] !== code,
+  );
+}

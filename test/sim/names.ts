@@ -71,6 +71,11 @@ export class Names {
     return { id, tag: String(Tag), cells: { Code, A, B, ...(this.#idByColumn.has('File') ? { File } : {}) } };
   }
 
+  /** All rows of the origin. */
+  rowsThere(): readonly LocalRow[] {
+    return this.#origin.rows(this.table).map(({ id, values }) => this.rowFromOrigin(id, values));
+  }
+
   /** The tag of a row at the origin; null where there is no such row, or it has none. */
   tagOf(id: number): string | null {
     const row = this.#origin.rows(this.table).find((candidate) => candidate.id === id);
@@ -128,4 +133,11 @@ export function selectedColumns({ Tag, Code, A, B, File }: LocalNames): Sql {
 export function rowFromReplica([id, tag, Code = null, A = null, B = null, ...files]: readonly unknown[]): LocalRow {
   const cells = { Code, A, B, ...(files.length === 0 ? {} : { File: files[0] }) };
   return { id: Number(id), tag: String(tag), cells: cells as Readonly<Record<string, LocalValue>> };
+}
+
+/** A row that is kept as a whole: its cells by their names in the replica. */
+export function rowFromVersion(version: string, { Tag, Code }: LocalNames): LocalRow {
+  const values = JSON.parse(version) as Readonly<Record<string, LocalValue>>;
+  const valueOf = (name: Sql): LocalValue => values[name.slice(1, -1).replaceAll('""', '"')] ?? null;
+  return { id: Number(values['_id']), tag: String(valueOf(Tag)), cells: { Code: valueOf(Code) } };
 }

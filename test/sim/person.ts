@@ -96,7 +96,11 @@ export class Person {
   }
 
   async #decide(life: Life, decision: PersonDecision): Promise<void> {
-    const { count, note } = this.#parts;
+    const { count, note, user } = this.#parts;
+    if (decision.kind === 'resolve' && user.undecidable().has(decision.id)) {
+      count('person leaves a conflict');
+      return note(`person: leaves conflict ${decision.id}, since nothing would tell which row it is about`);
+    }
     this.#decision = decision;
     const outcome = await life.decide(decision);
     const isSomething = outcome?.kind === 'done' && outcome.rowCount > 0;

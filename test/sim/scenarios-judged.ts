@@ -418,4 +418,22 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t-w","c-w",\{"A":"w-2","B":"u-2"/,
     hasOneEnd: false,
   },
+  // In a copy, a person leaves a row alone that was taken back before, and that the origin has under another unique value by now.
+  {
+    name: 'taken-back-in-an-older-copy',
+    setup: { ...CALM, policy: 'local' },
+    acts: [
+      user(null, 'DELETE FROM Thing WHERE _id = 1'),
+      colleague(null, 1, { A: 'w-1' }),
+      copies(CYCLE_ENDS),
+      decides(null, { kind: 'resolve', id: 1, take: 'remote', value: null }),
+      user(CYCLE_ENDS, `UPDATE Thing SET Code = 'c-9' WHERE Tag = 't0001'`),
+      putsBack(CYCLE_ENDS),
+      decides(null, { kind: 'resolve', id: 1, take: 'remote', value: null }),
+    ],
+    cycles: 2,
+    proofs: [/puts the older copy/, /^person: leaves conflict 1/],
+    end: /"t0001","c-9",\{"A":"w-1","B":"b0004"/,
+    hasOneEnd: false,
+  },
 ];

@@ -6,8 +6,9 @@
 import Database from 'better-sqlite3';
 import { isTagged, type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
+import { isUnderOtherCode } from './copies.ts';
 import type { Disk } from './disk.ts';
-import { rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
+import { rowFromReplica, rowFromVersion, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
 
 /** One action: the statements to run, or null where there is nothing to do it to. */
@@ -326,6 +327,17 @@ export class User {
     return prepared.all() as unknown[][];
   }
 
+  /** Conflicts that nobody decides in an older copy: a version of theirs is a row that nothing would tell from the one that it is at the origin. */
+  undecidable(): ReadonlySet<number> {
+    const names = this.isOlderCopy ? this.#names.inReplica((statement) => this.query(statement)) : null;
+    if (names === null) return new Set();
+    const there = this.#names.rowsThere();
+    const kept = this.query(`SELECT id, base, local, remote FROM sync_conflicts WHERE "column" IS NULL`);
+    const isTwin = (version: unknown): boolean =>
+      typeof version === 'string' && isUnderOtherCode(rowFromVersion(version, names), there);
+    return new Set(kept.flatMap(([id, ...versions]) => (versions.some(isTwin) ? [Number(id)] : [])));
+  }
+
   /** Closes the connection; it opens again by itself. */
   close(): void {
     this.#db?.close();
@@ -335,6 +347,7 @@ export class User {
 
   #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex' | 'gone'> {
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
+    const left = this.undecidable();
     // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
     const parts = this.query(
       `SELECT type, name FROM sqlite_schema
@@ -344,7 +357,7 @@ export class User {
        UNION ALL SELECT 'gone', id FROM _rowsync_columns WHERE state = 'removed' ORDER BY 2`,
     );
     return {
-      conflicts: conflicts.map(([id]) => Number(id)),
+      conflicts: conflicts.map(([id]) => Number(id)).filter((id) => !left.has(id)),
       triggers: parts.flatMap(([type, name]) => (type === 'trigger' ? [String(name)] : [])),
       hasIndex: parts.some(([type]) => type === 'index'),
       gone: new Set(
