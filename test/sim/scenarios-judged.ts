@@ -43,6 +43,15 @@ const TAKES_A_CODE: readonly ScenarioAct[] = [
   colleague(null, 4, { A: 'w-2' }),
 ];
 
+/** What became of a batch cannot be asked: the token is revoked meanwhile, and good again right after that. */
+const FAILS_TO_LOOK: readonly ScenarioAct[] = [
+  revokesToken(/^log: push.lookUp/),
+  {
+    after: /^request \d+ ends: 403/,
+    act: (hands) => hands.atOrigin('administrator: makes the token good again', (origin) => origin.restoreToken()),
+  },
+];
+
 /** All of them. */
 export const JUDGED_SCENARIOS: readonly Scenario[] = [
   // What it made stands at the origin as it was sent; that a cell was emptied since is kept under the id of the row that was discarded.
@@ -434,6 +443,29 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     cycles: 2,
     proofs: [/puts the older copy/, /^person: leaves conflict 1/],
     end: /"t0001","c-9",\{"A":"w-1","B":"b0004"/,
+    hasOneEnd: false,
+  },
+  // A create without an answer stands here twice. One of the two is edited; a pull changes the other, and with it a trigger of the user's does.
+  {
+    name: 'made-by-a-trigger-in-a-twin',
+    setup: { ...CALM, policy: 'local' },
+    acts: [
+      user(
+        null,
+        `INSERT INTO Thing (Tag, Code, A, B) VALUES ('t-1', 'c-1', 'u-1', 'u-2');
+         CREATE TRIGGER own_trigger AFTER UPDATE OF A ON Thing WHEN NEW.A IS NOT OLD.A
+         BEGIN UPDATE Thing SET B = NEW.A || '~' WHERE _id = NEW._id; END`,
+      ),
+      { after: SENT('upsert'), act: (hands) => hands.kill() },
+      ...FAILS_TO_LOOK,
+      ...FAILS_TO_LOOK,
+      user(CYCLE_ENDS, `UPDATE Thing SET B = 'u-3' WHERE Tag = 't-1' AND _id < 0`),
+      colleague(null, 4, { A: 'w-1' }),
+      ...FAILS_TO_LOOK,
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /^colleague: sets/, /"@row.id":4.*"u-1~"/],
+    end: /"t-1","c-1",\{"A":"u-1","B":"u-1~"/,
     hasOneEnd: false,
   },
 ];

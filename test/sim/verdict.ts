@@ -421,8 +421,8 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
 }
 
 /**
- * No conflict is about a value that the origin never had in that column; or that was written there here, since a row that stood here
- * twice for a moment may have two edits, of which one takes the origin's place.
+ * No conflict is about a value that the origin never had in that column; or that was written there here, also by the user's trigger, since a row
+ * that stood here twice for a moment may have two edits, of which one takes the origin's place.
  */
 function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[] {
   const there = new Set(
@@ -432,7 +432,7 @@ function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[
   return conflicts
     .flatMap(({ kind, column, remote }) => (kind === 'cell' && column !== null ? [{ column, remote }] : []))
     .filter(({ column, remote }) => remote !== null && !there.has(textAt(column, remote)))
-    .filter(({ column, remote }) => !here.has(textAt(column, remote)))
+    .filter(({ column, remote }) => !here.has(textAt(column, remote)) && !isMadeByTrigger(remote))
     .map(({ column, remote }) => ({
       oracle: 'invented',
       what: `a conflict says that ${column} was ${String(remote)} at the origin, which it never was`,
@@ -458,7 +458,7 @@ function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: 
     if (winner === 'nobody') return policy !== 'ask';
     if (winner === policy || state !== 'decided') return false;
     if (winner === 'origin') {
-      const isOfHere = column !== null && here.has(textAt(column, remote));
+      const isOfHere = column !== null && (here.has(textAt(column, remote)) || isMadeByTrigger(remote));
       return !(wasForbidden || isOfHere || (kind === 'cell' && base === remote));
     }
     if (column === null) {
