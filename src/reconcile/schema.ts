@@ -119,13 +119,18 @@ function planNames(
 ): readonly SchemaAction[] {
   const actions: SchemaAction[] = [];
   const inOrder = described.toSorted((a, b) => a.id - b.id);
-  const renamed = inOrder.filter(({ id, name }) => (usable.get(id)?.name ?? name) !== name);
+  // One that was gone for a while may have lost its name here to another one.
+  const keepsName = ({ id, name }: ColumnDescriptor): boolean => {
+    const column = usable.get(id);
+    return column !== undefined && column.name === name && column.state === 'live';
+  };
+  const renamed = inOrder.filter((descriptor) => usable.has(descriptor.id) && !keepsName(descriptor));
   for (const { id } of renamed) taken.delete(foldName(usable.get(id)?.localName ?? ''));
   const localNameById = new Map<number, string>();
   for (const descriptor of inOrder) {
     const column = usable.get(descriptor.id);
-    const keepsName = column !== undefined && column.name === descriptor.name;
-    const local = keepsName ? column.localName : localName('column', descriptor, taken);
+    const isKept = column !== undefined && keepsName(descriptor);
+    const local = isKept ? column.localName : localName('column', descriptor, taken);
     taken.add(foldName(local));
     localNameById.set(descriptor.id, local);
     if (column !== undefined && column.localName !== local) actions.push({ kind: 'rename', column, localName: local });

@@ -51,6 +51,17 @@ const CASES: readonly (readonly [string, readonly KnownColumn[], readonly Column
   ['a column removed before', [known(1, 'A'), known(2, 'B', { state: 'removed' })], [described(1, 'A')], []],
   ['a removed column that is back', [known(1, 'A', { state: 'removed' })], [described(1, 'A')], ['revive A']],
   [
+    'a removed column that is back, and whose name another one had meanwhile',
+    [known(1, 'A', { state: 'removed', localName: 'A (removed 2026-11-20)' }), known(2, 'A')],
+    [described(1, 'A')],
+    [
+      'revive A (removed 2026-11-20)',
+      'remove A',
+      'setAside A → A (removed 2026-11-21)',
+      'rename A (removed 2026-11-20) → A',
+    ],
+  ],
+  [
     'a column recreated under the name of a removed one',
     [known(1, 'A'), known(2, 'B', { state: 'removed' })],
     [described(1, 'A'), described(3, 'B')],
