@@ -9,7 +9,8 @@ import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, sql, type Sql } from '../replica/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../replica/sql.ts';
+import { baseName } from '../replica/tables.ts';
 import type { OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
@@ -79,6 +80,21 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
       LEFT JOIN ${ident(table.localName)} l ON l._id = r.row_id
       WHERE r.table_id = ? AND r.state = 'refused' AND (l._id IS NULL) <> (f.kind = 'delete')`;
   return queryNumbers(from, text, [table.id]);
+}
+
+/**
+ * Lets refused rows be tried again that differ from what the origin has in columns (by their ids there) which it shows again: they were sent
+ * without these, and may have been refused for want of them.
+ */
+export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number>, at: string): void {
+  const differing = table.columns.flatMap(({ id, localName }) => {
+    return shown.has(id) ? [sql`l.${ident(localName)} IS NOT b.${ident(localName)}`] : [];
+  });
+  if (differing.length === 0) return;
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'refused' AND (${joinSql(differing, ' OR ')})`;
+  moveRows(tx, table.id, queryNumbers(tx, text, [table.id]), { event: 'localEdit', at });
 }
 
 /**

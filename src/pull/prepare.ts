@@ -15,6 +15,7 @@ import { captureChanges, giveUpColumns, readAllChanges } from '../capture/change
 import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
+import { retryShown } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -239,6 +240,7 @@ function shapeTable(
     restoreSent(tx, whole, { table: false, columns: new Set(dropped.map((column) => column.localName)) });
   giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
+  tryShown(tx, descriptor.id, plan.actions, options.at);
   const columns = readColumns(tx, descriptor.id);
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
@@ -267,6 +269,13 @@ function giveUpLost(tx: Tx, tableId: number, actions: readonly SchemaAction[], a
   if (table === null) return;
   const lost = table.columns.flatMap(({ localName: local, seq }) => (names.has(local) ? [seq] : []));
   giveUpColumns(tx, table, new Set(lost), at);
+}
+
+/** New rows keep what they have in columns that go; refused without it, they may be taken with it. */
+function tryShown(tx: Tx, tableId: number, actions: readonly SchemaAction[], at: string): void {
+  const shown = actions.flatMap((action) => (action.kind === 'revive' ? [action.column.id] : []));
+  const table = shown.length === 0 ? null : readTwoWayTable(tx, tableId);
+  if (table !== null) retryShown(tx, table, new Set(shown), at);
 }
 
 function isChange({ kind }: SchemaAction): boolean {

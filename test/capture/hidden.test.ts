@@ -1,0 +1,193 @@
+/**
+ * Columns that are hidden from the calling user for a while: what becomes of edits, questions, refusals and rows meanwhile, and once the
+ * column is shown again.
+ */
+import { expect, test } from 'vitest';
+import { carryOutDecision } from '../../src/capture/decide.ts';
+import { prune } from '../../src/capture/mode.ts';
+import { atOrigin, here, pushNow } from '../support/push.ts';
+import type { Fixture } from '../support/replica.ts';
+import { AT, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+
+/** The calling user does not see a column of Note; returns what shows it again. */
+function hide({ sandbox: { store } }: Fixture, column = 'Body'): () => void {
+  const { role } = store.user;
+  store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Note', column]] });
+  store.changeUser({ role: 'Half' });
+  return () => store.changeUser({ role });
+}
+
+/** Pulls and pushes under a policy. */
+async function sync(fixture: Fixture, conflict: 'origin' | 'local' | 'ask' = 'origin'): Promise<void> {
+  await fixture.pull({ settings: twoWaySettings({ conflict }) });
+  await pushNow(fixture, { options: { conflict } });
+}
+
+function conflicts(fixture: Fixture): unknown[] {
+  return fixture.rows('SELECT "column", local, remote, winner, state, problem FROM sync_conflicts ORDER BY id');
+}
+
+/** A row that the origin has, with a text in the column that will be hidden. */
+async function startWithBody(): Promise<Fixture> {
+  const fixture = await startTwoWay();
+  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull();
+  return fixture;
+}
+
+test('a question about a hidden column is closed with what was edited; decided later, it is an edit once the column is shown', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'mine', "Count" = 70 WHERE _id = 1`);
+  fixture.sandbox.store.update('Note', 1, { Body: 'theirs', Count: 8 });
+  await sync(fixture, 'ask');
+  const show = hide(fixture);
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local' WHERE "column" = 'Count'`);
+  await sync(fixture, 'ask');
+
+  expect(atOrigin(fixture, ['Body', 'Count'])[0]).toEqual([1, 'theirs', 70]);
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local' WHERE "column" = 'Body'`);
+  await sync(fixture, 'ask');
+  expect(here(fixture, ['Body', 'Count'])[0]).toEqual([1, 'theirs', 70]);
+  expect(conflicts(fixture)).toMatchObject([
+    { column: 'Body', local: 'mine', state: 'settled', problem: 'the column cannot be written any more' },
+    { column: 'Count', local: 70, state: 'resolved', problem: null },
+    { column: 'Body', local: 'mine', remote: 'theirs', winner: 'origin', state: 'decided' },
+  ]);
+
+  show();
+  await sync(fixture, 'ask');
+  expect(atOrigin(fixture, ['Body'])[0]).toEqual([1, 'theirs']);
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local' WHERE state = 'decided'`);
+  await sync(fixture, 'ask');
+  expect(atOrigin(fixture, ['Body'])[0]).toEqual([1, 'mine']);
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test('a row that was refused for a cell goes on without it once the column of that cell is hidden', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Code" = 'c2', "Count" = 70 WHERE _id = 1`);
+  await sync(fixture);
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([{ row_id: 1 }]);
+  const show = hide(fixture, 'Code');
+
+  await sync(fixture);
+  show();
+  await sync(fixture);
+
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([]);
+  expect(atOrigin(fixture, ['Code', 'Count'])[0]).toEqual([1, 'c1', 70]);
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test('a new row that is refused for want of a value in a hidden column goes once that is shown again', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title", "Count") VALUES ('new', 70)`);
+  const show = hide(fixture, 'Title');
+  await sync(fixture);
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toHaveLength(1);
+
+  show();
+  await sync(fixture);
+
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([]);
+  expect(atOrigin(fixture, ['Title', 'Count'])[6]).toEqual([7, 'new', 70]);
+});
+
+test('a new row that is discarded while a column of it is hidden leaves all that stood in it', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'mine')`);
+  hide(fixture);
+  await fixture.pull();
+
+  await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId: null }, AT);
+
+  expect(here(fixture, ['Title'])).toHaveLength(6);
+  expect(JSON.stringify(conflicts(fixture))).toContain('mine');
+});
+
+test('a column that was pruned while it was hidden is filled again once it is shown, and nothing counts as an edit', async () => {
+  await using fixture = await startWithBody();
+  fixture.execute(`INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'mine')`);
+  const show = hide(fixture);
+  await fixture.pull();
+  await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+  await sync(fixture);
+  show();
+
+  await sync(fixture);
+
+  expect(here(fixture, ['Body'])).toEqual([
+    [1, 'theirs'],
+    [2, null],
+    [3, null],
+    [4, null],
+    [5, null],
+    [6, null],
+    [7, null],
+  ]);
+  expect(JSON.stringify(conflicts(fixture))).toContain('mine');
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test.each([
+  ['replaces its rows', `INSERT OR REPLACE INTO "Note" (_id, "Title", "Code") VALUES (1, 'mine', 'c1')`],
+  [
+    'drops it',
+    `DROP TRIGGER "_rowsync_capture_T"; ALTER TABLE "Note" DROP COLUMN "Body"; UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`,
+  ],
+])('a hidden column has its values once it is shown although a user %s meanwhile', async (_what, statements) => {
+  await using fixture = await startWithBody();
+  const show = hide(fixture);
+  await fixture.pull();
+  const triggers = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`);
+  const drops = triggers.map((row) => `DROP TRIGGER "${(row as { name: string }).name}"`).join('; ');
+  fixture.execute(statements.replace('DROP TRIGGER "_rowsync_capture_T"', `DROP VIEW sync_changes; ${drops}`));
+  await sync(fixture);
+  show();
+
+  await sync(fixture);
+
+  expect(here(fixture, ['Title', 'Body'])[0]).toEqual([1, 'mine', 'theirs']);
+  expect(atOrigin(fixture, ['Title', 'Body'])[0]).toEqual([1, 'mine', 'theirs']);
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test("a user's trigger that writes a hidden column stops his edits, not ours, and what it writes is an edit like any other of it", async () => {
+  await using fixture = await startWithBody();
+  const show = hide(fixture);
+  await fixture.pull();
+  fixture.execute(`CREATE TRIGGER own AFTER UPDATE OF "Count" ON "Note" BEGIN
+    UPDATE "Note" SET "Body" = 'by the trigger' WHERE _id = NEW._id; END`);
+  expect(() => fixture.execute(`UPDATE "Note" SET "Count" = 70 WHERE _id = 1`)).toThrow(
+    /"Body" of Note cannot be changed here/,
+  );
+  fixture.sandbox.store.update('Note', 1, { Count: 8 });
+  await sync(fixture);
+  expect(atOrigin(fixture, ['Body', 'Count'])[0]).toEqual([1, 'theirs', 8]);
+  fixture.execute('DROP TRIGGER own');
+  show();
+
+  await sync(fixture);
+
+  expect(atOrigin(fixture, ['Body', 'Count'])[0]).toEqual([1, 'by the trigger', 8]);
+  expect(here(fixture, ['Body', 'Count'])[0]).toEqual([1, 'by the trigger', 8]);
+});
+
+test('a hidden column whose name another one had meanwhile has its name again once it is shown', async () => {
+  await using fixture = await startTwoWay({ tables: [NOTE] });
+  const { store } = fixture.sandbox;
+  const show = hide(fixture);
+  await fixture.pull();
+  store.renameColumn('Note', 'Body', 'Text');
+  store.addColumn('Note', { name: 'Body', type: 'Text' });
+  await fixture.pull();
+  store.dropColumn('Note', 'Body');
+  store.renameColumn('Note', 'Text', 'Body');
+  show();
+
+  await fixture.pull();
+
+  expect(fixture.rows(`SELECT "column" FROM sync_columns WHERE state = 'live' AND "column" LIKE '%Body%'`)).toEqual([
+    { column: 'Body' },
+  ]);
+});
