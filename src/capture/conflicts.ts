@@ -7,7 +7,7 @@ import type { Conflict } from '../reconcile/merge.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
-import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
+import { evidenceText, storedFromValue, valueFromStored, type Pair, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -44,14 +44,22 @@ interface NewConflict {
   readonly winner: Conflict['winner'];
 }
 
-/** Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. */
+/**
+ * Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. `kept` is what the row had in columns
+ * that the origin does not show any more, for a row that it deleted: nothing else may say so by now.
+ */
 export function storeConflicts(
   tx: Tx,
   table: TwoWayTable,
-  found: { readonly rowId: number; readonly conflicts: readonly Conflict[]; readonly at: string },
+  found: {
+    readonly rowId: number;
+    readonly conflicts: readonly Conflict[];
+    readonly at: string;
+    readonly kept?: readonly Pair[] | undefined;
+  },
 ): void {
   for (const conflict of found.conflicts) {
-    const parts = partsOf(table, conflict);
+    const parts = partsOf(table, conflict, found.kept);
     const line = { rowId: found.rowId, kind: conflict.kind, winner: conflict.winner, ...parts };
     const isAsked = conflict.winner === 'nobody';
     if (isAsked && updateOpen(tx, table, line)) continue;
@@ -91,7 +99,11 @@ export function storeDiscarded(
   }
 }
 
-function partsOf(table: TwoWayTable, conflict: Conflict): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
+function partsOf(
+  table: TwoWayTable,
+  conflict: Conflict,
+  kept?: readonly Pair[],
+): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
   if (conflict.kind === 'cell') {
     const { column, base, local, remote } = conflict;
     return {
@@ -101,13 +113,12 @@ function partsOf(table: TwoWayTable, conflict: Conflict): Pick<NewConflict, 'col
       remote: storedFromValue(remote),
     };
   }
-  const isDeletedHere = conflict.kind === 'deletedHere';
-  return {
-    column: null,
-    base: evidenceText(table, conflict.base),
-    local: isDeletedHere ? null : evidenceText(table, conflict.local),
-    remote: isDeletedHere ? evidenceText(table, conflict.remote) : null,
-  };
+  if (conflict.kind === 'deletedHere') {
+    const [base, remote] = [evidenceText(table, conflict.base), evidenceText(table, conflict.remote)];
+    return { column: null, base, local: null, remote };
+  }
+  const [base, local] = [evidenceText(table, conflict.base, kept), evidenceText(table, conflict.local, kept)];
+  return { column: null, base, local, remote: null };
 }
 
 function cell(row: Row, column: number): Stored {

@@ -20,6 +20,7 @@ import {
   deleteRows,
   forgetGone,
   keepEvidence,
+  readKept,
   removeRows,
   upsertRows,
   writeRows,
@@ -133,8 +134,10 @@ function applyDecision(
 ): void {
   const decision = mergeRow(versions, table.columns, policy);
   const isOlder = isFromOlderCopy(tx, table.id, rowId);
+  const isReplaced = versions.remote === null && table.keptColumns.length > 0;
+  const kept = isReplaced ? readKept(tx, table, [rowId]).get(rowId) : undefined;
   const newId = writeLocal(tx, table, { rowId, before: versions.local }, decision);
-  storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });
+  storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at, kept });
   const isMended =
     decision.state === 'changed' &&
     (hasLostEdit(versions, decision, table.columns) ||

@@ -11,7 +11,16 @@ import type { RowEvent } from '../reconcile/row-state.ts';
 import { rowAsNew } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
-import { addToRowCount, copyRows, keepEvidence, removeRows, upsertRows, writeRows } from '../replica/rows.ts';
+import {
+  addToRowCount,
+  copyRows,
+  keepEvidence,
+  readKept,
+  removeRows,
+  upsertRows,
+  writeRows,
+  type Pair,
+} from '../replica/rows.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
@@ -103,6 +112,8 @@ export function settleRows(
     merged.flatMap(({ remote, last, decision }) => (remote === null && decision.local === null ? (last ?? []) : [])),
     { reason: options.reason, at: options.at },
   );
+  const replaced = merged.flatMap(({ rowId, newId, hadBase }) => (hadBase && newId !== rowId ? [rowId] : []));
+  const keptById = readKept(tx, table, table.keptColumns.length === 0 ? [] : replaced);
   const rawById = new Map(merged.map(({ newId, last }) => [newId, readRawTexts(tx, table, last)]));
   const leaving = merged.flatMap(({ rowId, newId, decision: { local } }) => [
     ...(rowId !== newId || local === null ? [rowId] : []),
@@ -121,7 +132,7 @@ export function settleRows(
   });
   writeRows(tx, table, written);
   for (const row of written) putRawBack(tx, table, row, rawById.get(row.id) ?? []);
-  noteOutcomes(tx, table, merged, options);
+  noteOutcomes(tx, table, merged, { ...options, keptById });
   return merged.map(({ rowId, newId, decision, conflicts }) => {
     return { rowId, newId, state: decision.state, conflictCount: conflicts.length };
   });
@@ -232,12 +243,18 @@ function isEdited({ base, local }: OwnRow, column: number, type: ColumnType): bo
 }
 
 /** Conflicts, marks and the ids under which both are kept. */
-function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], options: SettleOptions): void {
+function noteOutcomes(
+  tx: Tx,
+  table: TwoWayTable,
+  merged: readonly MergedRow[],
+  options: SettleOptions & { readonly keptById: ReadonlyMap<number, readonly Pair[]> },
+): void {
   const events = EVENTS[options.isSent ? 'sent' : 'unsent'];
   const idsByEvent = new Map<RowEvent, number[]>();
   for (const { rowId, newId, decision, conflicts } of merged) {
     if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
-    if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
+    const kept = options.keptById.get(rowId);
+    if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at, kept });
     // A question about the row that a pull brought in under this id is one about both.
     const isAsked = newId !== rowId && decision.state === 'changed' && hasOpenConflict(tx, table.id, newId);
     const event = events[isAsked ? 'parked' : decision.state];

@@ -255,14 +255,16 @@ export function keepEvidence(
   }
 }
 
-type Pair = readonly [name: string, value: Stored];
+/** A value and the name of its column here. */
+export type Pair = readonly [name: string, value: Stored];
 
 /** What rows say in columns that the origin does not show any more, unless another client dropped these. */
-function readKept(
+export function readKept(
   from: Connection,
-  { id, localName }: RowTarget,
+  { id, localName }: Pick<RowTarget, 'id' | 'localName'>,
   ids: readonly number[],
 ): ReadonlyMap<number, readonly Pair[]> {
+  if (ids.length === 0) return new Map();
   const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
   const physical = new Set(kept.length === 0 ? [] : readPhysicalColumns(from, localName));
   const names = kept.filter((name) => physical.has(name));

@@ -173,6 +173,26 @@ test("a user's trigger that writes a hidden column stops his edits, not ours, an
   expect(here(fixture, ['Body', 'Count'])[0]).toEqual([1, 'by the trigger', 8]);
 });
 
+test.each<[string, (fixture: Fixture) => Promise<unknown>]>([
+  ['pull', (fixture) => fixture.pull()],
+  ['push', (fixture) => pushNow(fixture)],
+])(
+  'an edited row that a %s finds deleted there leaves also what it last had in a hidden column',
+  async (_what, run) => {
+    await using fixture = await startWithBody();
+    hide(fixture);
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Count" = 70 WHERE _id = 1`);
+    fixture.sandbox.store.delete('Note', 1);
+
+    await run(fixture);
+
+    expect(fixture.rows(`SELECT base ->> 'Body' AS base, local ->> 'Body' AS local FROM sync_conflicts`)).toEqual([
+      { base: 'theirs', local: 'theirs' },
+    ]);
+  },
+);
+
 test('a hidden column whose name another one had meanwhile has its name again once it is shown', async () => {
   await using fixture = await startTwoWay({ tables: [NOTE] });
   const { store } = fixture.sandbox;

@@ -260,7 +260,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/merge.ts',
-        find: 'storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at });',
+        find: 'storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at, kept });',
         replace: '',
       },
     ],
