@@ -1,22 +1,28 @@
 /**
  * Whether a pull that ended without a complaint brought what it promises: every row as it was at the origin at some moment of that pull, and
  * none that was never there meanwhile. Somebody who reads the replica after a green run relies on that, even though the next run
- * would heal it. Not for worlds in which administrators are at work unseen, and only for cycles in which no answer was a lie.
+ * would heal it. Columns that the pull was not shown it cannot bring: those that the replica takes for gone are left out. Not for worlds in which
+ * administrators are at work unseen otherwise, and only for cycles in which no answer was a lie.
  * Input: the origin after every turn, the base at the end. Output: sentences.
  */
 import type { LocalRow } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
-import type { Names } from './names.ts';
+import type { Column, Names } from './names.ts';
 
 /** Stands for "no such row". */
 const NOTHING = 'nothing';
+
+/** What a row was during a cycle, by the whole of its text; undefined where there was none. */
+type Seen = Map<string, LocalRow | undefined>;
+
+const NONE_GONE: ReadonlySet<Column> = new Set();
 
 /** One cycle after another. */
 export class Freshness {
   readonly #origin: OriginModel;
   readonly #names: Names;
   /** What each row was during the cycle; null while none is watched. */
-  #seenById: Map<number, Set<string>> | null = null;
+  #seenById: Map<number, Seen> | null = null;
   #turnCount = 0;
   #changeCount = -1;
 
@@ -41,13 +47,13 @@ export class Freshness {
     const rows = new Map(
       this.#origin
         .rows(this.#names.table)
-        .map(({ id, values }) => [id, textOf(this.#names.rowFromOrigin(id, values))] as const),
+        .map(({ id, values }) => [id, this.#names.rowFromOrigin(id, values)] as const),
     );
-    for (const [id, text] of rows) {
-      const seen = this.#seenById.get(id) ?? new Set(this.#turnCount === 0 ? [] : [NOTHING]);
-      this.#seenById.set(id, seen.add(text));
+    for (const [id, row] of rows) {
+      const seen = this.#seenById.get(id) ?? (this.#turnCount === 0 ? new Map() : notThere());
+      this.#seenById.set(id, seen.set(textOf(row, NONE_GONE), row));
     }
-    for (const [id, seen] of this.#seenById) if (!rows.has(id)) seen.add(NOTHING);
+    for (const [id, seen] of this.#seenById) if (!rows.has(id)) seen.set(NOTHING, undefined);
     this.#turnCount += 1;
   }
 
@@ -61,21 +67,33 @@ export class Freshness {
     return this.#seenById !== null && this.#turnCount === 1;
   }
 
-  /** The pull ended well, or the cycle: what stands in the base although it was never so meanwhile. `excused` wait for an answer. */
-  complaints(base: ReadonlyMap<number, LocalRow> | null, excused: ReadonlySet<number>): readonly string[] {
+  /**
+   * The pull ended well, or the cycle: what stands in the base although it was never so meanwhile. `excused` wait for an answer, `gone` are the
+   * columns that the replica takes for gone.
+   */
+  complaints(
+    base: ReadonlyMap<number, LocalRow> | null,
+    excused: ReadonlySet<number>,
+    gone: ReadonlySet<Column>,
+  ): readonly string[] {
     const seenById = this.#seenById;
     if (base === null || seenById === null) return [];
     const ids = new Set([...base.keys(), ...seenById.keys()]);
     return [...ids].flatMap((id) => {
-      const row = base.get(id);
-      const here = row === undefined ? NOTHING : textOf(row);
-      const seen = seenById.get(id) ?? new Set([NOTHING]);
+      const here = textOf(base.get(id), gone);
+      const seen = new Set([...(seenById.get(id) ?? notThere()).values()].map((row) => textOf(row, gone)));
       if (seen.has(here) || excused.has(id)) return [];
       return [`a pull ended well and left row ${id} as ${here}; while it ran, that was ${[...seen].join(', then ')}`];
     });
   }
 }
 
-function textOf({ tag, cells }: LocalRow): string {
-  return `${tag} ${JSON.stringify(cells)}`;
+function notThere(): Seen {
+  return new Map([[NOTHING, undefined]]);
+}
+
+function textOf(row: LocalRow | undefined, gone: ReadonlySet<string>): string {
+  if (row === undefined) return NOTHING;
+  const cells = Object.entries(row.cells).filter(([column]) => !gone.has(column));
+  return `${row.tag} ${JSON.stringify(Object.fromEntries(cells))}`;
 }

@@ -24,10 +24,10 @@ import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
-import type { Column, Names } from './names.ts';
+import type { Ask, Column, Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
 import { Overwrites, type Known } from './overwrites.ts';
-import type { Setup } from './setup.ts';
+import { areColumnsKept, type Setup } from './setup.ts';
 import { isMadeByTrigger, type User } from './user.ts';
 import { Parking } from './parking.ts';
 import type { SentEver } from './verdict.ts';
@@ -62,6 +62,8 @@ export class Oracles {
   readonly #overwrites: Overwrites;
   readonly #parking: Parking;
   readonly #hiding: Hiding;
+  /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
+  readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
   #durableBatch = 0;
   #newestBatch = 0;
@@ -92,6 +94,7 @@ export class Oracles {
     this.#overwrites = new Overwrites(parts);
     this.#parking = new Parking(parts);
     this.#hiding = new Hiding(parts);
+    this.#isJudged = areColumnsKept(parts.setup);
   }
 
   /** Looks at a transaction that is about to be committed. */
@@ -106,8 +109,9 @@ export class Oracles {
     if (this.#parts.admin.hasHidden)
       for (const what of this.#hiding.complaints(replica)) fail('I17', `"${facts.what}": ${what}`);
     const isOpenMirror = this.#parts.names.isMirror && this.#parts.user.hadNoTrigger;
-    if (this.#parts.setup.isAdminAway && !isOpenMirror && !LEAVES_ROWS_ALONE.test(facts.what))
-      for (const what of this.#vouching.complaints(replica)) fail('I6', `"${facts.what}": ${what}`);
+    if (this.#isJudged && !isOpenMirror && !LEAVES_ROWS_ALONE.test(facts.what))
+      for (const what of this.#vouching.complaints(replica, this.#goneIn(askOf(replica))))
+        fail('I6', `"${facts.what}": ${what}`);
   }
 
   /** After a commit. One that reached the disk took everything before it along. */
@@ -122,21 +126,20 @@ export class Oracles {
   /** A user did something to the replica, and brought it to the disk; `removed` are the rows that went with it. */
   onUserActed(removed: readonly LocalRow[]): void {
     this.#durableBatch = this.#newestBatch;
-    if (this.#parts.setup.isAdminAway) this.#overwrites.onUserActed(removed);
+    if (this.#isJudged) this.#overwrites.onUserActed(removed);
   }
 
   /** A person took a version that was kept; the rows before and after. */
   onTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
-    if (this.#parts.setup.isAdminAway) this.#overwrites.onTaken(before, after);
+    if (this.#isJudged) this.#overwrites.onTaken(before, after);
   }
 
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
-    const { isAdminAway, actors } = this.#parts.setup;
     this.#parking.onCycle();
     // In a story, administrators do nothing that no pull could see.
-    const isScripted = actors.length === 0;
-    this.#freshness.begin(isPull && (isAdminAway || isScripted));
+    const isScripted = this.#parts.setup.actors.length === 0;
+    this.#freshness.begin(isPull && (this.#isJudged || isScripted));
   }
 
   /** Something happened, perhaps at the origin. */
@@ -161,6 +164,11 @@ export class Oracles {
     this.#judgePull();
   }
 
+  /** The columns that the replica takes for gone, as somebody sees it. */
+  #goneIn(ask: Ask): ReadonlySet<Column> {
+    return this.#parts.admin.hasHidden ? this.#parts.names.goneIn(ask) : new Set();
+  }
+
   /** Those of some rows that stand in a batch which is not settled. */
   #inBatch(rows: ReadonlySet<unknown>): ReadonlySet<unknown> {
     const kept = this.#parts.user.query('SELECT rows FROM _rowsync_batches').join();
@@ -183,8 +191,9 @@ export class Oracles {
     const asSent = suspects.filter(
       ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
     );
-    for (const what of this.#freshness.complaints(base, new Set([...waiting, ...asSent].map(([id]) => Number(id)))))
-      fail('fresh', what);
+    const excused = new Set([...waiting, ...asSent].map(([id]) => Number(id)));
+    const gone = this.#goneIn((statement) => user.query(statement));
+    for (const what of this.#freshness.complaints(base, excused, gone)) fail('fresh', what);
   }
 
   /** What was known of rows when users wrote into them, as a copy. */
@@ -252,7 +261,7 @@ export class Oracles {
     if (method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
     const { etag } = result.headers;
-    if (typeof etag === 'string' && this.#parts.setup.isAdminAway) this.#vouching.note(path, etag, result.body);
+    if (typeof etag === 'string' && this.#isJudged) this.#vouching.note(path, etag, result.body);
   }
 
   #noteHidden({ query }: SeenRequest): void {
@@ -339,7 +348,7 @@ export class Oracles {
       for (const what of intents.complaintsOfDelete(Number(id))) this.#parts.fail('I11', what);
       if (here.has(Number(id))) this.#parts.fail('I5', `row ${id} is to be deleted at the origin, and stands here`);
       const tag = this.#parts.names.tagOf(Number(id));
-      const unseen = this.#parts.setup.isAdminAway ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
+      const unseen = this.#isJudged ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
       for (const what of unseen) this.#parts.fail('I2', what);
       if (tag !== null && !this.#parts.books.wasDeleted(tag, Number(id))) {
         this.#parts.fail('I5', `row ${id} (${tag}) is to be deleted at the origin, and nobody deleted it here`);
@@ -369,8 +378,7 @@ export class Oracles {
 
   #checkWrite(request: SeenRequest, intents: Intents): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly SentRow[];
-    if (this.#parts.setup.isAdminAway)
-      for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
+    if (this.#isJudged) for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
     const base = readBase((statement) => this.#parts.user.query(statement), this.#parts.names);
     for (const row of rows) {
       for (const what of intents.complaints(row)) this.#parts.fail('I11', what);
@@ -413,6 +421,10 @@ export class Oracles {
       }
     }
   }
+}
+
+function askOf(replica: Replica): Ask {
+  return (statement) => replica.prepare(statement).raw().all() as unknown[][];
 }
 
 /** What tells whether there is anything to look at, by one statement because it is asked at every commit. */

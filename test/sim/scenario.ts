@@ -145,6 +145,9 @@ export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
 /** Where administrators are at work, unseen by pulls. */
 export const ADMINISTERED: Setup = { ...CALM, isAdminAway: false, actors: [[0, 'admin']] };
 
+/** Where an administrator is at work who hides columns, and does nothing else. */
+export const HIDING: Setup = { ...CALM, isAdminAway: false, actors: [[1, 'hider']] };
+
 /** With an attachment column; every other row of the origin has a file. */
 export const WITH_FILES: Setup = {
   ...CALM,

@@ -2,16 +2,7 @@
  * Short stories in which a column is hidden from the calling user for a while, and shown again. Gone through like all others (scenarios.ts).
  * Data only.
  */
-import {
-  ADMINISTERED,
-  colleague,
-  CYCLE_ENDS,
-  hidesColumn,
-  SENT,
-  showsColumn,
-  user,
-  type Scenario,
-} from './scenario.ts';
+import { HIDING, colleague, CYCLE_ENDS, hidesColumn, SENT, showsColumn, user, type Scenario } from './scenario.ts';
 
 /** The moment at which the replica takes over what columns there are. */
 const PREPARED = /^commit: Preparing the table/;
@@ -21,7 +12,7 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
   // The edit of the hidden cell is given up, that of the other one is pushed; what arrived of the first is what the origin says.
   {
     name: 'column-hidden-while-an-edit-is-on-its-way',
-    setup: ADMINISTERED,
+    setup: HIDING,
     acts: [
       user(null, `UPDATE Thing SET A = 'u-1', B = 'u-2' WHERE _id = 1`),
       hidesColumn(SENT('(upsert|update)'), 'A'),
@@ -36,7 +27,7 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
   // Only the rest of it could be compared, so that it is in doubt.
   {
     name: 'column-hidden-while-a-create-is-on-its-way',
-    setup: { ...ADMINISTERED, rowCount: 1, match: null },
+    setup: { ...HIDING, rowCount: 1, match: null },
     acts: [
       user(null, `INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-1')`),
       hidesColumn(SENT('create'), 'A'),
@@ -51,7 +42,7 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
   // Found by its match value whatever of it is hidden, or made without the cell that was given up.
   {
     name: 'column-hidden-while-a-keyed-create-is-on-its-way',
-    setup: { ...ADMINISTERED, rowCount: 1 },
+    setup: { ...HIDING, rowCount: 1 },
     acts: [
       user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
       hidesColumn(SENT('(upsert|create)'), 'A'),
@@ -66,7 +57,7 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'column-hidden-before-a-create',
-    setup: { ...ADMINISTERED, rowCount: 1 },
+    setup: { ...HIDING, rowCount: 1 },
     acts: [
       user(null, `INSERT INTO Thing (Tag, Code, A, B) VALUES ('t-1', 'c-1', 'u-1', 'u-2')`),
       hidesColumn(null, 'A'),
@@ -81,7 +72,7 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
   // Deleted here and edited there, the row comes back while its column is hidden: what that says is no edit once it is shown.
   {
     name: 'row-comes-back-while-a-column-is-hidden',
-    setup: ADMINISTERED,
+    setup: HIDING,
     acts: [
       user(null, `DELETE FROM Thing WHERE _id = 1`),
       hidesColumn(null, 'A'),
@@ -92,6 +83,44 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
     cycles: 2,
     proofs: [/hides the column A/, /^colleague: sets/, /shows the column A/],
     end: /"A":"a0003","B":"w-1"/,
+    hasOneEnd: false,
+  },
+  // Left alone by the pull, since its answer comes first; what a colleague writes in the hidden column comes here once it is shown.
+  {
+    name: 'edit-without-an-answer-while-a-column-is-hidden',
+    setup: HIDING,
+    acts: [
+      hidesColumn(null, 'A'),
+      user(CYCLE_ENDS, `UPDATE Thing SET B = 'u-1' WHERE _id = 1`),
+      { after: SENT('(upsert|update)'), act: (hands) => hands.kill() },
+      colleague(null, 1, { A: 'w-1', B: 'w-2' }),
+      showsColumn(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [
+      /hides the column A/,
+      SENT('(upsert|update)'),
+      /^the engine dies/,
+      /^colleague: sets/,
+      /shows the column A/,
+    ],
+    end: /"A":"w-1","B":"w-2"/,
+    hasOneEnd: false,
+  },
+  // Nobody who deletes a row knows what a colleague wrote in its hidden column; what he wrote in another one brings it back.
+  {
+    name: 'rows-deleted-while-a-column-is-hidden',
+    setup: HIDING,
+    acts: [
+      hidesColumn(null, 'A'),
+      colleague(CYCLE_ENDS, 1, { A: 'w-1' }),
+      user(null, `DELETE FROM Thing WHERE _id IN (1, 2)`),
+      colleague(null, 2, { A: 'w-2', B: 'w-3' }),
+      showsColumn(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [/hides the column A/, SENT('delete'), /shows the column A/],
+    end: /^(?!.*"b0001").*"A":"w-2","B":"w-3"/s,
     hasOneEnd: false,
   },
 ];

@@ -121,6 +121,11 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
   return { ...setup, match, pointCount, refusedShare, personRate, isMirror };
 }
 
+/** Whether the columns keep their names, and the calling user his rights, but that one may be hidden from him for a while. */
+export function areColumnsKept({ isAdminAway, actors }: Setup): boolean {
+  return isAdminAway || (isAbout(actors, 'hider') && !isAbout(actors, 'admin'));
+}
+
 /** What one can ask of the worlds of a run, to look for what only such worlds show. */
 export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   user: ({ actors }) => isAbout(actors, 'user'),

@@ -4,19 +4,20 @@
  * here as it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are asked for by
  * their ids, so they may differ meanwhile.
  *
- * For worlds in which the columns stand still. Input: answers, and the replica within a transaction. Output: sentences.
+ * For worlds in which the columns keep their names. One that the caller is not shown is judged again once the replica knows it to be there,
+ * since what pages say of it is not taken before that, and no ETag outlasts it. Input: answers, and the replica within a transaction. Output: sentences.
  */
 import type { Replica } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import { readBase } from './base.ts';
 import type { LocalRow } from './books.ts';
-import type { Names } from './names.ts';
+import { COLUMNS, type Column, type Names } from './names.ts';
 
 /** What the ETags of one world vouch for. */
 export class Vouching {
   readonly #names: Names;
   /** Rows as they were answered, by address and ETag of their page. */
-  readonly #rowsByTag = new Map<string, ReadonlyMap<number, string>>();
+  readonly #rowsByTag = new Map<string, ReadonlyMap<number, LocalRow>>();
 
   constructor(names: Names) {
     this.#names = names;
@@ -25,15 +26,15 @@ export class Vouching {
   /** Takes note of a page as the origin answered it; `path` with the query. */
   note(path: string, etag: string, body: Uint8Array): void {
     const rows = JSON.parse(Buffer.from(body).toString('utf8')) as readonly Readonly<Record<string, unknown>>[];
-    const texts = rows.map((row) => {
-      const id = Number(row['@row.id']);
-      return [id, textOf(this.#names.rowFromOrigin(id, row))] as const;
+    const answered = rows.map((row): LocalRow => {
+      const { Tag = null, ...cells } = this.#names.fromOrigin(row);
+      return { id: Number(row['@row.id']), tag: String(Tag), cells };
     });
-    this.#rowsByTag.set(keyOf(path, etag), new Map(texts));
+    this.#rowsByTag.set(keyOf(path, etag), new Map(answered.map((row) => [row.id, row])));
   }
 
-  /** What stands in the base although the ETag that is kept says otherwise. */
-  complaints(replica: Replica): readonly string[] {
+  /** What stands in the base although the ETag that is kept says otherwise; `gone` are the columns that the replica takes for gone. */
+  complaints(replica: Replica, gone: ReadonlySet<Column>): readonly string[] {
     const pages = readPages(replica, this.#names.tableId);
     if (pages.every(({ etag }) => etag === null)) return [];
     const base = readBase((statement) => replica.prepare(statement).raw().all() as unknown[][], this.#names);
@@ -43,10 +44,12 @@ export class Vouching {
     return [...lastById].flatMap(([id, { url, etag }]) => {
       if (etag === null || suspects.has(id)) return [];
       const vouched = this.#rowsByTag.get(keyOf(pathOf(url), etag))?.get(id);
+      if (vouched === undefined) return [];
+      // An answer vouches for the columns that it has.
+      const columns = COLUMNS.filter((column) => column in vouched.cells && !gone.has(column));
       const row = base.get(id);
-      const here = row === undefined ? 'nothing' : textOf(row);
-      if (vouched === undefined || vouched === here) return [];
-      return [`row ${id} stands here as ${here}, and an ETag is kept that vouches for ${vouched}`];
+      const [here, there] = [row === undefined ? 'nothing' : textOf(row, columns), textOf(vouched, columns)];
+      return here === there ? [] : [`row ${id} stands here as ${here}, and an ETag is kept that vouches for ${there}`];
     });
   }
 }
@@ -78,8 +81,8 @@ function readSuspects(replica: Replica, tableId: number): ReadonlySet<number> {
   return new Set(ids.map(Number));
 }
 
-function textOf({ tag, cells }: LocalRow): string {
-  return `${tag} ${JSON.stringify(cells)}`;
+function textOf({ tag, cells }: LocalRow, columns: readonly Column[]): string {
+  return `${tag} ${JSON.stringify(Object.fromEntries(columns.map((column) => [column, cells[column]])))}`;
 }
 
 /** The address without the host. */
