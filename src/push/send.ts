@@ -1,6 +1,6 @@
 /**
- * Sending the rows of one batch, and what came of each. A request that is refused whole is sent again in halves until the row at
- * fault stands alone; the requests for one batch are at most twice its rows, and far fewer where the table itself is at
+ * Sending the rows of one batch, and what came of each. A request that is refused whole, or broken off here for a file that changed, is sent
+ * again in halves until the row at fault stands alone; the requests for one batch are at most twice its rows, and far fewer where the table itself is at
  * fault (LONE_REFUSALS_MAX). Nothing is ever sent again whose outcome is not known (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
@@ -126,8 +126,12 @@ class Sending {
       this.#isUnclear = true;
       return;
     }
-    // A file is not what it was when it was recorded. Nothing of the request was taken, and the next plan looks at the file anew.
-    if (error.code === 'origin.cutShort') return;
+    // A file is not what it was when it was recorded. Nothing of the request was taken, and the next plan looks at the file anew; the other
+    // rows need not wait for it.
+    if (error.code === 'origin.cutShort') {
+      await this.#sendHalves(rows);
+      return;
+    }
     const { refusal } = error;
     if (refusal === null || judgeRefusal(refusal) !== 'split') {
       this.#stop = error;
@@ -135,9 +139,7 @@ class Sending {
     }
     const [first] = rows;
     if (rows.length > 1) {
-      const half = Math.ceil(rows.length / 2);
-      await this.send(rows.slice(0, half));
-      await this.send(rows.slice(half));
+      await this.#sendHalves(rows);
     } else if (first !== undefined) {
       this.#outcomes.set(first.id, { kind: 'refused', refusal });
       if (isRowAtFault(refusal)) return;
@@ -145,6 +147,14 @@ class Sending {
       if (refusal.status === 403) this.#forbiddenCount += 1;
       if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);
     }
+  }
+
+  /** What is wrong with a request may be so of a part of it; a row alone has none. */
+  async #sendHalves(rows: readonly BatchRow[]): Promise<void> {
+    if (rows.length < 2) return;
+    const half = Math.ceil(rows.length / 2);
+    await this.send(rows.slice(0, half));
+    await this.send(rows.slice(half));
   }
 
   /** Not one row passed: the rows are not at fault, and stay as they are. */

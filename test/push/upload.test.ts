@@ -259,6 +259,26 @@ test('a file that changes between its hash and its sending is not taken, and the
   expect(await captured(fixture, 'Album')).toEqual([]);
 });
 
+test('a file that never stays as it is holds up its own row, and no other one of the request', async () => {
+  await using fixture = await startAlbum();
+  fixture.put('a.txt', 'file 100');
+  fixture.execute(
+    `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1; UPDATE "Album" SET "Title" = 'mine' WHERE _id > 1`,
+  );
+  let changes = 100;
+  const before = at('send', () => {
+    changes += 1;
+    fixture.put('a.txt', `file ${changes}`); // as long as before
+  });
+
+  const report = await fixture.upload({ before });
+
+  expect(codesOf(report)).toEqual([]);
+  expect(countsOf(report)).toMatchObject({ updated: 2 });
+  expect(revisionsAt(fixture, 1)).toEqual([]);
+  expect(await captured(fixture, 'Album')).toEqual(['update 1 Photo']);
+});
+
 test('new rows that nothing identifies are not in doubt where a file of theirs changes before its sending, and go with the next round', async () => {
   await using fixture = await startAlbum();
   fixture.put('a.txt', 'before');
@@ -271,7 +291,8 @@ test('new rows that nothing identifies are not in doubt where a file of theirs c
 
   expect(countsOf(await fixture.upload({ before }))).toEqual({ inserted: 2 });
 
-  expect(revisionsAt(fixture, 4)).toEqual(['a.txt 1 after!']);
+  // The other one did not wait for it.
+  expect(revisionsAt(fixture, 5)).toEqual(['a.txt 1 after!']);
   expect(failures(fixture)).toEqual([]);
   expect(await captured(fixture, 'Album')).toEqual([]);
 });
