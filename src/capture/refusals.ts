@@ -3,6 +3,7 @@
  * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line
  * here without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
  */
+import { EDITED_HERE } from '../reconcile/match.ts';
 import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
 import { WANTED_TWICE, type ChangeKind, type SentCell } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/database.ts';
@@ -121,8 +122,8 @@ export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: num
 }
 
 /**
- * Refused rows that waited because another row here was to have their match value, and that are alone with it by now: the other one was
- * deleted, or got another value.
+ * Refused rows that waited because another row was to have their match value, or has it at the origin and was edited here, and that are alone
+ * with it by now: the other one was deleted, or got another value, and the origin has taken that.
  */
 function readAlone(
   from: Connection,
@@ -142,11 +143,13 @@ function readAlone(
         SELECT r.row_id, ${valueOf(sql`l`)} FROM _rowsync_rows r
         JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
         JOIN ${local} l ON l._id = r.row_id
-        WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL AND instr(f.reason, ?) > 0)
+        WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL
+          AND (instr(f.reason, ?) > 0 OR instr(f.reason, ?) > 0))
       SELECT id FROM waiting WHERE value IN (
         SELECT ${valueOf(sql`o`)} FROM ${local} o WHERE ${valueOf(sql`o`)} IN (SELECT value FROM waiting)
-        GROUP BY 1 HAVING count(*) = 1)`;
-  return queryNumbers(from, text, [id, WANTED_TWICE]);
+        GROUP BY 1 HAVING count(*) = 1)
+      AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(id))} b WHERE ${valueOf(sql`b`)} = value AND b._id <> waiting.id)`;
+  return queryNumbers(from, text, [id, WANTED_TWICE, EDITED_HERE]);
 }
 
 /** Lets rows be tried again at the next push, whatever they waited for; a question that is left about one is answered first. */

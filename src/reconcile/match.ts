@@ -49,6 +49,9 @@ export function matchError(table: string, wished: string, { problem, usable }: M
   });
 }
 
+/** What is said of a row that has the match value of a new one, and was edited here. */
+export const EDITED_HERE = 'has edits of its own here';
+
 /**
  * Why a new row cannot be sent yet whose match value another row has at the origin, and whether waiting helps. A row that is deleted here,
  * or has another value by now, leaves the value free once the origin has taken that; a row with other edits is perhaps the same one, as
@@ -64,5 +67,5 @@ export function judgeHolder(
   if (base !== null && !isSameValue(columns[match ?? 0]?.type ?? 'Text', matchOf(base), matchOf(local))) {
     return { why: 'has another one here, which has not reached it yet', hope: 'soon' };
   }
-  return { why: 'has edits of its own here', hope: 'never' };
+  return { why: EDITED_HERE, hope: 'never' };
 }

@@ -127,6 +127,28 @@ describe('a match value', () => {
     expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
   });
 
+  test.each([
+    ['is deleted', 'DELETE FROM "Note" WHERE _id = 1'],
+    ['gets another one', `UPDATE "Note" SET "Code" = 'z' WHERE _id = 1`],
+  ])('that an edited row had is sent of a new row once the other %s and the origin has that', async (_what, edit) => {
+    await using fixture = await startTwoWay(MATCHED);
+    const editHolder = (): void => fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+    fixture.sandbox.before(1, editHolder, { method: 'select' });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c1')`);
+    await pushNow(fixture);
+    expect(failures(fixture)).toMatchObject([
+      { row_id: -2, reason: expect.stringContaining('edits of its own') as string },
+    ]);
+    fixture.execute(edit);
+
+    await pushNow(fixture);
+    await pushNow(fixture);
+
+    expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'mine', 'c1']);
+    expect(failures(fixture)).toEqual([]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+
   test('is made up for an insert that has none, and kept', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('mine')`);
