@@ -54,6 +54,8 @@ export class Admin {
   hasSwapped = false;
   /** Whether a column was ever hidden from the calling user. */
   hasHidden = false;
+  /** How often a column was hidden or shown. */
+  hidingCount = 0;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
@@ -203,6 +205,7 @@ export class Admin {
   hideColumn(column: Column): string {
     this.#parts.count('admin hideColumn');
     this.hasHidden = true;
+    this.hidingCount += 1;
     this.#setRole({ ...this.#rights, hidden: column });
     return `admin: hides the column ${this.#parts.names.atOrigin(column)} from the calling user`;
   }
@@ -211,6 +214,7 @@ export class Admin {
     const { hidden } = this;
     if (hidden === null) return 'admin: finds no column hidden';
     this.#parts.count('admin showColumn');
+    this.hidingCount += 1;
     this.#setRole({ ...this.#rights, hidden: null });
     return `admin: shows the column ${this.#parts.names.atOrigin(hidden)} to the calling user again`;
   }

@@ -80,6 +80,8 @@ export class Oracles {
   /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
   readonly #everSent = new Set<unknown>();
+  /** How often a column had been hidden or shown when the cycle began. */
+  #hidingCount = 0;
   readonly #sentEver = {
     ids: new Set<number>(),
     created: new Set<string>(),
@@ -137,6 +139,7 @@ export class Oracles {
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
     this.#parking.onCycle();
+    this.#hidingCount = this.#parts.admin.hidingCount;
     // In a story, administrators do nothing that no pull could see.
     const isScripted = this.#parts.setup.actors.length === 0;
     this.#freshness.begin(isPull && (this.#isJudged || isScripted));
@@ -149,7 +152,9 @@ export class Oracles {
 
   /** A cycle ended, and says what went wrong. */
   onCycleEnd(errors: readonly { readonly code: string }[]): void {
-    if (errors.some(({ code }) => code === 'origin.moving') && this.#freshness.isStill)
+    // Columns that come and go while they are read move as well.
+    const isStill = this.#freshness.isStill && this.#hidingCount === this.#parts.admin.hidingCount;
+    if (errors.some(({ code }) => code === 'origin.moving') && isStill)
       this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
     for (const what of this.#parking.complaintsOfGuards(errors.map(({ code }) => code))) this.#parts.fail('L3', what);
     // What was pushed was read back.
