@@ -31,17 +31,21 @@ const MADE_AGAIN: readonly ScenarioAct[] = [
 ];
 
 /** A new row takes the unique value of a colleague's row, row 4, which goes for that, and which the colleague edits. */
-const TAKES_A_CODE: readonly ScenarioAct[] = [
-  colleagueInserts(null, { Tag: 't-w', Code: 'c-w', A: 'w-1' }),
-  user(
-    CYCLE_ENDS,
-    `CREATE UNIQUE INDEX own_index ON Thing (Code);
-     INSERT INTO Thing (Tag, Code, A, B) VALUES ('t-1', 'c-1', 'u-1', 'u-2');
-     UPDATE OR REPLACE Thing SET Code = 'c-w' WHERE Tag = 't-1';
-     DROP INDEX own_index`,
-  ),
-  colleague(null, 4, { A: 'w-2' }),
-];
+function takesACode(column: 'B' | 'File', value: string): readonly ScenarioAct[] {
+  return [
+    colleagueInserts(null, { Tag: 't-w', Code: 'c-w', A: 'w-1' }),
+    user(
+      CYCLE_ENDS,
+      `CREATE UNIQUE INDEX own_index ON Thing (Code);
+       INSERT INTO Thing (Tag, Code, A, ${column}) VALUES ('t-1', 'c-1', 'u-1', '${value}');
+       UPDATE OR REPLACE Thing SET Code = 'c-w' WHERE Tag = 't-1';
+       DROP INDEX own_index`,
+    ),
+    colleague(null, 4, { A: 'w-2' }),
+  ];
+}
+
+const TAKES_A_CODE = takesACode('B', 'u-2');
 
 /** What became of a batch cannot be asked: the token is revoked meanwhile, and good again right after that. */
 const FAILS_TO_LOOK: readonly ScenarioAct[] = [
@@ -382,18 +386,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
   {
     name: 'met-with-a-file',
     setup: WITH_FILES,
-    acts: [
-      hasFile('u-1.txt', 'one'),
-      colleagueInserts(null, { Tag: 't-w', Code: 'c-w', A: 'w-1' }),
-      user(
-        CYCLE_ENDS,
-        `CREATE UNIQUE INDEX own_index ON Thing (Code);
-         INSERT INTO Thing (Tag, Code, A, File) VALUES ('t-1', 'c-1', 'u-1', 'file:u-1.txt');
-         UPDATE OR REPLACE Thing SET Code = 'c-w' WHERE Tag = 't-1';
-         DROP INDEX own_index`,
-      ),
-      colleague(null, 4, { A: 'w-2' }),
-    ],
+    acts: [hasFile('u-1.txt', 'one'), ...takesACode('File', 'file:u-1.txt')],
     cycles: 2,
     proofs: [/"@row.id":4.*u-1.txt/],
     hasOneEnd: false,
