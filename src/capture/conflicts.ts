@@ -7,7 +7,7 @@ import type { Conflict } from '../reconcile/merge.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
-import { evidenceText, storedFromValue, valueFromStored, type Pair, type Stored } from '../replica/rows.ts';
+import { evidenceText, readKept, storedFromValue, valueFromStored, type Pair, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -43,6 +43,11 @@ interface NewConflict {
   readonly remote: Stored;
   readonly winner: Conflict['winner'];
 }
+
+/** A table, and the columns that a conflict may be about. */
+type Owner = Pick<TwoWayTable, 'id' | 'localName'> & {
+  readonly columns: readonly { readonly seq: number; readonly localName: string }[];
+};
 
 /**
  * Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. `kept` is what the row had in columns
@@ -88,7 +93,8 @@ export function storeDiscarded(
   const keep = (line: Omit<NewConflict, 'rowId' | 'winner'>): void =>
     insertConflict(tx, table, { ...line, rowId, winner: 'origin' }, { state: 'discarded', at });
   const text = (kept: Row | null): Stored => (kept === null ? null : evidenceText(table, kept));
-  if (base === null) keep({ kind: 'inserted', column: null, base: null, local: text(local) ?? sent, remote: null });
+  const own = local === null ? sent : evidenceText(table, local, readKept(tx, table, [rowId]).get(rowId));
+  if (base === null) keep({ kind: 'inserted', column: null, base: null, local: own, remote: null });
   else if (local === null)
     keep({ kind: 'deletedHere', column: null, base: text(base), local: null, remote: text(base) });
   else {
@@ -125,14 +131,14 @@ function cell(row: Row, column: number): Stored {
   return storedFromValue(row.values[column] ?? null);
 }
 
-function columnOf(table: TwoWayTable, { column }: NewConflict): { seq: number | null; name: string | null } {
+function columnOf(table: Owner, { column }: NewConflict): { seq: number | null; name: string | null } {
   const found = column === null ? undefined : table.columns[column];
   return { seq: found?.seq ?? null, name: found?.localName ?? null };
 }
 
 function insertConflict(
   tx: Tx,
-  table: TwoWayTable,
+  table: Owner,
   line: NewConflict,
   { state, at }: { readonly state: ConflictState; readonly at: string },
 ): void {
@@ -276,10 +282,37 @@ export function isKeptOfNew(
   table: TwoWayTable,
   asked: { readonly rowId: number; readonly column: number; readonly local: Value },
 ): boolean {
+  const { rowId, column, local } = asked;
+  return isKept(from, table.id, { rowId, seq: table.columns[column]?.seq ?? null, local: storedFromValue(local) });
+}
+
+function isKept(
+  from: Connection,
+  tableId: number,
+  { rowId, seq, local }: { readonly rowId: number; readonly seq: number | null; readonly local: Stored },
+): boolean {
   const text = sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND kind = 'cell' AND column_seq IS ?
       AND base IS NULL AND remote IS NULL AND local IS ?`;
-  const seq = table.columns[asked.column]?.seq ?? null;
-  return queryRows(from, text, [table.id, asked.rowId, seq, storedFromValue(asked.local)]).length > 0;
+  return queryRows(from, text, [tableId, rowId, seq, local]).length > 0;
+}
+
+/**
+ * Keeps what a new row has in columns that the origin does not show, once the row is there without it and goes by another id here. It is
+ * there where another client wrote it around the triggers; what stood there when the column was hidden is kept already.
+ */
+export function storeKeptOfNew(
+  tx: Tx,
+  table: TwoWayTable,
+  { rowId, kept, at }: { readonly rowId: number; readonly kept: readonly Pair[]; readonly at: string },
+): void {
+  const hidden = { ...table, columns: table.keptColumns };
+  for (const [name, local] of kept) {
+    const column = hidden.columns.findIndex(({ localName }) => localName === name);
+    const { seq } = must(hidden.columns[column], 'what is kept stands in such a column');
+    if (local === null || isKept(tx, table.id, { rowId, seq, local })) continue;
+    const line = { rowId, kind: 'cell', column, base: null, local, remote: null, winner: 'origin' } as const;
+    insertConflict(tx, hidden, line, { state: 'decided', at });
+  }
 }
 
 /** Whether a row still waits for a person because of another conflict. */

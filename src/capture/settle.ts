@@ -24,7 +24,7 @@ import {
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
-import { hasOpenConflict, storeConflicts } from './conflicts.ts';
+import { hasOpenConflict, storeConflicts, storeKeptOfNew } from './conflicts.ts';
 import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
@@ -112,7 +112,7 @@ export function settleRows(
     merged.flatMap(({ remote, last, decision }) => (remote === null && decision.local === null ? (last ?? []) : [])),
     { reason: options.reason, at: options.at },
   );
-  const replaced = merged.flatMap(({ rowId, newId, hadBase }) => (hadBase && newId !== rowId ? [rowId] : []));
+  const replaced = merged.flatMap(({ rowId, newId }) => (newId === rowId ? [] : [rowId]));
   const keptById = readKept(tx, table, table.keptColumns.length === 0 ? [] : replaced);
   const rawById = new Map(merged.map(({ newId, last }) => [newId, readRawTexts(tx, table, last)]));
   const leaving = merged.flatMap(({ rowId, newId, decision: { local } }) => [
@@ -251,9 +251,10 @@ function noteOutcomes(
 ): void {
   const events = EVENTS[options.isSent ? 'sent' : 'unsent'];
   const idsByEvent = new Map<RowEvent, number[]>();
-  for (const { rowId, newId, decision, conflicts } of merged) {
+  for (const { rowId, newId, hadBase, decision, conflicts } of merged) {
     if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
     const kept = options.keptById.get(rowId);
+    if (!hadBase && kept !== undefined) storeKeptOfNew(tx, table, { rowId: newId, kept, at: options.at });
     if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at, kept });
     // A question about the row that a pull brought in under this id is one about both.
     const isAsked = newId !== rowId && decision.state === 'changed' && hasOpenConflict(tx, table.id, newId);

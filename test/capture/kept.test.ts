@@ -152,6 +152,30 @@ test('a cell of a new row is kept once, however often its column is hidden befor
   expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id < 0')).toEqual([{ Body: 'newer' }]);
 });
 
+test.each<[string, (fixture: Fixture) => unknown, string]>([
+  [
+    'was made at the origin',
+    (fixture) => pushNow(fixture),
+    `SELECT local AS body FROM sync_conflicts WHERE "column" = 'Body'`,
+  ],
+  ['was discarded', (fixture) => discard(fixture, -2), `SELECT local ->> 'Body' AS body FROM sync_conflicts`],
+])(
+  'what was written around the triggers into a hidden column of a new row is kept once the row %s',
+  async (_what, end, kept) => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+    hideBody(fixture);
+    await fixture.pull();
+    const text = `SELECT name FROM sqlite_master WHERE type = 'trigger' AND name GLOB '*_kept_*'`;
+    for (const row of fixture.rows(text)) fixture.execute(`DROP TRIGGER "${(row as { name: string }).name}"`);
+    fixture.execute(`UPDATE "Note" SET "Body" = 'around' WHERE _id = -2`);
+
+    await end(fixture);
+
+    expect(fixture.rows(kept)).toEqual([{ body: 'around' }]);
+  },
+);
+
 test('what is kept of a table that was pruned can be read, and each decision about it is answered', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
