@@ -118,6 +118,24 @@ export class Books {
       for (const [column, value] of Object.entries(cells)) this.everWritten.add(writtenKey({ tag, column, value }));
   }
 
+  /**
+   * Takes note of cells that a statement emptied, and that are empty as the origin last confirmed them: nobody emptied what it has there. A
+   * cell stands here so while nobody has read what a column says that is shown again. `sent` are rows of which something is on its way.
+   */
+  notePutBack(
+    before: readonly LocalRow[],
+    after: readonly LocalRow[],
+    { base, sent }: { readonly base: ReadonlyMap<number, LocalRow>; readonly sent: ReadonlySet<number> },
+  ): void {
+    const beforeById = new Map(before.map((row) => [row.id, row]));
+    for (const { id, tag, cells } of after.filter((row) => !sent.has(row.id))) {
+      for (const [column, value] of Object.entries(cells)) {
+        const isEmptied = value === null && (beforeById.get(id)?.cells[column] ?? null) !== null;
+        if (isEmptied && base.get(id)?.cells[column] === null) this.#standing.delete(`${tag}.${column}`);
+      }
+    }
+  }
+
   /** What is written into a row without a tag goes by its id: it may turn out to be a row that has one. */
   #noteUntagged(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     const beforeById = new Map(before.map((row) => [row.id, row]));

@@ -4,6 +4,7 @@
  * opinion. Input: a replica that stands open. Output: statements carried out, and entries in the books.
  */
 import Database from 'better-sqlite3';
+import { readBase } from './base.ts';
 import { isTagged, type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
 import { isUnderOtherCode } from './copies.ts';
@@ -214,12 +215,22 @@ const MIRROR_ACTIONS: typeof USER_ACTIONS = [
 
 const DROPS_TRIGGER = /DROP TRIGGER "?_rowsync_/;
 
+/** What a user works with. */
+interface UserParts {
+  readonly books: Books;
+  readonly tokens: Tokens;
+  readonly names: Names;
+  /** Whether a column was ever hidden from the calling user. */
+  readonly hasHidden: () => boolean;
+}
+
 /** The SQL client. */
 export class User {
   readonly #disk: Disk;
   readonly #books: Books;
   readonly #tokens: Tokens;
   readonly #names: Names;
+  readonly #hasHidden: () => boolean;
   #db: Database.Database | null = null;
   /** Statements of this connection; SQLite prepares them anew by itself after the schema changed. */
   readonly #statements = new Map<string, Database.Statement>();
@@ -230,9 +241,10 @@ export class User {
   /** Set once the replica was replaced by an older copy. */
   isOlderCopy = false;
 
-  constructor(disk: Disk, parts: { readonly books: Books; readonly tokens: Tokens; readonly names: Names }) {
+  constructor(disk: Disk, parts: UserParts) {
     this.#disk = disk;
     this.#books = parts.books;
+    this.#hasHidden = parts.hasHidden;
     this.#tokens = parts.tokens;
     this.#names = parts.names;
   }
@@ -300,7 +312,13 @@ export class User {
 
   /** Enters an edit in the books, but not of a mirror, where none is wanted: what gets in without our triggers is put right. */
   #note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
-    if (!this.#names.isMirror) this.#books.note(before, after);
+    if (this.#names.isMirror) return;
+    this.#books.note(before, after);
+    if (!this.#hasHidden()) return;
+    const ask = (statement: string): readonly (readonly unknown[])[] => this.query(statement);
+    const sent = ask(`SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown')`);
+    const base = readBase(ask, this.#names) ?? new Map<number, LocalRow>();
+    this.#books.notePutBack(before, after, { base, sent: new Set(sent.map(([id]) => Number(id))) });
   }
 
   /** The rows of the table, as far as anybody edits them. */

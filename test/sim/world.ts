@@ -105,7 +105,12 @@ export class World {
       },
     });
     this.#colleague = new Colleague(around);
-    this.#user = new User(options.disk, { books: this.#books, tokens: this.#tokens, names: this.#names });
+    this.#user = new User(options.disk, {
+      books: this.#books,
+      tokens: this.#tokens,
+      names: this.#names,
+      hasHidden: () => this.#admin.hasHidden,
+    });
     const { personRate: rate } = this.#setup;
     this.#person = new Person({
       ...around,
