@@ -105,12 +105,7 @@ export class World {
       },
     });
     this.#colleague = new Colleague(around);
-    this.#user = new User(options.disk, {
-      books: this.#books,
-      tokens: this.#tokens,
-      names: this.#names,
-      hasHidden: () => this.#admin.hasHidden,
-    });
+    this.#user = new User(options.disk, { ...around, hasHidden: () => this.#admin.hasHidden });
     const { personRate: rate } = this.#setup;
     this.#person = new Person({
       ...around,
