@@ -25,6 +25,7 @@ import {
   upsertRows,
   writeRows,
   addToRowCount,
+  carryKept,
   type RowChanges,
 } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
@@ -137,6 +138,7 @@ function applyDecision(
   const isReplaced = versions.remote === null && table.keptColumns.length > 0;
   const kept = isReplaced ? readKept(tx, table, [rowId]).get(rowId) : undefined;
   const newId = writeLocal(tx, table, { rowId, before: versions.local }, decision);
+  if (newId !== rowId) carryKept(tx, table, newId, kept);
   storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at, kept });
   const isMended =
     decision.state === 'changed' &&

@@ -11,8 +11,17 @@ import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
 import type { Connection, Tx } from '../replica/database.ts';
+import { readKeptRow } from '../replica/kept-rows.ts';
 import { readTables } from '../replica/ledger.ts';
-import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
+import {
+  carryKept,
+  evidenceText,
+  removeRows,
+  storedFromValue,
+  valueFromStored,
+  writeRows,
+  type Stored,
+} from '../replica/rows.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, readVersions } from './changes.ts';
@@ -225,6 +234,7 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
   );
   const fresh: Row = { id, allow: null, values: own };
   writeRows(tx, table, [fresh]);
+  carryKept(tx, table, id, [...readKeptRow(tx, String(kept))]);
   // From now on all that is kept is about this row: taken once more, it comes back into it, and not beside it.
   if (id !== rowId) renumberRow(tx, table.id, rowId, id);
   return { rowId: id };

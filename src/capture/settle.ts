@@ -13,6 +13,7 @@ import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import {
   addToRowCount,
+  carryKept,
   copyRows,
   keepEvidence,
   readKept,
@@ -131,6 +132,7 @@ export function settleRows(
     return row.newId < 0 ? rowAsNew(local, row.newId, table.columns) : { ...local, id: row.newId };
   });
   writeRows(tx, table, written);
+  for (const { rowId, newId } of merged) if (newId < 0) carryKept(tx, table, newId, keptById.get(rowId));
   for (const row of written) putRawBack(tx, table, row, rawById.get(row.id) ?? []);
   noteOutcomes(tx, table, merged, { ...options, keptById });
   return merged.map(({ rowId, newId, decision, conflicts }) => {

@@ -32,7 +32,7 @@ export interface RowTarget {
    * Of a table with a base: columns that the origin does not show any more. A row that comes back here has in them what its base says, since
    * an empty cell would count as an edit once the column is shown again.
    */
-  readonly keptColumns?: readonly { readonly localName: string }[];
+  readonly keptColumns?: readonly { readonly localName: string; readonly type: ColumnType }[];
 }
 
 /** How many rows a write added and changed. */
@@ -126,6 +126,25 @@ function fillKept(tx: Tx, { id, localName, keptColumns = [] }: RowTarget, ids: r
     sql`UPDATE ${here} SET ${joinSql(values)} FROM ${ident(baseName(id))} b
         WHERE b._id = ${here}._id AND ${here}._id IN (SELECT value FROM json_each(?))`,
   ).run(JSON.stringify(ids));
+}
+
+/**
+ * Gives a row that goes on as a new one what it had in columns that are only kept, but for files, which a new row does not have, and where
+ * nothing stands there by now.
+ */
+export function carryKept(
+  tx: Tx,
+  { localName, keptColumns = [] }: RowTarget,
+  id: number,
+  kept: readonly Pair[] | undefined,
+): void {
+  const valueByName = new Map(kept);
+  for (const { localName: name, type } of keptColumns) {
+    const value = valueByName.get(name) ?? null;
+    if (value === null || type === 'Attachment') continue;
+    const text = sql`UPDATE ${ident(localName)} SET ${ident(name)} = ? WHERE _id = ? AND ${ident(name)} IS NULL`;
+    tx.prepare(text).run(value, id);
+  }
 }
 
 /** The values of `count` rows in the order in which the statement binds them. */

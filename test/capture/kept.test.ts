@@ -7,9 +7,10 @@ import { discardRow, resolveConflict, type Decision } from '../../src/capture/re
 import { RowsyncError } from '../../src/base/errors.ts';
 import { atOrigin, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
-import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { AT, captured, startTwoWay, twoWaySettings, twoWayTable } from '../support/two-way.ts';
 
 const LOCAL: Decision = { take: 'local', value: null };
+const LOCAL_WINS = twoWaySettings({ conflict: 'local' });
 const MIRROR = { tableOptions: () => ({ sort: null }) };
 
 function resolve(fixture: Fixture, decision: Decision, id = 1): Promise<string | null> {
@@ -175,6 +176,78 @@ test.each<[string, (fixture: Fixture) => unknown, string]>([
     expect(fixture.rows(kept)).toEqual([{ body: 'around' }]);
   },
 );
+
+/** Pushes under `local`; the process ends before a second request changes anything. */
+async function pushOnce(fixture: Fixture): Promise<void> {
+  let planCount = 0;
+  const pushed = pushNow(fixture, {
+    options: { conflict: 'local' },
+    before: (step) => {
+      planCount += step === 'plan' ? 1 : 0;
+      if (planCount === 2) throw new Error('the process ends');
+    },
+  });
+  await expect(pushed).rejects.toThrow('the process ends');
+}
+
+test.each<[string, (fixture: Fixture) => unknown]>([
+  ['that a pull finds to be gone', (fixture) => fixture.pull({ settings: LOCAL_WINS, confirm: true })],
+  ['that a push finds to be gone, and no more', pushOnce],
+  [
+    'that is taken back',
+    async (fixture) => {
+      await fixture.pull({ confirm: true });
+      expect(await resolve(fixture, LOCAL)).toBe(null);
+    },
+  ],
+  [
+    'that is taken back after it went on',
+    async (fixture) => {
+      await fixture.pull({ settings: LOCAL_WINS, confirm: true });
+      await discard(fixture, -2);
+      expect(await resolve(fixture, { take: 'local', value: null }, 2)).toBe(null);
+    },
+  ],
+])('a row %s while a column is hidden goes on as a new one with what that column was', async (_what, find) => {
+  await using fixture = await startTwoWay();
+  const { store } = fixture.sandbox;
+  const { role } = store.user;
+  store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull();
+  hideBody(fixture);
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Count" = 8 WHERE _id = 1`);
+  store.delete('Note', 1);
+  await find(fixture);
+  store.changeUser({ role });
+  await fixture.pull();
+
+  await pushNow(fixture);
+
+  expect(atOrigin(fixture, ['Title', 'Count', 'Body']).at(-1)).toEqual([7, 'title 1', 8, 'theirs']);
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test('a row that goes on as a new one, and is made while a column is hidden, keeps what that column was in a line of its own', async () => {
+  await using fixture = await startTwoWay();
+  const { store } = fixture.sandbox;
+  store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull();
+  hideBody(fixture);
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Count" = 8 WHERE _id = 1`);
+  store.delete('Note', 1);
+
+  await pushNow(fixture, { options: { conflict: 'local' } });
+
+  expect(atOrigin(fixture, ['Title', 'Count', 'Body']).at(-1)).toEqual([7, 'title 1', 8, null]);
+  const text = `SELECT row_id, kind, iif(kind = 'cell', local, local ->> 'Body') AS body FROM sync_conflicts
+      WHERE coalesce("column", 'Body') = 'Body' ORDER BY id`;
+  expect(fixture.rows(text)).toEqual([
+    { row_id: 7, kind: 'deletedThere', body: 'theirs' },
+    { row_id: 7, kind: 'cell', body: 'theirs' },
+  ]);
+});
 
 test('what is kept of a table that was pruned can be read, and each decision about it is answered', async () => {
   await using fixture = await startTwoWay();
