@@ -69,11 +69,17 @@ export class Admin {
     this.#owners = [this.#ownersNow()];
   }
 
-  /** The engine was told how a table looks, by its name or its alias. */
-  noteDescribed(address: string): void {
+  /**
+   * The engine was told how a table looks, by its name or its alias. An origin that gives out a tag twice says 304 of names that are other ones
+   * by now, and has told nobody.
+   */
+  noteDescribed(address: string, status: number): void {
     const { origin, names } = this.#parts;
     const { name, alias } = origin.table(names.table);
-    if (address === name || address === alias) this.#owners = [this.#ownersNow()];
+    if (address !== name && address !== alias) return;
+    const [told, now] = [this.#owners[0], this.#ownersNow()];
+    const isTold = status !== 304 || [...now].every(([column, id]) => told?.get(column) === id);
+    if (isTold) this.#owners = [now];
   }
 
   /** Does what the draw says; returns what that was. */

@@ -144,7 +144,8 @@ export class World {
         const end = result.kind === 'answer' ? String(result.status) : result.reason;
         this.#count(`request ${request.method}`);
         if (fault !== null) this.#count(`fault ${fault} on ${request.kind}`);
-        else if (request.method === 'describe') this.#admin.noteDescribed(request.table);
+        else if (request.method === 'describe' && result.kind === 'answer')
+          this.#admin.noteDescribed(request.table, result.status);
         this.#oracles.onAnswer(request, fault, result);
         this.#note(`request ${request.number} ends: ${end}${fault === null ? '' : ` (fault ${fault})`}`);
       },
