@@ -145,7 +145,8 @@ class Settling {
       } else if (own === undefined) this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
       else if (this.#merge(row, own, { isSent: true })?.state !== 'changed')
         forgetRefusals(this.#tx, this.#run.table.id, [row.id]);
-      else if (isLeft) this.#refuse(row, words, 'later');
+      // Merged, it may be another change than the one that was refused.
+      else if (isLeft && isLeftAlone(this.#tx, this.#run.table, row)) this.#refuse(row, words, 'later');
       return;
     }
     if (row.kind === 'delete') {

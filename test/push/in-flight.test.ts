@@ -282,3 +282,21 @@ test('a row that is deleted while its update is on its way, of which the origin 
   expect(atOrigin(fixture, ['Title'])[0]).toEqual([2, 'title 2']);
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
 });
+
+test('an update of which the origin says that it has no such row goes again with what is left of it, where a colleague wrote one of its cells meanwhile', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'mine', "Count" = 8 WHERE _id = 1`);
+  const body = JSON.stringify({ error: 404, code: 4000, message: 'not found' });
+  const headers = { 'Content-Type': 'application/json' };
+  fixture.sandbox.answerInstead(1, { status: 404, headers, body }, { method: 'update' });
+  const before = (step: string): void => {
+    if (step === 'readBack') fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
+  };
+
+  await pushNow(fixture, { before });
+
+  expect(atOrigin(fixture, ['Body', 'Count'])[0]).toEqual([1, 'theirs', 8]);
+  expect(fixture.rows('SELECT local, winner FROM sync_conflicts')).toEqual([{ local: 'mine', winner: 'origin' }]);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  expect(await captured(fixture)).toEqual([]);
+});
