@@ -6,16 +6,9 @@
 import { asRowsyncError } from '../base/errors.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import {
-  columnReference,
-  dateLiteral,
-  numberLiteral,
-  textLiteral,
-  timeLiteral,
-  timestampLiteral,
-} from '../wire/formula.ts';
+import { FILTER_BYTES_MAX, filterOfValue } from '../reconcile/findable.ts';
 import { TOP_MAX } from '../wire/query.ts';
-import type { ColumnShape, ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 
 /** Rows as the origin has them now. */
@@ -66,9 +59,6 @@ export interface RowsByValue extends RowsByContent<Value> {
   readonly refused: ReadonlySet<Value>;
 }
 
-/** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
-const FILTER_BYTES_MAX = 8_000;
-
 /** A cell by which a row can be found. */
 export interface Anchor {
   readonly column: number;
@@ -89,14 +79,7 @@ export function anchorOf(run: TablePush, { cells }: { readonly cells: readonly S
 /** Whether a row can be asked for by a value of a column. */
 function isFindable(run: TablePush, column: number, value: Value): boolean {
   const shape = run.shapes[column];
-  return shape !== undefined && clauseOfCell(shape, value) !== null;
-}
-
-/** A filter for the rows that have a value in a column; null where there is none that compares exactly, or it would be too long. */
-function clauseOfCell({ name, type }: ColumnShape, value: Value): string | null {
-  const literal = literalOf(type, value);
-  const clause = literal === null ? null : `${columnReference(name)} = ${literal}`;
-  return clause === null || encodeURIComponent(clause).length > FILTER_BYTES_MAX ? null : clause;
+  return shape !== undefined && filterOfValue(shape, value) !== null;
 }
 
 /**
@@ -107,7 +90,7 @@ function clauseOfCell({ name, type }: ColumnShape, value: Value): string | null 
 export async function findByValue(run: TablePush, column: number, values: readonly Value[]): Promise<RowsByValue> {
   const shape = run.shapes[column];
   if (shape === undefined) return { byKey: new Map(), isWhole: true, refused: new Set() };
-  const clauses = values.flatMap((value) => clauseOfCell(shape, value) ?? []);
+  const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
   const found = await unlessRefused(findByClauses(run, clauses));
   const isAlone = values.length < 2;
   if (found === null && isAlone) return { byKey: new Map(), isWhole: true, refused: new Set(values) };
@@ -214,7 +197,7 @@ function clauseOf(run: TablePush, cells: readonly SentCell[]): string | null {
   for (const { column, value } of cells) {
     const shape = run.shapes[column];
     const isLong = typeof value === 'string' && value.length > LITERAL_CHARS_MAX;
-    const part = shape === undefined || isLong ? null : clauseOfCell(shape, value);
+    const part = shape === undefined || isLong ? null : filterOfValue(shape, value);
     if (part === null || parts.length === CLAUSE_CELLS_MAX) continue;
     const partBytes = encodeURIComponent(` and ${part}`).length;
     if (bytes + partBytes > FILTER_BYTES_MAX) continue;
@@ -222,32 +205,6 @@ function clauseOf(run: TablePush, cells: readonly SentCell[]): string | null {
     bytes += partBytes;
   }
   return parts.length === 0 ? null : `(${parts.join(' and ')})`;
-}
-
-/** A value as a filter says it; null where it has no form there that compares exactly. */
-function literalOf(type: ColumnType, value: Value): string | null {
-  if (value === null) return null;
-  switch (type) {
-    case 'Numeric':
-      return typeof value === 'boolean' ? null : numberLiteral(value);
-    case 'Date':
-      return dateLiteral(String(value));
-    case 'Time':
-      return timeLiteral(String(value));
-    case 'Timestamp':
-      return timestampLiteral(String(value));
-    case 'Duration':
-      // A number and its unit; literals have no sign.
-      return typeof value === 'number' && value >= 0 ? `${numberLiteral(value)}s` : null;
-    case 'Checkbox':
-    case 'Attachment':
-    // Of a type of its own in formulas: compared with a text, the whole filter would be refused.
-    case 'User':
-    case 'Unknown':
-      return null;
-    default:
-      return textLiteral(String(value));
-  }
 }
 
 /** The rows that satisfy one of the clauses, each once; whether all of them could be read; clauses of which more may satisfy. */

@@ -4,7 +4,8 @@
  * they must leave, and rows that cannot be sent at all, with a sentence. Only changed cells and the match value travel (I8).
  *
  *   deletes first of which another row takes over the match value, or another unique one · updates by id, which may free one ·
- *   upserts by match value, or creates without one · the other deletes last, when nothing refers to the rows any more
+ *   upserts by match value, or creates without one that the origin can be asked for · the other deletes last, when nothing refers to
+ *   the rows any more
  *
  * A row that takes over such a value from an edited one comes behind that, since the origin takes row by row; where rows swap theirs, it
  * refuses one.
@@ -14,6 +15,7 @@
 import { must } from '../base/assert.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
+import { filterOfValue } from './findable.ts';
 import { sendProblem } from './sendable.ts';
 import { uploadName, type SentFile } from './uploads.ts';
 
@@ -315,7 +317,11 @@ function planWrite(
     return plan('upsert', withCell(cells, { column: match, value }));
   }
   if (match === null) return plan('create', cells);
-  if (value !== null && value !== '') return plan('upsert', cells);
+  if (value !== null && value !== '') {
+    // Nobody can ask whether a row has the value already: an upsert would write over that one, where a create is refused.
+    const isAskable = filterOfValue(columnAt(columns, match), value) !== null;
+    return plan(isAskable ? 'upsert' : 'create', cells);
+  }
   // The origin numbers such a column itself, or takes only numbers: nothing can be made up for it.
   const { type, name, width } = columnAt(columns, match);
   if (type !== 'Text') return plan('create', cells);

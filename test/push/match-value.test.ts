@@ -160,3 +160,32 @@ describe('a match value', () => {
     expect(atOrigin(fixture, ['Code']).at(-1)).toEqual([7, code]);
   });
 });
+
+describe('a match value that no filter can say', () => {
+  test.each([
+    ['Timestamp', `'2026-07-01T10:00:00.5Z'`, '2026-07-01T10:00:00.5Z'],
+    ['User', `'x@y.example'`, 'x@y.example'],
+    ['Duration', '-5', -5],
+  ] as const)('of the type %s does not go over the row that has it', async (type, written, value) => {
+    const columns = [
+      { name: 'Title', type: 'Text' },
+      { name: 'Mark', type, options: ['Unique'] },
+    ];
+    await using fixture = await startTwoWay({
+      tables: [{ name: 'Note', columns, rows: [{ Title: 'one' }] }],
+      editing: { match: 'Mark' },
+    });
+    fixture.sandbox.store.insert('Note', { Title: 'theirs', Mark: value });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Mark") VALUES ('mine', ${written}), ('other', NULL)`);
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1, refused: 1, parked: 1 });
+    expect(atOrigin(fixture, ['Title'])).toEqual([
+      [1, 'one'],
+      [2, 'theirs'],
+      [3, 'other'],
+    ]);
+    expect(failures(fixture)).toMatchObject([{ row_id: -2, kind: 'insert', status: 400 }]);
+  });
+});
