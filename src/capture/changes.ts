@@ -19,7 +19,7 @@ import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts
 import { readRowsById } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
-import type { Row, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { forgetSentCells, readBatches } from './batches.ts';
 import { isKeptOfNew, storeConflicts } from './conflicts.ts';
 import { doubtCreates } from './doubt.ts';
@@ -95,19 +95,35 @@ export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at:
   return foreign.length > 0;
 }
 
-/** Marked rows with an edit that cannot be pushed at all, or with a number that was only spelled in another way. */
+/** Marked rows with an edit that cannot be pushed at all, or with a value that was only spelled in another way. */
 function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
   const differing = table.columns.flatMap(({ localName, writable, type }) => {
-    const name = ident(localName);
-    if (!writable) return [sql`l.${name} IS NOT b.${name}`];
-    const isNumber = type === 'Numeric' || type === 'Duration';
-    return isNumber ? [sql`(typeof(l.${name}) = 'text' AND l.${name} IS NOT b.${name})`] : [];
+    const [here, base] = [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`];
+    const isOther = sql`${here} IS NOT ${base}`;
+    if (!writable) return [isOther];
+    const canBeSame = respelled(type, here, base);
+    return canBeSame === null ? [] : [sql`(${canBeSame} AND ${isOther})`];
   });
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
       WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
         AND (${joinSql([sql`l._allow IS NOT b._allow`, ...differing], ' OR ')})`;
   return queryNumbers(from, text, [table.id]);
+}
+
+/** Where two stored values that differ may be one value (`valueFromStored`); null for types that have one spelling of each. */
+function respelled(type: ColumnType, here: Sql, base: Sql): Sql | null {
+  switch (type) {
+    case 'Numeric':
+    case 'Duration':
+      return sql`'text' IN (typeof(${here}), typeof(${base}))`;
+    case 'Timestamp':
+      return sql`instr(${here}, '.') > 0`;
+    case 'Multiline':
+      return sql`instr(${here}, char(13)) > 0`;
+    default:
+      return null;
+  }
 }
 
 /** Puts cells that nobody may write back to base; what stood in them is kept like any loser of a conflict. */

@@ -6,6 +6,7 @@ import type Database from 'better-sqlite3';
 import { must } from '../base/assert.ts';
 import { numericFromText, numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import { utcFromOffsetText } from '../wire/zone.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
@@ -60,20 +61,34 @@ function storedInteger(value: bigint): Stored {
   return value >= INT64_MIN && value <= INT64_MAX ? value : value.toString();
 }
 
-/** The value that a stored one stands for; read with safe integers, so every INTEGER is a bigint. */
+/** The value that a stored one stands for, however a user spelled it; read with safe integers, so every INTEGER is a bigint. */
 export function valueFromStored(stored: Stored, type: ColumnType): Value {
+  if (typeof stored === 'string') return valueFromText(stored, type);
   if (typeof stored !== 'bigint') {
-    const isNumeric = type === 'Numeric' || type === 'Duration';
-    return isNumeric && typeof stored === 'string' ? numericFromStored(stored) : stored;
+    const isLong = typeof stored === 'number' && Number.isInteger(stored) && !Number.isSafeInteger(stored);
+    return isLong ? BigInt(numericToPlain(stored)) : stored;
   }
   if (type === 'Checkbox') return stored !== 0n;
   const double = Number(stored);
   return Number.isSafeInteger(double) ? double : stored;
 }
 
-/** A decimal text is the number again, however a user spelled it; a text that is none stays what it is. */
-function numericFromStored(stored: string): Value {
-  return numericFromText(stored) ?? stored;
+/**
+ * A text in the form that the wire gives it: a decimal is a number, an instant has no zeros at the end of its fraction, a line ends in `\n`
+ * alone. What has no such form stays what it is.
+ */
+function valueFromText(stored: string, type: ColumnType): Value {
+  switch (type) {
+    case 'Numeric':
+    case 'Duration':
+      return numericFromText(stored) ?? stored;
+    case 'Timestamp':
+      return stored.includes('.') && stored.endsWith('Z') ? (utcFromOffsetText(stored) ?? stored) : stored;
+    case 'Multiline':
+      return stored.includes('\r') ? stored.replaceAll('\r\n', '\n') : stored;
+    default:
+      return stored;
+  }
 }
 
 /** Writes rows of one page; those that stand there already as they are, are not written. */

@@ -188,4 +188,18 @@ describe('a match value that no filter can say', () => {
     ]);
     expect(failures(fixture)).toMatchObject([{ row_id: -2, kind: 'insert', status: 400 }]);
   });
+
+  test('of an instant that was written with zeros meets the row that has it', async () => {
+    await using fixture = await startTwoWay({
+      tables: [{ name: 'Note', columns: [{ name: 'Mark', type: 'Timestamp', options: ['Unique'] }], rows: [] }],
+      editing: { match: 'Mark' },
+    });
+    fixture.sandbox.store.insert('Note', { Mark: '2026-07-01T10:00:00Z' });
+    fixture.execute(`INSERT INTO "Note" ("Mark") VALUES ('2026-07-01T10:00:00.000Z')`);
+
+    await pushNow(fixture);
+
+    expect(here(fixture, ['Mark'])).toEqual([[1, '2026-07-01T10:00:00Z']]);
+    expect(await captured(fixture)).toEqual([]);
+  });
 });

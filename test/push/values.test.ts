@@ -2,7 +2,7 @@
  * Values of other types than text on their whole way: edited by SQL, merged, sent, read back in the form that the origin gives them.
  */
 import { expect, test } from 'vitest';
-import { atOrigin, codesOf, here, pushNow } from '../support/push.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay } from '../support/two-way.ts';
 
 test.each([
@@ -48,5 +48,46 @@ test.each(['', 'Central European Standard Time'])(
     expect(codesOf(report)).toEqual([]);
     expect(atOrigin(fixture, ['Seen']).at(0)).toEqual([1, '2026-07-01T10:00:00.5Z']);
     expect(await captured(fixture)).toEqual([]);
+  },
+);
+
+const SPELLED = [
+  ['Seen', `'2026-07-01T10:00:00.000Z'`, '2026-07-01T10:00:00Z'],
+  ['Seen', `'2026-07-01T10:00:00.50Z'`, '2026-07-01T10:00:00.5Z'],
+  ['Body', `'one' || char(13, 10) || 'two'`, 'one\ntwo'],
+  ['Count', '1e21', 10n ** 21n],
+  ['Count', `'1.50'`, 1.5],
+  ['Spent', `'090'`, 90],
+] as const;
+
+test.each(SPELLED)('%s that is written %s over the same value is no edit', async (column, spelled, value) => {
+  await using fixture = await startTwoWay();
+  fixture.sandbox.store.update('Note', 1, { [column]: value });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "${column}" = ${spelled} WHERE _id = 1`);
+
+  const report = await pushNow(fixture);
+
+  expect([countsOf(report), changesSent(fixture)]).toEqual([{}, []]);
+  expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
+  expect(String(here(fixture, [column]).at(0))).toBe(`1,${String(value)}`);
+});
+
+test.each(SPELLED)(
+  '%s that was sent as %s is known again where the answer got lost',
+  async (column, spelled, value) => {
+    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+    fixture.execute(`UPDATE "Note" SET "${column}" = ${spelled} WHERE _id = 1;
+    INSERT INTO "Note" ("Title", "${column}") VALUES ('new', ${spelled})`);
+    setFaults(fixture, [
+      { fault: 'resetAfter', method: 'update', nth: 1 },
+      { fault: 'resetAfter', method: 'create', nth: 1 },
+    ]);
+
+    const report = await pushNow(fixture, { options: { conflict: 'ask' } });
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, updated: 1 }]);
+    expect(atOrigin(fixture, [column]).map(String)).toEqual(here(fixture, [column]).map(String));
+    expect(String(atOrigin(fixture, [column]).at(-1))).toBe(`7,${String(value)}`);
   },
 );
