@@ -128,6 +128,8 @@ export interface Present {
   readonly takenBy: ReadonlyMap<number, Row>;
   /** Inserts by whose match value the origin refuses to look. */
   readonly unaskable: ReadonlySet<number>;
+  /** Inserts about whose match value the origin answers with a row that cannot be read, or has another value. */
+  readonly unclear: ReadonlySet<number>;
 }
 
 const NOTHING_FOUND: RowsByValue = { byKey: new Map(), isWhole: true, refused: new Set() };
@@ -149,6 +151,7 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
   const takenBy = new Map<number, Row>();
   const unreadable = new Set(found.unreadable);
   const unaskable = new Set<number>();
+  const unclear = new Set<number>();
   for (const [id, value] of asked) {
     if (byValue.refused.has(value)) unaskable.add(id);
     const [row] = byValue.byKey.get(value) ?? [];
@@ -156,8 +159,9 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
     if (row !== undefined && !isShared) takenBy.set(id, row);
     // Somebody may have the value, or two values are one at the origin: the next round decides.
     else if (isShared || !byValue.isWhole) unreadable.add(id);
+    if (row === undefined && !byValue.isWhole) unclear.add(id);
   }
-  return { found: { ...found, unreadable }, asked, takenBy, unaskable };
+  return { found: { ...found, unreadable }, asked, takenBy, unaskable, unclear };
 }
 
 /** The match value of an insert, which somebody else's row may have; null for other rows, and for a value that was made up a moment ago. */
@@ -190,7 +194,9 @@ async function record(
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());
     mergePresent(tx, run, planned, { ...present, baseById }, { at, confirmed });
-    parkUnaskable(tx, run, present, at);
+    parkUnaskable(tx, run, { ids: present.unaskable, asked: present.asked, why: UNASKABLE }, at);
+    // A wrong answer is asked for again with the next round; behind the last one, the row would wait without a word.
+    if (run.plan.isLast) parkUnaskable(tx, run, { ids: present.unclear, asked: present.asked, why: UNCLEAR }, at);
     const isAsPlanned = !run.plan.isStale && run.plan.version === replica.foreignVersion();
     const sendable =
       isAsPlanned && present.found.unreadable.size === 0 ? planned.rows : planAgain(tx, run, planned, present);
@@ -327,18 +333,35 @@ function isAsAsked(
   return match !== null && local !== null && local.values[match] === asked.get(rowId);
 }
 
+const UNASKABLE = {
+  reason: 'the origin refuses to look for its match value, so a row that has it might be written over',
+  hope: 'later',
+} as const;
+const UNCLEAR = {
+  reason:
+    'asked for its match value, the origin shows a row that cannot be read, or has another value, and might be written over',
+  hope: 'soon',
+} as const;
+
 /** Parks inserts of which nobody can find out whether a row with their match value stands at the origin; sent, they might go over it. */
-function parkUnaskable(tx: Tx, run: TablePush, { unaskable, asked }: Present, at: string): void {
+function parkUnaskable(
+  tx: Tx,
+  run: TablePush,
+  unaskable: Pick<Present, 'asked'> & {
+    readonly ids: ReadonlySet<number>;
+    readonly why: typeof UNASKABLE | typeof UNCLEAR;
+  },
+  at: string,
+): void {
   const { table, context, counts, planned } = run;
   const { match } = planned;
-  if (match === null || unaskable.size === 0) return;
+  if (match === null || unaskable.ids.size === 0) return;
   run.plan.isStale = true;
-  const parked = diffRows(tx, table, [...unaskable]).filter(
-    (change) => change.state === 'edited' && isAsAsked(run, asked, change),
+  const parked = diffRows(tx, table, [...unaskable.ids]).filter(
+    (change) => change.state === 'edited' && isAsAsked(run, unaskable.asked, change),
   );
-  const reason = 'the origin refuses to look for its match value, so a row that has it might be written over';
   for (const { rowId } of parked) {
-    const refusal = { rowId, kind: 'insert', reason, column: match, words: null, hope: 'later', cells: [] } as const;
+    const refusal = { rowId, kind: 'insert', ...unaskable.why, column: match, words: null, cells: [] } as const;
     storeRefusal(tx, table, refusal, context.clock.nowMs());
   }
   const ids = parked.map(({ rowId }) => rowId);
@@ -406,15 +429,15 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
     };
     for (const row of batch.rows) {
       const outcome = must(outcomes.get(row.id), 'every row that was sent has an outcome');
-      const judged = judgeOutcome(row, outcome);
+      const judged = judgeOutcome(row, outcome, run.plan);
       if (judged.kind === 'keep') left.push(judged.row);
       if (judged.kind === 'keep' && judged.row.answer === null) idsByEvent.replyLost.push(row.id);
       if (judged.kind === 'notSent') idsByEvent.notApplied.push(row.id);
       if (judged.kind === 'refused' && !isLeftAlone(tx, table, row)) idsByEvent.notApplied.push(row.id);
       else if (judged.kind === 'refused') {
         idsByEvent.refused.push(row.id);
-        const { words, hope } = judged;
-        const refusal = { rowId: row.id, kind: row.kind, reason: words.message, column: null, words, hope };
+        const { kind: _kind, ...why } = judged;
+        const refusal = { rowId: row.id, kind: row.kind, ...why };
         storeRefusal(tx, table, { ...refusal, cells: row.cells }, context.clock.nowMs());
       }
     }
@@ -430,16 +453,18 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
 type JudgedRow =
   | { readonly kind: 'keep'; readonly row: BatchRow }
   | { readonly kind: 'notSent' }
-  | {
-      readonly kind: 'refused';
-      readonly words: OriginWords;
-      readonly hope: Parameters<typeof storeRefusal>[2]['hope'];
-    };
+  | ({ readonly kind: 'refused' } & Pick<Parameters<typeof storeRefusal>[2], 'reason' | 'column' | 'words' | 'hope'>);
 
-function judgeOutcome(row: BatchRow, outcome: SendOutcome): JudgedRow {
+const CHANGING = 'the file to attach changed each time while it was sent';
+
+function judgeOutcome(row: BatchRow, outcome: SendOutcome, { isLast }: TablePush['plan']): JudgedRow {
   switch (outcome.kind) {
     case 'notSent':
       return { kind: 'notSent' };
+    case 'changing': {
+      const column = row.cells.find(({ file }) => file !== undefined)?.column ?? null;
+      return isLast ? { kind: 'refused', reason: CHANGING, column, words: null, hope: 'soon' } : { kind: 'notSent' };
+    }
     case 'unknown':
       return { kind: 'keep', row };
     case 'refused': {
@@ -457,7 +482,10 @@ function judgeAnswer(row: BatchRow, status: StatusDescriptor): JudgedRow {
   const verdict = judgeStatus(row.kind, status);
   const words = status.errors.length === 0 ? null : wordsOf(status);
   if (verdict === 'failed') return { kind: 'keep', row: { ...row, failure: words ?? wordsOf(status) } };
-  if (typeof verdict === 'object') return { kind: 'refused', words: words ?? wordsOf(status), hope: verdict.retry };
+  if (typeof verdict === 'object') {
+    const said = words ?? wordsOf(status);
+    return { kind: 'refused', reason: said.message, column: null, words: said, hope: verdict.retry };
+  }
   return { kind: 'keep', row: { ...row, answer: { as: verdict, id: status.id, refusal: words } } };
 }
 

@@ -95,9 +95,10 @@ export interface TablePush {
   /**
    * Whether the rows of the present plan may have changed since it was made; they are then compared and planned once more before they
    * leave. `version` is the replica's `foreignVersion` at that time, which tells of other clients; `isStale` is set by whatever
-   * this push itself changes beside the rows of its own batch.
+   * this push itself changes beside the rows of its own batch. `isLast`: no other plan follows in this push, so that what is left for the next
+   * one waits, and has to say why.
    */
-  readonly plan: { version: number; isStale: boolean };
+  readonly plan: { version: number; isStale: boolean; isLast: boolean };
   /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */
   readonly shape: { problem: RowsyncError | null };
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */

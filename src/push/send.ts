@@ -30,7 +30,9 @@ export type SendOutcome =
   /** It may have happened. */
   | { readonly kind: 'unknown' }
   /** It certainly did not happen, and the row is not at fault. */
-  | { readonly kind: 'notSent' };
+  | { readonly kind: 'notSent' }
+  /** Nor did this: its file is not what it was when the row was recorded. */
+  | { readonly kind: 'changing' };
 
 /** The outcome of each row, and what stopped the table or the whole push. */
 export interface Sent {
@@ -128,8 +130,10 @@ class Sending {
     }
     // A file is not what it was when it was recorded. Nothing of the request was taken, and the next plan looks at the file anew; the other
     // rows need not wait for it.
+    const [first] = rows;
     if (error.code === 'origin.cutShort') {
-      await this.#sendHalves(rows);
+      if (rows.length > 1) await this.#sendHalves(rows);
+      else if (first !== undefined) this.#outcomes.set(first.id, { kind: 'changing' });
       return;
     }
     const { refusal } = error;
@@ -137,7 +141,6 @@ class Sending {
       this.#stop = error;
       return;
     }
-    const [first] = rows;
     if (rows.length > 1) {
       await this.#sendHalves(rows);
     } else if (first !== undefined) {
@@ -149,9 +152,8 @@ class Sending {
     }
   }
 
-  /** What is wrong with a request may be so of a part of it; a row alone has none. */
+  /** What is wrong with a request may be so of a part of it. */
   async #sendHalves(rows: readonly BatchRow[]): Promise<void> {
-    if (rows.length < 2) return;
     const half = Math.ceil(rows.length / 2);
     await this.send(rows.slice(0, half));
     await this.send(rows.slice(half));

@@ -109,7 +109,7 @@ async function openTable(
     uniqueColumns: table.columns.flatMap((column, index) => (isUnique.has(column.name) ? [index] : [])),
     options,
     zone: caller.timezone,
-    plan: { version: 0, isStale: true },
+    plan: { version: 0, isStale: true, isLast: false },
     shape: { problem: null },
     missing: { count: 0 },
     counts,
@@ -155,7 +155,7 @@ async function pushRounds(
   await compareInSteps(run.table, stampFromMs(run.context.clock.nowMs()), run.context);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await run.context.before?.('plan', run.table.localName);
-    const plan = await makePlan(run, round === 1);
+    const plan = await makePlan(run, { isFirst: round === 1, isLast: round === ROUNDS_MAX });
     if (plan.batches.length === 0) return null;
     const rowCount = plan.batches.reduce((count, { rows }) => count + rows.length, 0);
     const isAgreed = confirm || rowCount <= (readTable(run.context.replica, run.table.id).pushConsent ?? 0);
@@ -210,7 +210,10 @@ async function pushBatches(run: TablePush, { batches }: TablePlan, confirmed: bo
   }
 }
 
-async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
+async function makePlan(
+  run: TablePush,
+  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
+): Promise<TablePlan> {
   const { context, table } = run;
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
@@ -225,7 +228,7 @@ async function makePlan(run: TablePush, isFirst: boolean): Promise<TablePlan> {
       planned: run.planned,
     });
     parkUnsendable(tx, run, plan, { nowMs, at });
-    Object.assign(run.plan, { version: context.replica.foreignVersion(), isStale: false });
+    Object.assign(run.plan, { version: context.replica.foreignVersion(), isStale: false, isLast });
     return plan;
   });
 }

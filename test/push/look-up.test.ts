@@ -44,9 +44,10 @@ describe('a value that is too long for a query', () => {
     const report = await pushNow(fixture);
 
     expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2, updated: 1 }]);
+    // It cannot be asked for, so it is created, behind what is upserted.
     expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([
-      [7, 'long', LONG],
-      [8, 'short', 's'],
+      [7, 'short', 's'],
+      [8, 'long', LONG],
     ]);
   });
 
@@ -111,4 +112,29 @@ describe('a value by which the origin refuses to look', () => {
     expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
     expect(atOrigin(fixture, ['Title'])).toHaveLength(8);
   });
+});
+
+test('a new row waits with a reason where the origin takes its match value and that of another row for one', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  const { url, token, requests } = fixture.sandbox;
+  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
+  asked.searchParams.delete('skip');
+  asked.searchParams.set('filter', '[Code] = "c2"');
+  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
+  const other = { status: 200, headers: { 'Content-Type': 'application/json' }, body: await found.text() };
+  fixture.execute(
+    `INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'zwei'); UPDATE "Note" SET "Title" = 'x' WHERE _id = 3`,
+  );
+  for (const round of [1, 2, 3]) fixture.sandbox.answerInstead(round, other, { method: 'select' });
+
+  const report = await pushNow(fixture);
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { updated: 1, refused: 1, parked: 1 }]);
+  expect(atOrigin(fixture, ['Title', 'Code'])[1]).toEqual([2, 'title 2', 'c2']);
+  expect(fixture.rows('SELECT row_id, "column", reason, retry_at IS NOT NULL AS isDue FROM sync_failures')).toEqual([
+    { row_id: -2, column: 'Code', reason: expect.stringContaining('has another value') as string, isDue: 1 },
+  ]);
+
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+  expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ inserted: 1 });
 });

@@ -277,6 +277,15 @@ test('a file that never stays as it is holds up its own row, and no other one of
   expect(countsOf(report)).toMatchObject({ updated: 2 });
   expect(revisionsAt(fixture, 1)).toEqual([]);
   expect(await captured(fixture, 'Album')).toEqual(['update 1 Photo']);
+  expect(failures(fixture)).toEqual([
+    { row_id: 1, column: 'Photo', reason: 'the file to attach changed each time while it was sent' },
+  ]);
+
+  const later = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+  expect(countsOf(await fixture.upload({ clock: later }))).toEqual({ updated: 1 });
+
+  expect(failures(fixture)).toEqual([]);
+  expect(revisionsAt(fixture, 1)).toEqual([expect.stringMatching(/^a\.txt 1 file/)]);
 });
 
 test('new rows that nothing identifies are not in doubt where a file of theirs changes before its sending, and go with the next round', async () => {
