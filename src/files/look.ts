@@ -10,6 +10,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import {
   fileFromCell,
+  isListBehind,
   planCell,
   retryAfterFailuresMs,
   settleCell,
@@ -146,17 +147,28 @@ async function storeLooks(
         },
         at,
       );
-      if (listed.kind !== 'failed') continue;
+      const problem = problemOf(plan, listed);
+      if (problem === null) continue;
       const failureCount = cell.failureCount + 1;
       const retryAt = stampFromMs(nowMs + retryAfterFailuresMs(failureCount));
-      storeCellProblem(tx, column, cell.rowId, { problem: listed.error.message, failureCount, retryAt });
+      storeCellProblem(tx, column, cell.rowId, { problem, failureCount, retryAt });
     }
   });
 }
 
+/** Why the revisions of a cell have to be asked for again; null where all are known. */
+function problemOf(plan: CellPlan, listed: Listed): string | null {
+  if (listed.kind === 'failed') return listed.error.message;
+  if (listed.kind === 'notModified' || !isListBehind(plan, listed.files)) return null;
+  return 'the list of revisions does not show yet the one that the cell shows';
+}
+
 /** Without a list, the value of the cell still names its latest revision. */
 function settledLook({ plan, known }: Look, listed: Listed): SettledCell {
-  if (listed.kind === 'list') return settleCell(known, plan, listed.files);
+  if (listed.kind === 'list') {
+    const settled = settleCell(known, plan, listed.files);
+    return isListBehind(plan, listed.files) ? { ...settled, vanished: [] } : settled;
+  }
   return plan.kind === 'list' && plan.file !== null
     ? settleCell(known, { kind: 'value', file: plan.file }, [])
     : { present: [], vanished: [] };

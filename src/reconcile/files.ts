@@ -117,6 +117,16 @@ export function settleCell(
   return { present, vanished: gone.map(({ guid }) => guid) };
 }
 
+/**
+ * Whether a list is older than the value of its cell: it ends below the revision that the cell shows. Others may be missing between them, which
+ * no later value of the cell would have us look for.
+ */
+export function isListBehind(plan: CellPlan, listed: readonly Pick<AttachmentInfo, 'revision'>[]): boolean {
+  if (plan.kind !== 'list' || plan.file === null) return false;
+  const shown = plan.file.revision;
+  return listed.every(({ revision }) => revision < shown);
+}
+
 function unknownFile(file: CellFile): FoundFile {
   return { ...file, type: null, bytes: null, author: null, createdAt: null };
 }

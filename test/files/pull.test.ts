@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { contentsOf, fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../support/files.ts';
@@ -129,6 +130,34 @@ test('asking for all revisions later fetches what is missing, and asks once', as
 
   expect(first).toMatchObject({ downloadedCount: 2, listedCount: 2 });
   expect(second.requestCount).toBe(0);
+});
+
+test('a list of revisions that is older than its cell is asked for again', async () => {
+  await using fixture = await startFilesFixture({ tables: [ALBUM] });
+  await fixture.pull();
+  await fixture.pullFiles({ rule: { mode: 'all' } });
+  for (const text of ['second', 'third']) {
+    fixture.sandbox.store.update('Album', 1, { Cover: fileOf(`${text}.png`, text, 'image/png') });
+  }
+  await fixture.pull();
+  const body = '[]';
+  fixture.sandbox.answerInstead(
+    1,
+    { status: 200, headers: { 'Content-Type': 'application/json' }, body },
+    { method: 'attachments' },
+  );
+
+  const first = await fixture.pullFiles({ rule: { mode: 'all' } });
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+  const second = await fixture.pullFiles({ rule: { mode: 'all' }, context: { clock } });
+
+  expect([first.error, first.vanishedCount, second.failedCount]).toEqual([null, 0, 0]);
+  const shown = fixture.files().filter(({ row_id: rowId, column }) => rowId === 1 && column === 'Cover');
+  expect(shown.map(({ revision, state, vanished }) => [revision, state, vanished])).toEqual([
+    [1, 'here', null],
+    [2, 'here', null],
+    [3, 'here', null],
+  ]);
 });
 
 test('files that go at the origin are marked and stay', async () => {
