@@ -482,10 +482,9 @@ function judgeAnswer(row: BatchRow, status: StatusDescriptor): JudgedRow {
   const verdict = judgeStatus(row.kind, status);
   const words = status.errors.length === 0 ? null : wordsOf(status);
   if (verdict === 'failed') return { kind: 'keep', row: { ...row, failure: words ?? wordsOf(status) } };
-  if (typeof verdict === 'object') {
-    const said = words ?? wordsOf(status);
-    return { kind: 'refused', reason: said.message, column: null, words: said, hope: verdict.retry };
-  }
+  const said = words ?? wordsOf(status);
+  const refused = { kind: 'refused', reason: said.message, column: null, words: said } as const;
+  if (typeof verdict === 'object') return { ...refused, hope: verdict.retry };
   return { kind: 'keep', row: { ...row, answer: { as: verdict, id: status.id, refusal: words } } };
 }
 
