@@ -5,7 +5,7 @@
  */
 import { asRowsyncError } from '../base/errors.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
-import { isSameValue } from '../reconcile/diff.ts';
+import { isSameValue, isTakenAs } from '../reconcile/diff.ts';
 import { FILTER_BYTES_MAX, filterOfValue } from '../reconcile/findable.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
@@ -169,7 +169,7 @@ export async function findAlike(
           if (file !== undefined) return true; // compared by content (settle-files.ts)
           const type = run.shapes[column]?.type ?? 'Text';
           const held = row.values[column] ?? null;
-          return type === 'User' ? isSameUser(held, value) : isSameValue(type, held, value);
+          return type === 'User' ? isSameUser(held, value) : isTakenAs(type, value, held);
         }),
       );
       const clause = clauses[index] ?? null;

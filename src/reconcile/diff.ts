@@ -31,6 +31,41 @@ export function isSameValue(type: ColumnType, one: Value, other: Value): boolean
   return plainNumber(one) === plainNumber(other);
 }
 
+/**
+ * Whether a value is what the origin may make of one that was sent, and that nobody could tell from it there: numbers have six decimals, a
+ * checkbox is never empty (origin facts 2.1), and an empty text may be none. Another name of a user may be a colleague's.
+ */
+export function isTakenAs(type: ColumnType, sent: Value, there: Value): boolean {
+  if (isSameValue(type, sent, there)) return true;
+  switch (type) {
+    case 'Numeric':
+    case 'Duration':
+      return sent !== null && there !== null && isRounded(plainNumber(sent), plainNumber(there));
+    case 'Checkbox':
+      return sent === null && there === false;
+    default:
+      return sent === '' && there === null;
+  }
+}
+
+/** Decimals of a number at the origin (origin facts 2.1). */
+export const DECIMALS_MAX = 6;
+
+/** Whether the second number is the first one without what stands behind its sixth decimal, rounded either way. */
+function isRounded(long: string, short: string): boolean {
+  const [whole = '', fraction = ''] = long.split('.');
+  const [shortWhole = '', shortFraction = ''] = short.split('.');
+  if (fraction.length <= DECIMALS_MAX || shortFraction.length > DECIMALS_MAX) return false;
+  const isNegative = long.startsWith('-');
+  const millionths = (digits: string, decimals: string): bigint => {
+    return BigInt(digits.replace('-', '') + decimals.slice(0, DECIMALS_MAX).padEnd(DECIMALS_MAX, '0'));
+  };
+  const kept = millionths(whole, fraction);
+  const came = millionths(shortWhole, shortFraction);
+  if (came !== 0n && short.startsWith('-') !== isNegative) return false;
+  return came === kept || came === kept + 1n;
+}
+
 /** Whether kept versions of a row do not agree on a column; of one version alone, nobody can say that they do. */
 export function isInQuestion(type: ColumnType, versions: readonly Value[]): boolean {
   const [first = null, ...others] = versions;

@@ -2,6 +2,7 @@
  * By which values rows can be asked for at the origin: a filter has to say the value so that it compares exactly, within the length that the
  * origin takes. Pure.
  */
+import { numericToPlain } from '../wire/decimal.ts';
 import {
   columnReference,
   dateLiteral,
@@ -10,6 +11,7 @@ import {
   timeLiteral,
   timestampLiteral,
 } from '../wire/formula.ts';
+import { DECIMALS_MAX } from './diff.ts';
 import type { ColumnShape, ColumnType, Value } from '../wire/schema.ts';
 
 /** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
@@ -22,12 +24,17 @@ export function filterOfValue({ name, type }: ColumnShape, value: Value): string
   return filter === null || encodeURIComponent(filter).length > FILTER_BYTES_MAX ? null : filter;
 }
 
+/** Whether the origin keeps another number than this one. */
+function isRounded(value: Exclude<Value, null | boolean>): boolean {
+  return (numericToPlain(value).split('.')[1]?.length ?? 0) > DECIMALS_MAX;
+}
+
 /** A value as a filter says it; null where it has no form there that compares exactly. */
 function literalOf(type: ColumnType, value: Value): string | null {
   if (value === null) return null;
   switch (type) {
     case 'Numeric':
-      return typeof value === 'boolean' ? null : numberLiteral(value);
+      return typeof value === 'boolean' || isRounded(value) ? null : numberLiteral(value);
     case 'Date':
       return dateLiteral(String(value));
     case 'Time':

@@ -4,7 +4,7 @@
  * `sent` are the cells of the request. Pure.
  */
 import type { Row, Value } from '../wire/schema.ts';
-import { isSameValue } from './diff.ts';
+import { isSameValue, isTakenAs } from './diff.ts';
 import { isChanged, type MergeColumn } from './merge.ts';
 import type { SentCell } from './push-plan.ts';
 import { uploadName } from './uploads.ts';
@@ -52,8 +52,8 @@ function isLeftOut(local: Row | null, index: number, columns: readonly MergeColu
 }
 
 /**
- * The base to merge a row with that was looked up after its answer got lost: cells that the origin holds as they were sent were
- * applied; for the others the base is what it was. What the origin filled in of an insert is a default, and nobody's edit.
+ * The base to merge a row with that was looked up after its answer got lost: cells that the origin holds as they were sent, or in a form
+ * of its own, were applied; for the others the base is what it was. What the origin filled in of an insert is a default, and nobody's edit.
  * `arrived` are the columns of files that were compared by content, since the origin shows them in another form; `overtaken` those of
  * them that show a newer file of somebody else's.
  */
@@ -75,12 +75,17 @@ export function baseAfterLookup(
     // The origin shows the file in another form: what still stands here as it was sent is no edit of it.
     if (arrived.has(index)) return local?.values[index] === sent || overtaken.has(index) ? (sent ?? null) : there;
     if (sent !== undefined && isSameValue(type, sent, there)) return there;
+    const confirmed = before.base?.values[index] ?? null;
+    // The origin shows it in a form of its own: what still stands here as it was sent is no edit of that.
+    if (sent !== undefined && isTakenAs(type, sent, there) && !isSameValue(type, there, confirmed)) {
+      return local !== null && isSameValue(type, local.values[index] ?? null, sent) ? sent : there;
+    }
     // A create has no former value that emptying it would go back to.
     const isEmptied = before.base === null && local !== null && (local.values[index] ?? null) === null;
     if (isEmptied && sent !== undefined) return sent;
     const isFilledIn = before.base === null && sent === undefined;
     if (isFilledIn && (local?.values[index] ?? null) !== null) return there;
-    return before.base?.values[index] ?? null;
+    return confirmed;
   });
   return { id: remote.id, allow: before.base?.allow ?? null, values };
 }
@@ -93,7 +98,7 @@ export function editedCells({ base, sent }: SentRow, columns: readonly MergeColu
   );
 }
 
-/** Whether a row at the origin holds all the cells of a request; `arrived` are the columns of files that were compared by content. */
+/** Whether a row at the origin holds all the cells of a request, each as it was sent or as the origin may have taken it; `arrived` are the columns of files that were compared by content. */
 export function isApplied(
   sent: readonly SentCell[],
   remote: Row,
@@ -102,7 +107,7 @@ export function isApplied(
 ): boolean {
   return sent.every(
     ({ column, value }) =>
-      arrived.has(column) || isSameValue(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
+      arrived.has(column) || isTakenAs(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null),
   );
 }
 

@@ -2,6 +2,7 @@
  * Values of other types than text on their whole way: edited by SQL, merged, sent, read back in the form that the origin gives them.
  */
 import { expect, test } from 'vitest';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay } from '../support/two-way.ts';
 
@@ -89,5 +90,43 @@ test.each(SPELLED)(
     expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, updated: 1 }]);
     expect(atOrigin(fixture, [column]).map(String)).toEqual(here(fixture, [column]).map(String));
     expect(String(atOrigin(fixture, [column]).at(-1))).toBe(`7,${String(value)}`);
+  },
+);
+
+const REFORMED: TableSpec = {
+  name: 'Note',
+  columns: [
+    { name: 'Title', type: 'Text' },
+    { name: 'Part', type: 'Numeric' },
+  ],
+  rows: [{ Title: 'one' }, { Title: 'two' }],
+};
+
+test.each(['2 / 3.0', `'-123456789012345678901234.12345678'`])(
+  'the number %s, of which XML shows six decimals, is known again where the answer got lost',
+  async (written) => {
+    await using fixture = await startTwoWay({ tables: [REFORMED] });
+    await fixture.useFormat('xml');
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Part" = ${written} WHERE _id = 1;
+      INSERT INTO "Note" ("Title", "Part") VALUES ('new', ${written}), ('edited', ${written})`);
+    setFaults(fixture, [
+      { fault: 'resetAfter', method: 'update', nth: 1 },
+      { fault: 'resetAfter', method: 'create', nth: 1 },
+    ]);
+    const edit = [`UPDATE "Note" SET "Part" = NULL WHERE "Title" = 'edited'`];
+
+    const report = await pushNow(fixture, {
+      options: { conflict: 'ask' },
+      before: (step) => {
+        if (step === 'store' && changesSent(fixture).length === 2)
+          edit.splice(0).forEach((text) => fixture.execute(text));
+      },
+    });
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2, updated: 2 }]);
+    expect(await captured(fixture)).toEqual([]);
+    expect(fixture.rows('SELECT * FROM sync_conflicts')).toEqual([]);
+    expect(atOrigin(fixture, ['Part'])[3]).toEqual([4, null]);
   },
 );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasNews, isInQuestion } from '../../src/reconcile/diff.ts';
+import { hasNews, isInQuestion, isTakenAs } from '../../src/reconcile/diff.ts';
 import type { Row } from '../../src/wire/schema.ts';
 
 const row = (id: number, value: string | null): Row => ({ id, allow: 'Edit', values: ['kept', value] });
@@ -23,4 +23,24 @@ test.each([
   ['one version alone', 'Text', ['a'], true],
 ] as const)('kept versions leave a column in question, or not: %s', (_what, type, versions, expected) => {
   expect(isInQuestion(type, versions)).toBe(expected);
+});
+
+test.each([
+  ['User', 'a@b.example', 'Ann <a@b.example>', false],
+  ['Numeric', 0.333333333333333, 0.333333, true],
+  ['Numeric', 0.6666666, 0.666667, true],
+  ['Numeric', -0.0000004, 0, true],
+  ['Numeric', -1.0000005, '-1.000001', true],
+  ['Numeric', 1.0000005, -1, false],
+  ['Numeric', '123456789012345678901234.5678901', '123456789012345678901234.56789', true],
+  ['Numeric', 0.3333334, 0.333335, false],
+  ['Numeric', 0.333, 0.333001, false],
+  ['Checkbox', null, false, true],
+  ['Checkbox', null, true, false],
+  ['Checkbox', false, null, false],
+  ['Text', '', null, true],
+  ['Text', 'a', null, false],
+  ['Text', 'a', 'A', false],
+] as const)('what the origin may make of a value of the type %s: %s, %s', (type, sent, there, expected) => {
+  expect(isTakenAs(type, sent, there)).toBe(expected);
 });
