@@ -15,6 +15,7 @@ import { baseName } from '../replica/tables.ts';
 import type { OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
+import { cellName } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** Why a row waits. */
@@ -96,6 +97,25 @@ export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number
       LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
       WHERE r.table_id = ? AND r.state = 'refused' AND (${joinSql(differing, ' OR ')})`;
   moveRows(tx, table.id, queryNumbers(tx, text, [table.id]), { event: 'localEdit', at });
+}
+
+/**
+ * Lets refused rows be tried again that were refused for what they say in columns (by `seq`) which take something else by now: another width, or
+ * an empty cell. Rows that wait for another reason go on waiting.
+ */
+export function retryChanged(tx: Tx, table: TwoWayTable, changed: ReadonlySet<number>, at: string): void {
+  const columns = table.columns.filter(({ seq }) => changed.has(seq));
+  if (columns.length === 0) return;
+  // Our own rules begin with the column that they are about; the origin names it, or does not.
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r
+      JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'refused' AND EXISTS (
+        SELECT 1 FROM json_each(?) c WHERE f.column_name IN (c.value ->> 0, c.value ->> 1, c.value ->> 2)
+          OR f.status IS NULL AND instr(f.reason, c.value ->> 3) = 1)`;
+  const names = columns.map((column) => {
+    return [column.localName, column.name, column.alias, `${cellName(table, column)} `];
+  });
+  moveRows(tx, table.id, queryNumbers(tx, text, [table.id, JSON.stringify(names)]), { event: 'localEdit', at });
 }
 
 /**

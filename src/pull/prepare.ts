@@ -15,7 +15,7 @@ import { captureChanges, giveUpColumns, readAllChanges } from '../capture/change
 import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
-import { retryShown } from '../capture/refusals.ts';
+import { retryChanged, retryShown } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -242,6 +242,7 @@ function shapeTable(
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   tryShown(tx, descriptor.id, plan.actions, options.at);
   const columns = readColumns(tx, descriptor.id);
+  tryChanged(tx, descriptor.id, { known, columns }, options.at);
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
   const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
@@ -276,6 +277,20 @@ function tryShown(tx: Tx, tableId: number, actions: readonly SchemaAction[], at:
   const shown = actions.flatMap((action) => (action.kind === 'revive' ? [action.column.id] : []));
   const table = shown.length === 0 ? null : readTwoWayTable(tx, tableId);
   if (table !== null) retryShown(tx, table, new Set(shown), at);
+}
+
+/** What a column refused may be what it takes by now. */
+function tryChanged(
+  tx: Tx,
+  tableId: number,
+  { known, columns }: { readonly known: readonly LedgerColumn[]; readonly columns: readonly LedgerColumn[] },
+  at: string,
+): void {
+  const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
+  const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
+  const changed = columns.filter((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
+  const table = changed.length === 0 ? null : readTwoWayTable(tx, tableId);
+  if (table !== null) retryChanged(tx, table, new Set(changed.map(({ seq }) => seq)), at);
 }
 
 function isChange({ kind }: SchemaAction): boolean {

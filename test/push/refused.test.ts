@@ -496,3 +496,28 @@ describe('before anything is sent', () => {
     expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ inserted: 1 });
   });
 });
+
+test.each([
+  ['narrower', { width: 50 }, { width: 20 }, `UPDATE "Note" SET "Title" = '${'x'.repeat(30)}' WHERE _id = 1`],
+  ['required', {}, { options: ['Required'] }, `UPDATE "Note" SET "Code" = NULL WHERE _id = 1`],
+] as const)(
+  'a row that was refused while a column was %s is sent once the column is as it was',
+  async (_what, before, meanwhile, edit) => {
+    await using fixture = await startTwoWay();
+    const { store } = fixture.sandbox;
+    const column = 'width' in meanwhile ? 'Title' : 'Code';
+    store.changeColumn('Note', column, before);
+    await fixture.pull();
+    fixture.execute(edit);
+    store.changeColumn('Note', column, meanwhile);
+    await fixture.pull();
+    const first = await pushNow(fixture);
+    store.changeColumn('Note', column, { width: 50, options: [] });
+    await fixture.pull();
+
+    const second = await pushNow(fixture);
+
+    expect([countsOf(first), countsOf(second)]).toEqual([{ refused: 1, parked: 1 }, { updated: 1 }]);
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  },
+);
