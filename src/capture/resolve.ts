@@ -227,11 +227,13 @@ function decideRow(tx: Tx, table: TwoWayTable, wish: Wish, at: string): Outcome 
     writeKeepingRaw(tx, table, { id: rowId, allow: base.allow, values: merged }, raw);
     return { rowId };
   }
-  // The origin has no such row: it is a new one, without what only the origin can give.
+  // The origin has no such row: it is a new one, without what only the origin can give. What is locked now stays in it: an empty cell would
+  // count as an edit once the column may be written again.
   const id = isHere && rowId < 0 ? rowId : takeLocalId(tx, table.id);
-  const own = table.columns.map((column, index) =>
-    column.writable && !isGivenThere(column) ? valuePutBack(column.type, values[index] ?? null, null) : null,
-  );
+  const own = table.columns.map((column, index) => {
+    const isOurs = (column.writable || column.locked) && !isGivenThere(column);
+    return isOurs ? valuePutBack(column.type, values[index] ?? null, null) : null;
+  });
   const fresh: Row = { id, allow: null, values: own };
   writeRows(tx, table, [fresh]);
   carryKept(tx, table, id, [...readKeptRow(tx, String(kept))]);

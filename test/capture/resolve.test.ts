@@ -6,7 +6,7 @@ import { carryOutDecision } from '../../src/capture/decide.ts';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, capture, captured, NOTE, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -388,6 +388,68 @@ test('a row that was deleted at the origin does not come back without an edit th
 
   expect(problem).toMatch(/"Title" cannot be written now/);
   expect(fixture.rows('SELECT _id FROM "Note" WHERE _id < 2')).toEqual([]);
+});
+
+describe('a row that was deleted at the origin, and is taken back while a column of it is locked', () => {
+  const lock = (fixture: Fixture, readOnly: boolean): void =>
+    fixture.sandbox.store.changeColumn('Note', 'Body', { readOnly });
+
+  /** Returns what stands here once the column may be written again. */
+  async function startLocked(conflict: ConflictPolicy, take: 'local' | 'base'): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match: 'Code', conflict } });
+    fixture.sandbox.store.update('Note', 1, { Body: 'old' });
+    await fixture.pull();
+    lock(fixture, true);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    fixture.sandbox.store.delete('Note', 1);
+    await fixture.pull();
+    expect(await resolve(fixture, { take, value: null })).toBe(null);
+    return fixture;
+  }
+
+  const cases = [
+    ['origin', 'local', 'mine'],
+    ['origin', 'base', 'title 1'],
+    ['local', 'local', 'mine'],
+    ['local', 'base', 'title 1'],
+    ['ask', 'base', 'title 1'],
+  ] as const;
+
+  test.each(cases)('comes with what that was once it may be written: %s, taking %s', async (conflict, take, title) => {
+    await using fixture = await startLocked(conflict, take);
+    lock(fixture, false);
+    await fixture.pull();
+
+    await pushNow(fixture, { options: { conflict } });
+
+    expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, title, 'old']);
+    expect(await captured(fixture)).toEqual([]);
+  });
+
+  test.each(cases)('empties nothing where the origin has it again: %s, taking %s', async (conflict, take) => {
+    await using fixture = await startLocked(conflict, take);
+    lock(fixture, false);
+    await fixture.pull();
+    fixture.sandbox.store.insert('Note', { Code: 'c1', Title: 'title 1', Body: 'old' });
+
+    await pushNow(fixture, { options: { conflict } });
+
+    expect(atOrigin(fixture, ['Body']).at(-1)).toEqual([7, 'old']);
+  });
+
+  test.each(cases)('leaves what that was where it goes without it: %s, taking %s', async (conflict, take, title) => {
+    await using fixture = await startLocked(conflict, take);
+
+    await pushNow(fixture, { options: { conflict } });
+
+    expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, title, null]);
+    expect(
+      fixture.rows(
+        `SELECT row_id, local, remote, winner FROM sync_conflicts WHERE kind = 'cell' AND "column" = 'Body'`,
+      ),
+    ).toEqual([{ row_id: 7, local: 'old', remote: null, winner: 'origin' }]);
+    expect(await captured(fixture)).toEqual([]);
+  });
 });
 
 describe('taking a version of an open conflict twice, as by a double click', () => {
