@@ -14,6 +14,7 @@ import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts
 import { uploadKeeper } from '../files/upload.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
+import { mayBeOfOneTable } from '../origin/outage.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
@@ -320,6 +321,12 @@ class Daemon {
     try {
       const outcome = await runWork(step.work, context);
       const { error, own, tables } = outcome;
+      if (error !== null && !outcome.isOver && mayBeOfOneTable(error)) {
+        // The origin may be down, or fail at one table alone, which waits by itself then.
+        const outage = await this.#probe();
+        const isNoted = outage !== null || tables.some((table) => table.error === error);
+        return { ...outcome, error: outage, own: own ?? (isNoted ? null : error) };
+      }
       const isOfRights = step.work === 'pull' ? error === null : error === null || error.kind === 'auth';
       if (!isOfRights || ![error, ...tables.map((table) => table.error)].some((it) => it?.kind === 'auth'))
         return outcome;
@@ -327,7 +334,7 @@ class Daemon {
       const refusal = await this.#probe();
       return { ...outcome, error: refusal, own: own ?? (refusal === null ? error : null) };
     } catch (thrown) {
-      return { error: asRowsyncError(thrown), own: null, held: null, tables: [], facts: {} };
+      return { error: asRowsyncError(thrown), isOver: true, own: null, held: null, tables: [], facts: {} };
     }
   }
 

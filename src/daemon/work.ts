@@ -37,6 +37,8 @@ export interface TableOutcome {
 export interface WorkOutcome {
   /** What kept all tables from being worked on, or would have. */
   readonly error: RowsyncError | null;
+  /** That the work ended with that error: it is known that no table would have fared better. */
+  readonly isOver: boolean;
   /** Why this work alone failed, of which nothing else is to suffer; it is tried again on its next tick. */
   readonly own: RowsyncError | null;
   /** A guard over all tables that waits for a person; the work itself went on. */
@@ -99,7 +101,8 @@ async function runPull(work: WorkContext): Promise<WorkOutcome> {
     failedFileCount: files?.failedCount ?? 0,
   };
   const error = report.error ?? (isWhole ? ofFiles : null);
-  return { ...outcome(context, error, report.tables, facts), own: isWhole ? null : ofFiles };
+  const isOver = isEnd(report.error) || report.stop !== null;
+  return { ...outcome(context, error, report.tables, facts), isOver, own: isWhole ? null : ofFiles };
 }
 
 async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
@@ -128,6 +131,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
       refusedCount: sum(({ refusedCount }) => refusedCount),
       waitingCount: sum(({ waitingCount }) => waitingCount),
     }),
+    isOver: isEnd(report.error) || report.stop !== null,
     own: isWhole ? null : failed,
   };
 }
@@ -135,7 +139,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
 async function runFiles(work: WorkContext): Promise<WorkOutcome> {
   const { replica } = work.pull;
   const chosen = readTables(replica).filter(({ name, state }) => state !== 'gone' && work.files.takes(name));
-  const none = { error: null, own: null, held: null, tables: [] };
+  const none = { error: null, isOver: false, own: null, held: null, tables: [] };
   if (chosen.length === 0) return { ...none, facts: { fileCount: 0 } };
   const names = chosen.map(({ localName }) => localName);
   const report = await pullFiles(filesContext(work, work.files.takes), { tables: names, retryNow: false });
@@ -174,16 +178,22 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
     // Nothing that waiting mends: a person decides, so it is no reason to leave the table out of the next pull.
     held: mismatchOf(table),
   }));
-  return outcome(context, report.error, tables, {
+  const facts = {
     requestCount: report.requestCount,
     tableCount: tables.length,
     rowCount: report.tables.reduce((total, { comparedCount }) => total + comparedCount, 0),
-  });
+  };
+  return { ...outcome(context, report.error, tables, facts), isOver: isEnd(report.error) };
+}
+
+/** Whether an error ended the work; what a guard holds did not. */
+function isEnd(error: RowsyncError | null): boolean {
+  return error !== null && error.kind !== 'needsPerson';
 }
 
 async function runBackup({ pull: { clock }, config, onAdvance }: WorkContext): Promise<WorkOutcome> {
   const folder = must(config.backup.folder, 'a schedule for backups has a folder for them');
-  const none = { error: null, held: null, tables: [] };
+  const none = { error: null, isOver: false, held: null, tables: [] };
   try {
     const { path, rowCount, tableCount, files } = await backUpDated(config, folder, {
       nowMs: clock.nowMs(),
@@ -205,7 +215,7 @@ function outcome(
     readonly held: RowsyncError | null;
   }[],
   facts: LogFacts,
-): WorkOutcome {
+): Omit<WorkOutcome, 'isOver'> {
   const nameByLocal = new Map(readTables(replica).map(({ localName, name }) => [localName, name]));
   const tables = reports.map(({ table, error: own, held }) => ({
     name: nameByLocal.get(table) ?? table,

@@ -31,6 +31,7 @@ import { countUnreadable } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { valueOf } from '../origin/answers.ts';
+import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
 import { runAll } from '../base/pool.ts';
@@ -73,8 +74,9 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const before = origin.counters();
   const tables: TablePullReport[] = [];
   let error: RowsyncError | null = null;
+  let stop: RowsyncError | null = null;
   try {
-    error = await pullTables(context, options, tables);
+    ({ error, stop } = await pullTables(context, options, tables));
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -87,6 +89,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
     receivedBytes: after.receivedBytes - before.receivedBytes,
     durationMs: clock.monotonicMs() - startedMs,
     error,
+    stop,
   };
   const isDecision = options.confirm || options.discard === true;
   const unrecorded = await recordRun(context, runId, { report, isDecision });
@@ -126,12 +129,12 @@ async function recordRun(
   }
 }
 
-/** Pulls every wanted table into `reports`; returns the error of a guard over the whole schema, if one holds. */
+/** Pulls every wanted table into `reports`; returns the error of a guard over the whole schema, if one holds, and what ended the pull early. */
 async function pullTables(
   context: PullContext,
   options: PullOptions,
   reports: TablePullReport[],
-): Promise<RowsyncError | null> {
+): Promise<Pick<PullReport, 'error' | 'stop'>> {
   const database = await readDatabase(context);
   const wanted = chooseTables(context, database, options.tables);
   const schemaHold = await markGoneTables(context, database, options.confirm);
@@ -150,16 +153,25 @@ async function pullTables(
     expectedRowCount: context.estimates === true || unread.length === 0 ? knownCount + estimatedCount : 0,
   });
   let stop: RowsyncError | null = null;
+  let leftCount = inOrder.length;
+  const outage = new Outage(context);
   await runAll(inOrder, context.settings.concurrency, async (table) => {
+    leftCount -= 1;
     const report = await pullTable(context, table, { ...options, stop });
-    if (report.error !== null && (await endsThePull(context, report.error))) stop ??= report.error;
+    if (report.error === null) outage.noteFinished();
+    else if (stop === null && (await endsThePull(context, report.error, { outage, leftCount }))) stop ??= report.error;
     reports.push(report);
   });
-  return schemaHold;
+  return { error: schemaHold, stop };
 }
 
 /** Whether no further table can succeed after this error of one. */
-async function endsThePull({ origin, signal }: PullContext, error: RowsyncError): Promise<boolean> {
+async function endsThePull(
+  { origin, signal }: PullContext,
+  error: RowsyncError,
+  { outage, leftCount }: { readonly outage: Outage; readonly leftCount: number },
+): Promise<boolean> {
+  if (mayBeOfOneTable(error)) return leftCount > 0 && outage.isOfAll();
   if (error.kind !== 'auth') return concernsAllTables(error);
   try {
     // Credentials that are still accepted lack a right to this table alone.

@@ -45,4 +45,6 @@ export interface PullReport {
   readonly durationMs: number;
   /** Failures outside of any one table (describe, credentials); the pull ended there. */
   readonly error: RowsyncError | null;
+  /** The error of a table that would have met every other one as well; those that had not begun have it too. */
+  readonly stop: RowsyncError | null;
 }

@@ -6,6 +6,7 @@
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { runAll } from '../base/pool.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
+import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
@@ -36,9 +37,10 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   const run = new RunRecord(context);
   const tables: TablePushReport[] = [];
   let error: RowsyncError | null = null;
+  let stop: RowsyncError | null = null;
   try {
     const order = { confirm: options.confirm, finishOnly: false, onSending: () => run.open() };
-    if (chosen.length > 0) await pushTables(context, chosen, order, tables);
+    if (chosen.length > 0) stop = await pushTables(context, chosen, order, tables);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -47,6 +49,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
     requestCount: origin.counters().requestCount - before,
     durationMs: clock.monotonicMs() - startedMs,
     error,
+    stop,
   };
   await context.before?.('finish', '');
   const { id, error: unrecorded } = await run.close(report);
@@ -72,25 +75,36 @@ export async function finishPushes(context: PushContext): Promise<void> {
   }
 }
 
+/** Pushes tables into `reports`; returns what ended the push early. */
 async function pushTables(
   context: PushContext,
   chosen: readonly TwoWayTable[],
   order: Pick<TablePushOrder, 'confirm' | 'finishOnly' | 'onSending'>,
   reports: TablePushReport[],
-): Promise<void> {
+): Promise<RowsyncError | null> {
   await context.before?.('identify', '');
   const caller = await identify(context);
   let stop: RowsyncError | null = null;
+  let leftCount = chosen.length;
+  const outage = new Outage(context);
   await runAll(chosen, context.settings.concurrency, async (table) => {
+    leftCount -= 1;
     const options = context.settings.tableOptions(table.name) ?? { conflict: 'ask', workflow: 'run' };
     const report = await pushOneTable(context, table, { ...order, caller, options, stop });
-    if (report.error !== null && endsThePush(report.error)) stop ??= report.error;
+    if (report.error === null) outage.noteFinished();
+    else if (stop === null && (await endsThePush(report.error, { outage, leftCount }))) stop ??= report.error;
     reports.push(report);
   });
+  return stop;
 }
 
 /** Whether no further table can succeed after this error. */
-function endsThePush({ kind, code }: RowsyncError): boolean {
+async function endsThePush(
+  error: RowsyncError,
+  { outage, leftCount }: { readonly outage: Outage; readonly leftCount: number },
+): Promise<boolean> {
+  const { kind, code } = error;
+  if (mayBeOfOneTable(error)) return leftCount > 0 && outage.isOfAll();
   if (code === 'push.forbidden') return false; // of one table
   return (
     code === 'origin.stopped' ||

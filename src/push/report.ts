@@ -41,6 +41,8 @@ export interface PushReport {
   readonly durationMs: number;
   /** What ended the push as a whole. */
   readonly error: RowsyncError | null;
+  /** The error of a table that would have met every other one as well; those that had not begun have it too. */
+  readonly stop: RowsyncError | null;
 }
 
 /** Counts of nothing. */

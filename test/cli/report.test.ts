@@ -37,6 +37,7 @@ const report = (tables: readonly TablePullReport[], failure: RowsyncError | null
   receivedBytes: 2_048,
   durationMs: 2_300,
   error: failure,
+  stop: null,
 });
 
 test.each([

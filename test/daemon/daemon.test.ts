@@ -376,6 +376,38 @@ test('keeps edits that come while the origin is down, and pushes them when it is
   expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'c']);
 });
 
+test.each([
+  ['select', 'its rows cannot be read'],
+  ['upsert', 'its edits are not taken'],
+])('pushes what is edited in other tables while every %s of one table fails, so that %s', async (method) => {
+  const failing: Refusing = {
+    table: null,
+    intercept: (request, response) => {
+      if (request.method !== method || request.table !== failing.table) return false;
+      response.writeHead(500).end();
+      return true;
+    },
+  };
+  const unique = [{ name: 'Title', type: 'Text', options: ['Unique'] }];
+  const named = ['Customer', 'Note', 'Order'].map((name) => ({ name, columns: unique, rows: [{ Title: 'a' }] }));
+  await using sandbox = await startTestSandbox({ tables: named, intercept: failing.intercept });
+  const yaml = `schedule: { sync: "*/5 * * * *" }
+limits: { concurrency: 1 }
+tables: { "*": { push: true, match: Title } }
+`;
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+  failing.table = sandbox.store.table('Customer').alias;
+  sandbox.store.insert('Order', { Title: 'theirs' });
+  for (const table of ['Customer', 'Note']) daemon.execute(`INSERT INTO "${table}" ("Title") VALUES ('ours')`);
+
+  await daemon.elapse(30);
+
+  expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'ours']);
+  expect(daemon.rows('SELECT "Title" FROM "Order"')).toHaveLength(2);
+  expect(daemon.events('circuit.opened')).toEqual([]);
+});
+
 test('says once that rows wait, again when they become more, and when none does any more', async () => {
   const unique = [{ name: 'Title', type: 'Text', options: ['Unique'] }];
   const rows = [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }];

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
@@ -330,6 +330,51 @@ test('goes on with other tables when one fails, and says why in sync_status', as
     { table: 'Note', state: 'failed', told: 1 },
     { table: 'Other', state: 'steady', told: 0 },
   ]);
+});
+
+describe('an origin that answers 500', () => {
+  const names = ['A', 'B', 'C', 'D', 'E'];
+
+  /** Pulls five tables, one after the other, while their rows cannot be read; returns what was said of each. */
+  async function pullFailing(failing: readonly string[], isUserAnswered: boolean): Promise<readonly string[]> {
+    let aliases: readonly (string | null)[] = [];
+    let isUp = true;
+    await using fixture = await startFixture(
+      {
+        tables: names.map((name) => notes(2, name)),
+        intercept: ({ method, table }, response) => {
+          const isFailing = method === 'select' ? aliases.includes(table) : method === 'user' && !isUp;
+          if (!isFailing) return false;
+          isUp = isUserAnswered;
+          response.writeHead(500).end();
+          return true;
+        },
+      },
+      { settings: { concurrency: 1 } },
+    );
+    aliases = failing.map((name) => fixture.sandbox.store.table(name).alias);
+    const { tables, stop } = await fixture.pull();
+    return [...tables.map(({ error }) => error?.code ?? 'done'), stop?.code ?? 'to its end'];
+  }
+
+  test.each([
+    [
+      'of one table is asked for the others',
+      ['A'],
+      true,
+      ['origin.busy', 'done', 'done', 'done', 'done', 'to its end'],
+    ],
+    [
+      'of some tables is asked for the others',
+      ['B', 'C', 'D', 'E'],
+      true,
+      ['done', ...Array<string>(4).fill('origin.busy'), 'to its end'],
+    ],
+    ['of every table is down', names, true, Array<string>(6).fill('origin.busy')],
+    ['of whatever it is asked is down', ['A'], false, Array<string>(6).fill('origin.busy')],
+  ] as const)('%s', async (_what, failing, isUserAnswered, expected) => {
+    expect(await pullFailing(failing, isUserAnswered)).toEqual(expected);
+  });
 });
 
 test('keeps the old row, stores no ETag and says so when a value cannot be read', async () => {
