@@ -127,6 +127,17 @@ export function retryUnwatched(tx: Tx, tableId: number, at: string): void {
   moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'localEdit', at });
 }
 
+/**
+ * Lets refused rows be tried again that were not sent: the configuration names another match column by now, or none, and what kept them back
+ * may have been the former one, as where two were to have its value, or nothing could be made up that fits into it.
+ */
+export function retryUnsent(tx: Tx, tableId: number, at: string): void {
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r
+      JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL`;
+  moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
+}
+
 /** Forgets why rows waited, once the origin took them. */
 export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]): void {
   tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(

@@ -15,7 +15,7 @@ import { captureChanges, giveUpColumns, readAllChanges } from '../capture/change
 import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
-import { retryChanged, retryShown } from '../capture/refusals.ts';
+import { retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -69,11 +69,12 @@ export async function prepareTable(
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
-    if (before !== null && (options.editing ?? null) !== null) {
+    if (before !== null) {
       keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
     }
     // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
     if (match.problem !== null && before === null) throw match.problem;
+    if (before !== null && before.matchColumn !== match.column) retryUnsent(tx, descriptor.id, at);
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);

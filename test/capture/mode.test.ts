@@ -12,7 +12,7 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { atOrigin, codesOf, pushNow } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, pushNow } from '../support/push.ts';
 import { startFixture, temporaryFolder, type Fixture } from '../support/replica.ts';
 import { AT, capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
@@ -247,6 +247,22 @@ test('edits that are not at the origin keep a table two-way', async () => {
   expect(await captured(fixture)).toEqual(['update 1 Title']);
 });
 
+test('edits of a column that was locked meanwhile keep a table two-way, too', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(EDIT);
+  fixture.sandbox.store.changeColumn('Note', 'Title', { readOnly: true });
+
+  const { tables } = await fixture.pull({ settings: MIRROR });
+  const conflicts = fixture.rows('SELECT id FROM sync_conflicts');
+  fixture.sandbox.store.changeColumn('Note', 'Title', { readOnly: false });
+  await fixture.pull();
+  await pushNow(fixture);
+
+  expect(tables[0]?.held).toMatchObject({ code: 'guard.pending', exitCode: 3 });
+  expect(conflicts).toEqual([]);
+  expect(atOrigin(fixture, ['Title'])[0]).toEqual([1, 'mine']);
+});
+
 test('discarded edits are kept in sync_conflicts', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(
@@ -364,6 +380,33 @@ function boundMethods(store: object): Readonly<Record<string, unknown>> {
     names.map((name) => [name, (...given: unknown[]) => Reflect.apply(Reflect.get(store, name), store, given)]),
   );
 }
+
+describe('rows that wait because of their match column go once the configuration names another one, or none', () => {
+  test.each([[null], ['Code']])('where nothing fits into it: %s', async (match) => {
+    const columns = [...NOTE.columns, { name: 'Short', type: 'Text', width: 4, options: ['Unique'] }];
+    await using fixture = await startTwoWay({ tables: [{ ...NOTE, columns }], editing: { match: 'Short' } });
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+    expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
+
+    await fixture.pull({ settings: twoWaySettings({ match }) });
+
+    expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
+    expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
+  });
+
+  test('where two have one value, and nobody else is to have it any more', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1'), ('newer', 'n1')`);
+    await pushNow(fixture);
+    await fixture.pull({ settings: twoWaySettings({ match: null }) });
+    fixture.execute(`DELETE FROM "Note" WHERE "Title" = 'new'`);
+
+    await pushNow(fixture);
+
+    expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'newer']);
+    expect(await captured(fixture)).toEqual([]);
+  });
+});
 
 test('a match column must exist, be unique and be writable', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
