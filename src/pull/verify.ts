@@ -2,11 +2,13 @@
  * Compares the replica with the origin, cell by cell, without trusting any ETag. People go on working meanwhile, so what
  * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
  * differs although the origin says that nothing changed is a mismatch. Of a two-way table the base is compared: an edit that is
- * still to be pushed is no mismatch. Nothing is repaired here; `resync` does that.
+ * still to be pushed, or waits for its answer, is no mismatch. Nothing is repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { readRowStates } from '../capture/marks.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/ledger.ts';
 import { readPages } from '../replica/pages.ts';
@@ -193,10 +195,21 @@ async function lookAgain(
     );
     const failed = tables.find(({ error }) => error !== null)?.error;
     if (failed) throw failed;
-    mismatches = await compareById(context, table, ids);
+    mismatches = withoutAwaited(context, table, await compareById(context, table, ids));
     ids = mismatches.map(({ rowId }) => rowId);
   }
   return mismatches;
+}
+
+/** Without rows that were sent: until their answer is settled, a pull leaves them as they were. */
+function withoutAwaited(
+  { replica }: PullContext,
+  { target }: PreparedTable,
+  mismatches: readonly Mismatch[],
+): readonly Mismatch[] {
+  const ids = mismatches.map(({ rowId }) => rowId);
+  const states = readRowStates(replica, target.id, ids);
+  return mismatches.filter(({ rowId }) => !isInFlight(states.get(rowId) ?? 'clean'));
 }
 
 async function compareById(

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 
+import { RowsyncError } from '../../src/base/errors.ts';
 import { pull } from '../../src/pull/pull.ts';
 import { resync } from '../../src/pull/resync.ts';
 import { verify } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { atOrigin, pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
+import { startTwoWay } from '../support/two-way.ts';
 
 const NOTES: TableSpec = {
   name: 'Note',
@@ -102,4 +105,21 @@ test('names the tables it has when resync is asked for one that it has not', asy
     code: 'usage.invalid',
     hint: 'It has: Note.',
   });
+});
+
+test('takes what was sent, and waits for its answer, for no mismatch', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2`);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'store') throw end;
+    },
+  });
+  fixture.sandbox.store.update('Note', 3, { Title: 'theirs' });
+  expect(atOrigin(fixture, ['Title'])[0]).toEqual([1, 'sent']);
+
+  const report = await verify(fixture.context(), { tables: [] });
+
+  expect(report.tables).toMatchObject([{ mismatchCount: 0, mismatches: [], error: null }]);
 });
