@@ -1,5 +1,5 @@
 /**
- * `rowsync restore` as a process that is killed before each step that it takes on the disk: the former replica or the backup is there, whole, or neither
+ * `rowsync restore` and `rebuild` as processes that are killed before each step that they take on the disk: the former replica or the backup is there, whole, or neither
  * and both under other names. What was edited last stands somewhere, and nothing is created a second time by whatever comes next.
  */
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
@@ -41,10 +41,13 @@ function editedIn(path: string): readonly unknown[] {
   }
 }
 
-test(
-  'a restore that is killed at any step loses no edit, and nothing is created twice',
+test.each([
+  ['restore', ['copy.db']],
+  ['rebuild', []],
+] as const)(
+  'a %s that is killed at any step loses no edit, and nothing is created twice',
   { timeout: 600_000 },
-  async () => {
+  async (command, args) => {
     let calls = 100;
     for (let step = 1; step <= calls; step += 1) {
       await using sandbox = await startTestSandbox({ tables: [NOTE] });
@@ -61,7 +64,7 @@ test(
         NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(KILLER)}`,
         KILL_BEFORE: String(step),
       };
-      const { stderr } = await startRowsync(['restore', 'copy.db'], { folder, env }).end;
+      const { stderr } = await startRowsync([command, ...args], { folder, env }).end;
       client.close();
       calls = Number(/calls: (\d+)/.exec(stderr)?.[1] ?? calls);
       // A look at copies: opening the files themselves might mend what is to be judged.
