@@ -170,16 +170,16 @@ function readAlone(
     return isNumber ? sql`CAST(${row}.${ident(localName)} AS NUMERIC)` : sql`${row}.${ident(localName)}`;
   };
   // However many wait, the table is read once; if none does, not at all.
-  const text = sql`WITH waiting(id, value) AS MATERIALIZED (
+  const text = sql`WITH _rowsync_waiting(id, value) AS MATERIALIZED (
         SELECT r.row_id, ${valueOf(sql`l`)} FROM _rowsync_rows r
         JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
         JOIN ${local} l ON l._id = r.row_id
         WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL
           AND (instr(f.reason, ?) > 0 OR instr(f.reason, ?) > 0))
-      SELECT id FROM waiting WHERE value IN (
-        SELECT ${valueOf(sql`o`)} FROM ${local} o WHERE ${valueOf(sql`o`)} IN (SELECT value FROM waiting)
+      SELECT id FROM _rowsync_waiting WHERE value IN (
+        SELECT ${valueOf(sql`o`)} FROM ${local} o WHERE ${valueOf(sql`o`)} IN (SELECT value FROM _rowsync_waiting)
         GROUP BY 1 HAVING count(*) = 1)
-      AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(id))} b WHERE ${valueOf(sql`b`)} = value AND b._id <> waiting.id)`;
+      AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(id))} b WHERE ${valueOf(sql`b`)} = value AND b._id <> _rowsync_waiting.id)`;
   return queryNumbers(from, text, [id, WANTED_TWICE, EDITED_HERE]);
 }
 

@@ -136,16 +136,16 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
   });
   const here = ident(table.localName);
   const restored = [
-    sql`_allow = b._allow`,
+    sql`_allow = ${base}._allow`,
     ...[...table.columns.filter(({ writable }) => !writable), ...table.keptColumns].map(
-      ({ localName }) => sql`${ident(localName)} = b.${ident(localName)}`,
+      ({ localName }) => sql`${ident(localName)} = ${base}.${ident(localName)}`,
     ),
     // A statement that leaves out the key, or a file, of a row that it names by _id does not mean to empty it.
     ...table.columns
       .filter(({ writable, automatic, type }) => writable && (automatic || type === 'Attachment'))
       .map(({ localName }) => {
         const name = ident(localName);
-        return sql`${name} = coalesce(${here}.${name}, b.${name})`;
+        return sql`${name} = coalesce(${here}.${name}, ${base}.${name})`;
       }),
   ];
   return [
@@ -154,7 +154,7 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
       `_id of ${table.localName} is given by the origin: leave it out for a new row`,
     ),
     ...rules.map(({ isBroken, sentence }) => sql`${raise(sentence)} ${from} WHERE ${isBroken}`),
-    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} b WHERE b._id = NEW._id AND ${here}._id = NEW._id`,
+    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = NEW._id AND ${here}._id = NEW._id`,
     sql`UPDATE _rowsync_local_ids SET last_id = min(last_id, NEW._id) WHERE table_id = ${table.id}`,
     mark(table, sql`NEW._id`),
   ];

@@ -3,7 +3,8 @@
  * letter wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
  *
  *   kept                every name not named below, quotes, brackets, newlines and SQL keywords included
- *   starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front
+ *   starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front; so it does before
+ *                       tables called `new`, `old`, `json_each` and `pragma_…`, which mean something else in our SQL
  *   no usable name      empty: `origin_<id>`; NUL characters, which no SQL text can carry, are dropped, and half a character,
  *                       which SQLite cannot store, becomes U+FFFD
  *   taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
@@ -15,7 +16,8 @@
 /** Whether a name is for a table or for a column. */
 export type NameScope = 'table' | 'column';
 
-const RESERVED_TABLE = /^(sqlite_|_rowsync_|sync_)/i;
+/** Beside what is SQLite's and ours: names by which triggers call a row, and functions that a table of their name would hide. */
+const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|pragma_\w+)$)/i;
 const RESERVED_COLUMN = /^(_id|_allow)$/i;
 
 /** SQLite's own comparison of identifiers: only the letters A to Z lose their case. */

@@ -136,10 +136,12 @@ function readAbsent(
 /** Gives rows that came back what their base says in the columns that are only kept. */
 function fillKept(tx: Tx, { id, localName, keptColumns = [] }: RowTarget, ids: readonly number[]): void {
   const here = ident(localName);
-  const values = keptColumns.map((column) => sql`${ident(column.localName)} = b.${ident(column.localName)}`);
+  const base = ident(baseName(id));
+  const values = keptColumns.map((column) => sql`${ident(column.localName)} = ${base}.${ident(column.localName)}`);
+  // Under its own name, which no user table has.
   tx.prepare(
-    sql`UPDATE ${here} SET ${joinSql(values)} FROM ${ident(baseName(id))} b
-        WHERE b._id = ${here}._id AND ${here}._id IN (SELECT value FROM json_each(?))`,
+    sql`UPDATE ${here} SET ${joinSql(values)} FROM ${base}
+        WHERE ${base}._id = ${here}._id AND ${here}._id IN (SELECT value FROM json_each(?))`,
   ).run(JSON.stringify(ids));
 }
 
@@ -185,10 +187,11 @@ function upsertSql(target: RowTarget, chunk: number): Sql {
   const marks = joinSql(Array.from({ length: names.length + 1 }, () => sql`?`));
   const rows = joinSql(Array.from({ length: chunk }, () => sql`(${marks})`));
   const table = ident(target.localName);
-  const text = sql`INSERT INTO ${table} (${columnList(target.columns)}) VALUES ${rows}
+  // A table may be called "Excluded".
+  const text = sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${rows}
     ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
     WHERE ${joinSql(
-      names.map((name) => sql`${table}.${name} IS NOT excluded.${name}`),
+      names.map((name) => sql`here.${name} IS NOT excluded.${name}`),
       ' OR ',
     )}`;
   texts.set(chunk, text);

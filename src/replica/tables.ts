@@ -368,7 +368,7 @@ export function restoreColumn(
   tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definition}`).run();
   if (!hasBase(tx, table.id)) return;
   const base = ident(baseName(table.id));
-  tx.prepare(sql`UPDATE ${here} SET ${name} = b.${name} FROM ${base} b WHERE b._id = ${here}._id`).run();
+  tx.prepare(sql`UPDATE ${here} SET ${name} = ${base}.${name} FROM ${base} WHERE ${base}._id = ${here}._id`).run();
   distrustMirrors(tx);
 }
 
