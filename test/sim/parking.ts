@@ -164,9 +164,7 @@ export class Parking {
     if (this.#isWronglyUnchanged) return;
     // Hidden rows count as missing.
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
-    const there = new Map(
-      origin.rows(names.table).map(({ id, values }) => [id, names.rowFromOrigin(id, values).tag] as const),
-    );
+    const there = new Map(names.rowsThere().map(({ id, tag }) => [id, tag]));
     const base = this.#base();
     // What somebody put into a mirror around its triggers may have the id of a row that is made there before the commit.
     const isThere = ({ id, tag }: LocalRow): boolean => (names.isMirror ? there.get(id) === tag : there.has(id));

@@ -168,9 +168,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/rows.ts',
-        find: "names.map((name) => sql`${table}.${name} IS NOT excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
-        replace:
-          "names.map((name) => sql`${table}.${name} <> excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
+        find: "names.map((name) => sql`here.${name} IS NOT excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
+        replace: "names.map((name) => sql`here.${name} <> excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
       },
     ],
   },
