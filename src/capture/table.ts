@@ -3,10 +3,11 @@
  * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
  */
 import type { MergeColumn } from '../reconcile/merge.ts';
+import { foldName } from '../reconcile/naming.ts';
 import type { Connection } from '../replica/database.ts';
 import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { hasBase, hasUserTable, readColumns, type LedgerColumn } from '../replica/tables.ts';
+import { hasBase, hasUserTable, readColumns, readPhysicalColumns, type LedgerColumn } from '../replica/tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
@@ -35,7 +36,7 @@ export interface TwoWayTable extends RowTarget {
   /** At the origin. */
   readonly name: string;
   readonly columns: readonly TwoWayColumn[];
-  /** Columns that the origin no longer has, with their last values; nobody may change them. */
+  /** Columns that the origin no longer has, with their last values; nobody may change them. One that another client dropped is back with the next pull. */
   readonly keptColumns: readonly LedgerColumn[];
   /** Origin's name of the column that identifies rows; null without one. */
   readonly matchColumn: string | null;
@@ -63,6 +64,8 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasUserTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
   const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
+  const kept = columns.filter((column) => !isLive(column));
+  const physical = new Set(kept.length === 0 ? [] : readPhysicalColumns(from, table.localName).map(foldName));
   return {
     id: table.id,
     name: table.name,
@@ -84,6 +87,6 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
       isStamp: column.kind === 'DateModified',
     })),
-    keptColumns: columns.filter((column) => !isLive(column)),
+    keptColumns: kept.filter(({ localName }) => physical.has(foldName(localName))),
   };
 }

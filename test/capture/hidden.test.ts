@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import { prune } from '../../src/capture/mode.ts';
-import { atOrigin, here, pushNow } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
@@ -129,6 +129,14 @@ test('a column that was pruned while it was hidden is filled again once it is sh
   expect(await captured(fixture)).toEqual([]);
 });
 
+/** What another client drops that stands in the way of dropping a column. */
+function dropsOf(fixture: Fixture): string {
+  const triggers = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`);
+  return ['DROP VIEW sync_changes', ...triggers.map((row) => `DROP TRIGGER "${(row as { name: string }).name}"`)].join(
+    '; ',
+  );
+}
+
 test.each([
   ['replaces its rows', `INSERT OR REPLACE INTO "Note" (_id, "Title", "Code") VALUES (1, 'mine', 'c1')`],
   [
@@ -139,9 +147,7 @@ test.each([
   await using fixture = await startWithBody();
   const show = hide(fixture);
   await fixture.pull();
-  const triggers = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`);
-  const drops = triggers.map((row) => `DROP TRIGGER "${(row as { name: string }).name}"`).join('; ');
-  fixture.execute(statements.replace('DROP TRIGGER "_rowsync_capture_T"', `DROP VIEW sync_changes; ${drops}`));
+  fixture.execute(statements.replace('DROP TRIGGER "_rowsync_capture_T"', dropsOf(fixture)));
   await sync(fixture);
   show();
 
@@ -151,6 +157,39 @@ test.each([
   expect(atOrigin(fixture, ['Title', 'Body'])[0]).toEqual([1, 'mine', 'theirs']);
   expect(await captured(fixture)).toEqual([]);
 });
+
+test('a hidden column that a user drops keeps no push from its end, and is back with its values once it is shown', async () => {
+  await using fixture = await startWithBody();
+  fixture.sandbox.store.update('Note', 3, { Body: 'of three' });
+  const show = hide(fixture);
+  await fixture.pull();
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new'); DELETE FROM "Note" WHERE _id = 1;
+    UPDATE "Note" SET "Count" = 70 WHERE _id = 3`);
+  fixture.sandbox.store.update('Note', 1, { Count: 8 });
+  fixture.sandbox.store.delete('Note', 3);
+  fixture.execute(`${dropsOf(fixture)}; ALTER TABLE "Note" DROP COLUMN "Body"`);
+
+  const report = await pushNow(fixture);
+  await carryOutDecision(
+    fixture.replica,
+    { kind: 'resolve', id: conflictOf(fixture, 3), take: 'local', value: null },
+    AT,
+  );
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, conflict: 2 }]);
+  expect(here(fixture, ['Title', 'Count'])).toHaveLength(7);
+  show();
+  await sync(fixture);
+  expect(here(fixture, ['Body'])[0]).toEqual([1, 'theirs']);
+  expect(here(fixture, ['Title', 'Body'])).toEqual(atOrigin(fixture, ['Title', 'Body']));
+  expect(await captured(fixture)).toEqual([]);
+});
+
+/** The number of the conflict about a row of the origin's that was deleted there. */
+function conflictOf(fixture: Fixture, rowId: number): number {
+  const [row] = fixture.rows(`SELECT id FROM sync_conflicts WHERE row_id = ${rowId} AND kind = 'deletedThere'`);
+  return (row as { id: number }).id;
+}
 
 test("a user's trigger that writes a hidden column stops his edits, not ours, and what it writes is an edit like any other of it", async () => {
   await using fixture = await startWithBody();
