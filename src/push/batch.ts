@@ -42,7 +42,7 @@ import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
-import { findById, findByValue, type FoundRows, type RowsByValue } from './lookup.ts';
+import { findById, findByValue, NOTHING_FOUND, type FoundRows } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { readBack } from './read-back.ts';
@@ -132,8 +132,6 @@ export interface Present {
   readonly unclear: ReadonlySet<number>;
 }
 
-const NOTHING_FOUND: RowsByValue = { byKey: new Map(), isWhole: true, refused: new Set() };
-
 /** Asks the origin for the rows of a batch, and for rows that have the match values of its inserts already. */
 export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Present> {
   await step(run, 'reread');
@@ -158,8 +156,8 @@ export async function reread(run: TablePush, { rows }: PlannedBatch): Promise<Pr
     const isShared = takenBy.values().some((other) => other.id === row?.id);
     if (row !== undefined && !isShared) takenBy.set(id, row);
     // Somebody may have the value, or two values are one at the origin: the next round decides.
-    else if (isShared || !byValue.isWhole) unreadable.add(id);
-    if (row === undefined && !byValue.isWhole) unclear.add(id);
+    else if (isShared || byValue.unclear.has(value)) unreadable.add(id);
+    if (row === undefined && byValue.unclear.has(value)) unclear.add(id);
   }
   return { found: { ...found, unreadable }, asked, takenBy, unaskable, unclear };
 }

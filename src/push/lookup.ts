@@ -47,10 +47,10 @@ export async function unlessRefused<T>(finding: Promise<T>): Promise<T | null> {
 export interface RowsByContent<Key> {
   readonly byKey: ReadonlyMap<Key, readonly Row[]>;
   /**
-   * Whether every row of the answer could be read, and was asked for. If not, a row that is not found may be there nevertheless:
-   * nothing can be decided about it now.
+   * To what the origin answers with a row that cannot be read, or was not asked for: a row that is not found may be there nevertheless, and nothing
+   * can be decided about it now.
    */
-  readonly isWhole: boolean;
+  readonly unclear: ReadonlySet<Key>;
 }
 
 /** Rows found by values, each of which can be asked for alone. */
@@ -58,6 +58,9 @@ export interface RowsByValue extends RowsByContent<Value> {
   /** Values by which the origin refuses to look, as it would each time. */
   readonly refused: ReadonlySet<Value>;
 }
+
+/** Nothing was asked for, or nothing found. */
+export const NOTHING_FOUND: RowsByValue = { byKey: new Map(), refused: new Set(), unclear: new Set() };
 
 /** A cell by which a row can be found. */
 export interface Anchor {
@@ -89,23 +92,25 @@ function isFindable(run: TablePush, column: number, value: Value): boolean {
  */
 export async function findByValue(run: TablePush, column: number, values: readonly Value[]): Promise<RowsByValue> {
   const shape = run.shapes[column];
-  if (shape === undefined) return { byKey: new Map(), isWhole: true, refused: new Set() };
+  if (shape === undefined) return NOTHING_FOUND;
   const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
   const found = await unlessRefused(findByClauses(run, clauses));
   const isAlone = values.length < 2;
-  if (found === null && isAlone) return { byKey: new Map(), isWhole: true, refused: new Set(values) };
+  if (found === null && isAlone) return { ...NOTHING_FOUND, refused: new Set(values) };
   if (found !== null) {
     const { rows, isWhole } = found;
     const byKey = rowsByValue(rows, values, { column, type: shape.type });
-    const refused = new Set<Value>();
-    const foundCount = new Set([...byKey.values()].flat()).size;
-    if (foundCount === rows.length) return { byKey, isWhole, refused };
+    const isExpected = new Set([...byKey.values()].flat()).size === rows.length;
+    if (isExpected && isWhole) return { ...NOTHING_FOUND, byKey };
     if (isAlone) {
       const [value = null] = values;
-      const isOne = rows.length === 1 && rows.every((row) => isAlikeKey(row.values[column] ?? null, value));
-      return isOne ? { byKey: new Map([[value, rows]]), isWhole, refused } : { byKey, isWhole: false, refused };
+      const isOne =
+        !isExpected && rows.length === 1 && rows.every((row) => isAlikeKey(row.values[column] ?? null, value));
+      const unclear = new Set(isWhole && isOne ? [] : values);
+      return { ...NOTHING_FOUND, byKey: isOne ? new Map([[value, rows]]) : byKey, unclear };
     }
   }
+  // Each half by itself: what is wrong with the answer about one value keeps back no other row.
   const middle = Math.ceil(values.length / 2);
   const [one, other] = [
     await findByValue(run, column, values.slice(0, middle)),
@@ -113,8 +118,8 @@ export async function findByValue(run: TablePush, column: number, values: readon
   ];
   return {
     byKey: new Map([...one.byKey, ...other.byKey]),
-    isWhole: one.isWhole && other.isWhole,
     refused: new Set([...one.refused, ...other.refused]),
+    unclear: new Set([...one.unclear, ...other.unclear]),
   };
 }
 
@@ -162,6 +167,15 @@ export async function findAlike(
     run,
     clauses.filter((clause) => clause !== null),
   );
+  if (!isWhole && creates.length > 1) {
+    // Each half by itself, as with values.
+    const middle = Math.ceil(creates.length / 2);
+    const [one, other] = [await findAlike(run, creates.slice(0, middle)), await findAlike(run, creates.slice(middle))];
+    return {
+      byKey: new Map([...one.byKey, ...other.byKey]),
+      unclear: new Set([...one.unclear, ...other.unclear]),
+    };
+  }
   const byKey = new Map(
     creates.map(({ id, cells }, index) => {
       const alike = rows.filter((row) =>
@@ -176,7 +190,7 @@ export async function findAlike(
       return [id, clause === null || cut.has(clause) ? [] : alike];
     }),
   );
-  return { byKey, isWhole };
+  return { byKey, unclear: new Set(isWhole ? [] : creates.map(({ id }) => id)) };
 }
 
 /** The e-mail identifies a user; the name is for display, and the origin may write another one (specification 2.4). */

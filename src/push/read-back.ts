@@ -78,7 +78,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   }
   for (const [column, asked] of anchored) {
     const values = asked.map(({ value }) => value);
-    const { byKey, isWhole, refused } = await findByValue(run, column, values);
+    const { byKey, refused, unclear: unclearValues } = await findByValue(run, column, values);
     const candidates = [...byKey.values()].flat();
     const known = knownIds(run.context.replica, run.table, candidates);
     const type = must(run.table.columns[column], 'a cell names a column of its table').type;
@@ -94,12 +94,12 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       const own = adopted.get(row.id);
       if (own !== undefined) byValue.set(row.id, own);
       else if (refused.has(value)) unaskable.add(row.id);
-      else if (!isWhole) unclear.add(row.id);
+      else if (unclearValues.has(value)) unclear.add(row.id);
     }
   }
   const creates = unanchored.filter(({ kind }) => kind === 'insert');
-  const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), isWhole: true };
-  if (!alike.isWhole) for (const { id } of creates) unclear.add(id);
+  const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), unclear: new Set() };
+  for (const id of alike.unclear) unclear.add(id);
   const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
   return { found, byValue, alike: files.alike, unclear, unaskable, files };
 }

@@ -9,6 +9,7 @@ import { previewPush } from '../../src/push/preview.ts';
 import type { ColumnSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
+import type { RawAnswer } from '../support/sandbox.ts';
 import { captured, startTwoWay } from '../support/two-way.ts';
 
 /** Of each character, six bytes come of its encoding: more than the origin takes of a query. */
@@ -19,6 +20,22 @@ function refuseFilters({ sandbox }: Fixture, numbers: readonly number[]): void {
   const body = JSON.stringify({ error: 400, code: 3000, message: 'the filter cannot be read' });
   const answer = { status: 400, headers: { 'Content-Type': 'application/json' }, body };
   for (const number of numbers) sandbox.answerInstead(number, answer, { method: 'select' });
+}
+
+/** What the origin answers about a code. */
+async function answerAbout({ sandbox }: Fixture, code: string): Promise<RawAnswer & { readonly body: string }> {
+  const { url, token, requests } = sandbox;
+  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
+  asked.searchParams.delete('skip');
+  asked.searchParams.set('filter', `[Code] = "${code}"`);
+  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
+  return { status: 200, headers: { 'Content-Type': 'application/json' }, body: await found.text() };
+}
+
+/** The same, in a form that cannot be read. */
+async function unreadableAnswer(fixture: Fixture, code: string): Promise<RawAnswer> {
+  const answer = await answerAbout(fixture, code);
+  return { ...answer, body: answer.body.replaceAll(/"Done": ?(?:true|false)/g, '"Done":"maybe"') };
 }
 
 /** What a plan says of the rows of the table, so long from now. */
@@ -114,14 +131,49 @@ describe('a value by which the origin refuses to look', () => {
   });
 });
 
+test.each([
+  ['shows another row', answerAbout],
+  ['shows a row that cannot be read', unreadableAnswer],
+])('a new row about whose match value the origin %s holds up no other new row', async (_what, answerOf) => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  const other = await answerOf(fixture, 'c2');
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'zwei'), ('good', 'g')`);
+  // Both values and the first alone, then that one in each round.
+  for (const number of [1, 2, 4, 5]) fixture.sandbox.answerInstead(number, other, { method: 'select' });
+
+  const report = await pushNow(fixture);
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, refused: 1, parked: 1 }]);
+  expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'good', 'g']]);
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([{ row_id: -2 }]);
+});
+
+test.each([
+  ['a unique value', `("Title", "Code") VALUES ('bad', 'b'), ('good', 'g')`],
+  ['no unique value', `("Title", "Count") VALUES ('bad', 70), ('good', 71)`],
+])('of new rows without an answer, with %s, one that cannot be read holds up no other', async (_what, rows) => {
+  await using fixture = await startTwoWay();
+  const unreadable = await unreadableAnswer(fixture, 'c2');
+  fixture.execute(`INSERT INTO "Note" ${rows}`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'create', nth: 1 }]);
+  for (const number of [1, 2]) fixture.sandbox.answerInstead(number, unreadable, { method: 'select' });
+
+  const first = await pushNow(fixture);
+  const waiting = fixture.rows('SELECT DISTINCT row_id FROM sync_changes');
+  const second = await pushNow(fixture);
+
+  expect([countsOf(first), countsOf(second)]).toMatchObject([{ inserted: 1 }, { inserted: 1 }]);
+  expect(waiting).toEqual([{ row_id: -2 }]);
+  expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([
+    [7, 'bad'],
+    [8, 'good'],
+  ]);
+  expect(await captured(fixture)).toEqual([]);
+});
+
 test('a new row waits with a reason where the origin takes its match value and that of another row for one', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  const { url, token, requests } = fixture.sandbox;
-  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
-  asked.searchParams.delete('skip');
-  asked.searchParams.set('filter', '[Code] = "c2"');
-  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
-  const other = { status: 200, headers: { 'Content-Type': 'application/json' }, body: await found.text() };
+  const other = await answerAbout(fixture, 'c2');
   fixture.execute(
     `INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'zwei'); UPDATE "Note" SET "Title" = 'x' WHERE _id = 3`,
   );
