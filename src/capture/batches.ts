@@ -79,14 +79,16 @@ export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: r
 
 /**
  * Forgets cells that were sent, and are put back to what the origin confirmed before, since their edit is given up: found there later, what
- * was sent is what the origin says, and what stands here is no edit of it.
+ * was sent is what the origin says, and what stands here is no edit of it. Of a row that the origin did not find, nothing can be found: what was
+ * sent tells whether the rest is the change that was refused.
  */
 export function forgetSentCells(
   tx: Tx,
   table: TwoWayTable,
   columnsByRow: ReadonlyMap<number, ReadonlySet<number>>,
 ): void {
-  const isLeft = ({ id }: BatchRow, { column }: SentCell): boolean => columnsByRow.get(id)?.has(column) !== true;
+  const isLeft = ({ id, answer }: BatchRow, { column }: SentCell): boolean =>
+    answer?.as === 'look' || columnsByRow.get(id)?.has(column) !== true;
   for (const { id, rows } of readBatches(tx, table)) {
     const left = rows.map((row) => ({ ...row, cells: row.cells.filter((cell) => isLeft(row, cell)) }));
     if (left.some(({ cells }, index) => cells.length !== rows[index]?.cells.length)) updateBatch(tx, table, id, left);

@@ -201,7 +201,8 @@ function readSentCells(
 ): ReadonlyMap<number, ReadonlyMap<number, Value>> {
   const rows = readBatches(from, table).flatMap((batch) => batch.rows);
   return new Map(
-    rows.flatMap(({ id, cells }): [number, ReadonlyMap<number, Value>][] => {
+    rows.flatMap(({ id, cells, answer }): [number, ReadonlyMap<number, Value>][] => {
+      if (answer?.as === 'look') return []; // not found there, so nothing of it is on its way
       const lost = cells.filter(({ column, file }) => file === undefined && indexes.includes(column));
       return lost.length === 0 ? [] : [[id, new Map(lost.map(({ column, value }) => [column, value]))]];
     }),

@@ -137,7 +137,8 @@ class Settling {
     const own = byId.get(row.id);
     if (as === 'look') {
       const words = row.answer?.refusal ?? null;
-      const isLeft = isLeftAlone(this.#tx, this.#run.table, row);
+      // Without a cell whose column is hidden by now, it is another change than the one that was refused.
+      const isLeft = row.hidden === undefined && isLeftAlone(this.#tx, this.#run.table, row);
       // Neither gone nor readable: it is there.
       if (own === undefined && unreadable.has(row.id)) {
         if (isLeft) this.#refuse(row, words, 'later');

@@ -300,3 +300,23 @@ test('an update of which the origin says that it has no such row goes again with
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
   expect(await captured(fixture)).toEqual([]);
 });
+
+test('an update of which the origin says that it has no such row goes again with what is left of it, where a column of it is hidden by then', async () => {
+  await using fixture = await startTwoWay();
+  const { store } = fixture.sandbox;
+  fixture.execute(`UPDATE "Note" SET "Body" = 'mine', "Count" = 8 WHERE _id = 1`);
+  const body = JSON.stringify({ error: 404, code: 4000, message: 'not found' });
+  const headers = { 'Content-Type': 'application/json' };
+  fixture.sandbox.answerInstead(1, { status: 404, headers, body }, { method: 'update' });
+  await sendOnly(fixture);
+  store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Note', 'Body']] });
+  store.changeUser({ role: 'Half' });
+  await fixture.pull();
+
+  await pushNow(fixture);
+
+  expect(atOrigin(fixture, ['Body', 'Count'])[0]).toEqual([1, null, 8]);
+  expect(conflicts(fixture)).toMatchObject([{ row_id: 1, column: 'Body', local: 'mine', winner: 'origin' }]);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  expect(await captured(fixture)).toEqual([]);
+});
