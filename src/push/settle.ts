@@ -227,7 +227,7 @@ class Settling {
       return;
     }
     const isMadeAgain = own === undefined && row.kind === 'update' && named !== undefined;
-    const isAsSent = named !== undefined && isApplied(row.cells, named, columns, files.arrived.get(row.id));
+    const isAsSent = named !== undefined && this.#isMadeOf(row, named);
     const remote = own ?? named ?? adopted;
     if (remote !== null && remote !== undefined) {
       // Whoever was adopted has all the files: they were compared.
@@ -262,6 +262,15 @@ class Settling {
     } else {
       this.#settleAbsent(row, batch, anchorOf(this.#run, row));
     }
+  }
+
+  /** Whether the row that has the match value of an update is what the update made of it: the value alone proves nothing, nor does a part of the cells. */
+  #isMadeOf({ id, cells, hidden }: BatchRow, remote: Row): boolean {
+    const { columns } = this.#run.table;
+    const [version] = readVersions(this.#tx, this.#run.table, [id]);
+    const isWhole =
+      hidden === undefined && editedCells({ base: version?.base ?? null, sent: cells }, columns).length > 0;
+    return isWhole && isApplied(cells, remote, columns, this.#findings.files.arrived.get(id));
   }
 
   #mayBeColleagues(row: BatchRow, remote: Row): boolean {

@@ -382,3 +382,27 @@ test('what an update empties that never arrived is emptied in the row that stand
   expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, 'again', 'c1', null]]);
   expect(here(fixture, COLUMNS)).toEqual(atOrigin(fixture, COLUMNS));
 });
+
+test('an update that never arrived leaves the row alone that a colleague put in its place, also where only its match value is left of it', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  const { store } = fixture.sandbox;
+  store.update('Note', 1, { Body: 'old' });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+  const before = (step: string): void => {
+    if (step !== 'store') return;
+    store.delete('Note', 1);
+    store.insert('Note', { Code: 'c1', Title: 'theirs', Body: 'theirs' });
+    store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Note', 'Title']] });
+    store.changeUser({ role: 'Half' });
+  };
+
+  await pushNow(fixture, { before });
+  await fixture.pull({ confirm: true });
+  await pushNow(fixture);
+
+  expect(atOrigin(fixture, COLUMNS).slice(5)).toEqual([[7, 'theirs', 'c1', 'theirs']]);
+  expect(here(fixture, ['Code', 'Body'])).toEqual(atOrigin(fixture, ['Code', 'Body']));
+  expect(await captured(fixture)).toEqual([]);
+});
