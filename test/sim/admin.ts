@@ -71,15 +71,15 @@ export class Admin {
 
   /**
    * The engine was told how a table looks, by its name or its alias. An origin that gives out a tag twice says 304 of names that are other ones
-   * by now, and has told nobody.
+   * by now, and has told nobody; neither has one that refuses to say.
    */
   noteDescribed(address: string, status: number): void {
     const { origin, names } = this.#parts;
     const { name, alias } = origin.table(names.table);
     if (address !== name && address !== alias) return;
     const [told, now] = [this.#owners[0], this.#ownersNow()];
-    const isTold = status !== 304 || [...now].every(([column, id]) => told?.get(column) === id);
-    if (isTold) this.#owners = [now];
+    const isAsTold = [...now].every(([column, id]) => told?.get(column) === id);
+    if (status === 200 || (status === 304 && isAsTold)) this.#owners = [now];
   }
 
   /** Does what the draw says; returns what that was. */
