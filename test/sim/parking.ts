@@ -62,6 +62,8 @@ export class Parking {
   #heldWrongly: string | null = null;
   /** Whether a page that has changed was said to be as it was, in this cycle: then rows of a push seem to be missing. */
   #isWronglyUnchanged = false;
+  /** Questions by values of rows that were answered with something else than what the origin said. */
+  readonly #misanswered = new Set<string>();
   /** Whether rights came and went, or an answer seemed to say so. */
   #isCallerDoubtful = false;
   /** How often the same was sent of a row. */
@@ -87,8 +89,9 @@ export class Parking {
   }
 
   /** What the engine gets for it; `isTrue` where that is what the origin said. */
-  onAnswer({ number, method }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
+  onAnswer({ number, method, query }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
     if (method === 'user') this.#noteCaller(isTrue, result);
+    if (method === 'select' && !isTrue) this.#misanswered.add(new URLSearchParams(query).get('filter') ?? '');
     if (method === 'select' && !isTrue && result.kind === 'answer' && result.status === 304)
       this.#isWronglyUnchanged = true;
     const rows = this.#open.get(number);
@@ -236,6 +239,9 @@ export class Parking {
       const isOfOther = writes.all.some((write) => write.id !== id && write.cells['Code'] === code);
       return isOfOther || user.rows().some((local) => local.id !== id && local.cells['Code'] === code);
     }
+    // Nobody knows then whether another row has it; asked again in a while, the origin says so.
+    if (reason.startsWith('asked for its match value, the origin shows a row that cannot be read'))
+      return code !== null && this.#misanswered.values().some((filter) => filter.includes(`"${code}"`));
     if (reason.startsWith('its values keep going back and forth')) {
       const counts = this.#sentCounts.entries().filter(([key]) => keys.some((name) => key.startsWith(`${name} `)));
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;

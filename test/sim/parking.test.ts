@@ -1,0 +1,43 @@
+/** Rows that wait with a cause that no story of one mishap shows. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadEngine } from './engine.ts';
+import { play, type Strike } from './exhaustive.ts';
+import { Runner } from './runner.ts';
+import { CALM, colleagueInserts, user, type Scenario } from './scenario.ts';
+
+let runner: Runner;
+
+beforeAll(async () => {
+  runner = new Runner(await loadEngine(new URL('../../src/', import.meta.url)));
+});
+
+afterAll(() => runner[Symbol.dispose]());
+
+/** Who has the unique value of a new row is asked before it is sent, once in each round of a push. */
+const ROUNDS = 3;
+
+test('a new row waits with a cause where nothing readable was answered about its unique value', async () => {
+  const story: Scenario = {
+    name: 'code-asked-for-in-vain',
+    setup: { ...CALM, rowCount: 1 },
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      colleagueInserts(/^commit: Planning the push/, { Tag: 't-w', Code: 'c-1', A: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [],
+    hasOneEnd: false,
+  };
+  const strikes: Strike[] = [];
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const { steps } = await play(runner, story, strikes);
+    const from = strikes.at(-1)?.step ?? steps.findIndex(({ name }) => name.startsWith('push step reread'));
+    const step = steps.findIndex(({ name }, index) => index > from && name === 'request select');
+    strikes.push({ step, what: 'cellOfOtherType' });
+  }
+
+  const { failure, rows } = await play(runner, story, strikes);
+
+  expect(failure).toBeNull();
+  expect(rows.map(({ tag }) => tag)).toContain('t-1');
+}, 20_000);
