@@ -137,6 +137,15 @@ export function revokesToken(after: RegExp | null): ScenarioAct {
   };
 }
 
+/** What became of a batch cannot be asked: the token is revoked meanwhile, and good again right after that. */
+export const FAILS_TO_LOOK: readonly ScenarioAct[] = [
+  revokesToken(/^log: push.lookUp/),
+  {
+    after: /^request \d+ ends: 403/,
+    act: (hands) => hands.atOrigin('administrator: makes the token good again', (origin) => origin.restoreToken()),
+  },
+];
+
 /** Somebody makes a backup of the origin, and the next time brings it back. */
 export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.backsUpOrRestores() };

@@ -2,7 +2,18 @@
  * Short stories in which a column is hidden from the calling user for a while, and shown again. Gone through like all others (scenarios.ts).
  * Data only.
  */
-import { HIDING, colleague, CYCLE_ENDS, hidesColumn, SENT, showsColumn, user, type Scenario } from './scenario.ts';
+import {
+  HIDING,
+  colleague,
+  colleagueInserts,
+  CYCLE_ENDS,
+  FAILS_TO_LOOK,
+  hidesColumn,
+  SENT,
+  showsColumn,
+  user,
+  type Scenario,
+} from './scenario.ts';
 
 /** The moment at which the replica takes over what columns there are. */
 const PREPARED = /^commit: Preparing the table/;
@@ -121,6 +132,25 @@ export const HIDDEN_SCENARIOS: readonly Scenario[] = [
     cycles: 2,
     proofs: [/hides the column A/, SENT('delete'), /shows the column A/],
     end: /^(?!.*"b0001").*"A":"w-2","B":"w-3"/s,
+    hasOneEnd: false,
+  },
+  // Nobody has read the cell since it is shown again. What is on its way of its row is another one, of which the origin does not say yet what came.
+  {
+    name: 'cell-put-back-beside-one-without-an-answer',
+    setup: HIDING,
+    acts: [
+      hidesColumn(null, 'A'),
+      colleagueInserts(CYCLE_ENDS, { Tag: 't-w', Code: 'c-w', A: 'w-1' }),
+      user(CYCLE_ENDS, `UPDATE Thing SET B = 'u-1' WHERE Tag = 't-w'`),
+      { after: SENT('upsert'), act: (hands) => hands.kill() },
+      showsColumn(null),
+      ...FAILS_TO_LOOK,
+      user(PREPARED, `UPDATE Thing SET A = 'u-2' WHERE Tag = 't-w'`),
+      user(null, `UPDATE Thing SET A = NULL WHERE Tag = 't-w'`),
+    ],
+    cycles: 2,
+    proofs: [/shows the column A/, /^log: push.lookUp/, /A = 'u-2'/],
+    end: /"t-w","c-w",\{"A":"w-1","B":"u-1"/,
     hasOneEnd: false,
   },
 ];

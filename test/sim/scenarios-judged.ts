@@ -16,6 +16,7 @@ import {
   makesUnique,
   narrowsRole,
   putsBack,
+  FAILS_TO_LOOK,
   revokesToken,
   SENT,
   user,
@@ -46,15 +47,6 @@ function takesACode(column: 'B' | 'File', value: string): readonly ScenarioAct[]
 }
 
 const TAKES_A_CODE = takesACode('B', 'u-2');
-
-/** What became of a batch cannot be asked: the token is revoked meanwhile, and good again right after that. */
-const FAILS_TO_LOOK: readonly ScenarioAct[] = [
-  revokesToken(/^log: push.lookUp/),
-  {
-    after: /^request \d+ ends: 403/,
-    act: (hands) => hands.atOrigin('administrator: makes the token good again', (origin) => origin.restoreToken()),
-  },
-];
 
 /** All of them. */
 export const JUDGED_SCENARIOS: readonly Scenario[] = [

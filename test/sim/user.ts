@@ -4,6 +4,7 @@
  * opinion. Input: a replica that stands open. Output: statements carried out, and entries in the books.
  */
 import Database from 'better-sqlite3';
+import type { KeptRow } from '../../src/replica/push-rows.ts';
 import { readBase } from './base.ts';
 import { isTagged, type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
@@ -315,10 +316,18 @@ export class User {
     if (this.#names.isMirror) return;
     this.#books.note(before, after);
     if (!this.#hasHidden()) return;
-    const ask = (statement: string): readonly (readonly unknown[])[] => this.query(statement);
-    const sent = ask(`SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown')`);
-    const base = readBase(ask, this.#names) ?? new Map<number, LocalRow>();
-    this.#books.notePutBack(before, after, { base, sent: new Set(sent.map(([id]) => Number(id))) });
+    const base = readBase((statement) => this.query(statement), this.#names) ?? new Map<number, LocalRow>();
+    this.#books.notePutBack(before, after, { base, sent: this.#sentCells() });
+  }
+
+  /** The columns of the cells that are on their way, by their rows. */
+  #sentCells(): ReadonlyMap<number, ReadonlySet<string>> {
+    const columns = this.query('SELECT seq, id FROM _rowsync_columns');
+    const columnBySeq = new Map(columns.map(([seq, id]) => [Number(seq), this.#names.columnWithId(Number(id))]));
+    const rows = this.query('SELECT rows FROM _rowsync_batches').flatMap(
+      ([kept]) => JSON.parse(String(kept)) as readonly KeptRow[],
+    );
+    return new Map(rows.map(([id, , cells]) => [id, new Set(cells.flatMap(([seq]) => columnBySeq.get(seq) ?? []))]));
   }
 
   /** The rows of the table, as far as anybody edits them. */
