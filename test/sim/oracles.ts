@@ -106,6 +106,7 @@ export class Oracles {
     if (flagCount !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
     if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
+    if (facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
     if (facts.what.startsWith('Holding deletes')) this.#parking.onHold();
     this.#newestBatch = batch;
     if (this.#parts.admin.hasHidden)

@@ -58,6 +58,8 @@ export class Parking {
   /** Rows that were refused alone, or for which an update made another one, by their names. */
   readonly #refused = new Map<string, SentRow[]>();
   readonly #madeTwice = new Set<string>();
+  /** The rows of a mirror when it was settled which of them are missing. */
+  #lookedAt: readonly LocalRow[] | null = null;
   /** What is wrong with the deletes that the last sweep held. */
   #heldWrongly: string | null = null;
   /** Whether a page that has changed was said to be as it was, in this cycle: then rows of a push seem to be missing. */
@@ -157,6 +159,11 @@ export class Parking {
       : [];
   }
 
+  /** Before a commit behind which it is settled which rows are missing. Without its triggers, a mirror may lose rows before the deletes are held. */
+  onLook(): void {
+    this.#lookedAt = this.#parts.names.isMirror ? this.#base() : null;
+  }
+
   /**
    * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle: rows that a push made count as
    * unseen where a sweep goes on that began before, and the sweep that follows it sees them.
@@ -168,7 +175,7 @@ export class Parking {
     // Hidden rows count as missing.
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
     const there = new Map(names.rowsThere().map(({ id, tag }) => [id, tag]));
-    const base = this.#base();
+    const base = this.#lookedAt ?? this.#base();
     // What somebody put into a mirror around its triggers may have the id of a row that is made there before the commit.
     const isThere = ({ id, tag }: LocalRow): boolean => (names.isMirror ? there.get(id) === tag : there.has(id));
     const missing = base.filter((row) => !isThere(row)).length;
