@@ -179,7 +179,7 @@ function readAlone(
       SELECT id FROM _rowsync_waiting WHERE value IN (
         SELECT ${valueOf(sql`o`)} FROM ${local} o WHERE ${valueOf(sql`o`)} IN (SELECT value FROM _rowsync_waiting)
         GROUP BY 1 HAVING count(*) = 1)
-      AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(id))} b WHERE ${valueOf(sql`b`)} = value AND b._id <> _rowsync_waiting.id)`;
+      AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(id))} b WHERE ${valueOf(sql`b`)} = _rowsync_waiting.value AND b._id <> _rowsync_waiting.id)`;
   return queryNumbers(from, text, [id, WANTED_TWICE, EDITED_HERE]);
 }
 

@@ -149,6 +149,24 @@ describe('a match value', () => {
     expect(await captured(fixture)).toEqual([]);
   });
 
+  test('that an edited row had is not asked for before the origin has its delete, also in a table with a column called Value', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.sandbox.store.addColumn('Note', { name: 'Value', type: 'Text' });
+    await fixture.pull();
+    const editHolder = (): void => fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+    fixture.sandbox.before(1, editHolder, { method: 'select' });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c1')`);
+    await pushNow(fixture);
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'delete' }]);
+
+    await pushNow(fixture);
+
+    expect(fixture.rows('SELECT row_id, tries FROM _rowsync_refusals WHERE row_id < 0')).toEqual([
+      { row_id: -2, tries: 1 },
+    ]);
+  });
+
   test('is made up for an insert that has none, and kept', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('mine')`);
