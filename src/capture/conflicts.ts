@@ -93,9 +93,10 @@ export function storeDiscarded(
   const keep = (line: Omit<NewConflict, 'rowId' | 'winner'>): void =>
     insertConflict(tx, table, { ...line, rowId, winner: 'origin' }, { state: 'discarded', at });
   const text = (kept: Row | null): Stored => (kept === null ? null : evidenceText(table, kept));
-  const own = local === null ? sent : evidenceText(table, local, readKept(tx, table, [rowId]).get(rowId));
-  if (base === null) keep({ kind: 'inserted', column: null, base: null, local: own, remote: null });
-  else if (local === null)
+  if (base === null) {
+    const own = local === null ? sent : evidenceText(table, local, readKept(tx, table, [rowId]).get(rowId));
+    keep({ kind: 'inserted', column: null, base: null, local: own, remote: null });
+  } else if (local === null)
     keep({ kind: 'deletedHere', column: null, base: text(base), local: null, remote: text(base) });
   else {
     for (const column of row.columns) {

@@ -13,8 +13,8 @@ import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
+import { doubtOf, settleDoubt } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
-import { mayBeOfOneTable } from '../origin/outage.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { Messenger } from './messenger.ts';
@@ -320,19 +320,8 @@ class Daemon {
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
     try {
       const outcome = await runWork(step.work, context);
-      const { error, own, tables } = outcome;
-      if (error !== null && !outcome.isOver && mayBeOfOneTable(error)) {
-        // The origin may be down, or fail at one table alone, which waits by itself then.
-        const outage = await this.#probe();
-        const isNoted = outage !== null || tables.some((table) => table.error === error);
-        return { ...outcome, error: outage, own: own ?? (isNoted ? null : error) };
-      }
-      const isOfRights = step.work === 'pull' ? error === null : error === null || error.kind === 'auth';
-      if (!isOfRights || ![error, ...tables.map((table) => table.error)].some((it) => it?.kind === 'auth'))
-        return outcome;
-      // A right may be missing to a table, or to this work alone; or the credentials may be refused altogether.
-      const refusal = await this.#probe();
-      return { ...outcome, error: refusal, own: own ?? (refusal === null ? error : null) };
+      const doubt = doubtOf(step.work, outcome);
+      return doubt === null ? outcome : settleDoubt(outcome, doubt, await this.#probe());
     } catch (thrown) {
       return { error: asRowsyncError(thrown), isOver: true, own: null, held: null, tables: [], facts: {} };
     }

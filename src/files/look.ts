@@ -165,10 +165,7 @@ function problemOf(plan: CellPlan, listed: Listed): string | null {
 
 /** Without a list, the value of the cell still names its latest revision. */
 function settledLook({ plan, known }: Look, listed: Listed): SettledCell {
-  if (listed.kind === 'list') {
-    const settled = settleCell(known, plan, listed.files);
-    return isListBehind(plan, listed.files) ? { ...settled, vanished: [] } : settled;
-  }
+  if (listed.kind === 'list') return settleCell(known, plan, listed.files);
   return plan.kind === 'list' && plan.file !== null
     ? settleCell(known, { kind: 'value', file: plan.file }, [])
     : { present: [], vanished: [] };

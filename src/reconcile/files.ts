@@ -102,6 +102,7 @@ export function settleCell(
   if (plan.kind === 'empty') return { present: [], vanished: known.map(({ guid }) => guid) };
   const unlisted = plan.file === null ? [] : [unknownFile(plan.file)];
   if (plan.kind === 'value') return { present: unlisted, vanished: [] };
+  const isBehind = isListBehind(plan, listed);
   const found = listed.map(({ name, revision, type, size, guid, author, createdAt }): FoundFile => {
     return { name, revision, guid, type: type === '' ? null : type, bytes: size, author, createdAt };
   });
@@ -114,7 +115,7 @@ export function settleCell(
   const gone = known.filter(
     ({ guid, revision }) => !present.some((file) => file.guid === guid) && !(isCut && revision < lowest),
   );
-  return { present, vanished: gone.map(({ guid }) => guid) };
+  return { present, vanished: isBehind ? [] : gone.map(({ guid }) => guid) };
 }
 
 /**

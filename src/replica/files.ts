@@ -480,23 +480,6 @@ export function storeFileVanished(tx: Tx, id: number, at: string): boolean {
   );
 }
 
-/** The text of a row's key, for people; null where the table has no key column or the row is gone. */
-export function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
-  const place = from
-    .prepare(
-      sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
-          JOIN _rowsync_tables t ON t.id = c.table_id
-          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`,
-    )
-    .get(tableId) as { tableName: string; columnName: string } | undefined; // columns and types are ours
-  if (place === undefined) return null;
-  const key = from
-    .prepare(sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`)
-    .pluck()
-    .get(rowId);
-  return typeof key === 'string' ? key : null;
-}
-
 /** Forgets the files of tables and columns that a person dropped here; their content stays until it is pruned. */
 export function forgetDroppedFiles(tx: Tx): void {
   for (const table of [sql`_rowsync_files`, sql`_rowsync_file_cells`]) {

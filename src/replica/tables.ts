@@ -426,3 +426,20 @@ function forgetParts(tx: Tx, tableId: number): void {
 export function columnList(columns: readonly { readonly localName: string }[]): Sql {
   return joinSql([sql`_id`, sql`_allow`, ...columns.map(({ localName }) => ident(localName))]);
 }
+
+/** The text of a row's key, for people; null where the table has no key column or the row is gone. */
+export function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
+  const place = from
+    .prepare(
+      sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
+          JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`,
+    )
+    .get(tableId) as { tableName: string; columnName: string } | undefined; // columns and types are ours
+  if (place === undefined) return null;
+  const key = from
+    .prepare(sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`)
+    .pluck()
+    .get(rowId);
+  return typeof key === 'string' ? key : null;
+}

@@ -122,6 +122,7 @@ describe('what was found', () => {
     ['a whole list leaves it out', known(1, 2, 3), all, [listed(3), listed(2)], [1]],
     ['the list may go on below', known(1, 2, 3), all, [listed(5), listed(4), listed(3)], []],
     ['a backup took away again', known(1, 2), { ...all, revisions: 1 }, [listed(3), listed(1)], [2]],
+    ['the list may come to show yet', known(1, 2), all, [listed(1)], []],
     ['a later revision is the latest one', known(1, 2), { kind: 'value', file }, [], []],
     ['a cell shows no file any more', known(1, 2), { kind: 'empty' }, [], [1, 2]],
     ['one of another form has none any more', known(1), { kind: 'list', revisions: 1, file: null }, [], [1]],

@@ -1,0 +1,48 @@
+/**
+ * Whose a failure of work is, by what failed and what one question to the origin tells.
+ */
+import { expect, test } from 'vitest';
+import { RowsyncError } from '../../src/base/errors.ts';
+import { doubtOf, settleDoubt } from '../../src/daemon/blame.ts';
+import type { WorkOutcome } from '../../src/daemon/work.ts';
+
+const BUSY = new RowsyncError('originDown', 'origin.busy', { message: 'busy', hint: '' });
+const GONE = new RowsyncError('originDown', 'origin.unreachable', { message: 'not reached', hint: '' });
+const REFUSED = new RowsyncError('auth', 'origin.forbidden', { message: 'refused', hint: '' });
+
+function outcome(parts: Partial<WorkOutcome>): WorkOutcome {
+  return { error: null, isOver: false, own: null, held: null, tables: [], facts: {}, ...parts };
+}
+
+/** One table that failed. */
+function failed(error: RowsyncError): Pick<WorkOutcome, 'tables'> {
+  return { tables: [{ name: 'Note', error, held: null }] };
+}
+
+test.each([
+  ['nothing failed', 'pull', outcome({}), null],
+  ['a table that could not be read', 'pull', outcome({ error: BUSY, ...failed(BUSY) }), 'outage'],
+  ['work that knows that all would fail', 'pull', outcome({ error: BUSY, isOver: true }), null],
+  ['an origin that cannot be reached', 'pull', outcome({ error: GONE }), null],
+  ['a table that may not be read', 'pull', outcome(failed(REFUSED)), 'rights'],
+  ['a pull that was refused as a whole', 'pull', outcome({ error: REFUSED }), null],
+  ['a push that was refused as a whole', 'push', outcome({ error: REFUSED }), 'rights'],
+] as const)('asks where it is in doubt: %s', (_what, work, came, doubt) => {
+  expect(doubtOf(work, came)).toBe(doubt);
+});
+
+test.each([
+  ['the origin is down', outcome({ error: BUSY, ...failed(BUSY) }), 'outage', GONE, { error: GONE, own: null }],
+  ['one table fails', outcome({ error: BUSY, ...failed(BUSY) }), 'outage', null, { error: null, own: null }],
+  ['the work fails beside its tables', outcome({ error: BUSY }), 'outage', null, { error: null, own: BUSY }],
+  [
+    'a push lacks a right',
+    outcome({ error: REFUSED, ...failed(REFUSED) }),
+    'rights',
+    null,
+    { error: null, own: REFUSED },
+  ],
+  ['the credentials are refused', outcome({ error: REFUSED }), 'rights', REFUSED, { error: REFUSED, own: null }],
+] as const)('puts the error where it belongs: %s', (_what, came, doubt, refusal, expected) => {
+  expect(settleDoubt(came, doubt, refusal)).toMatchObject(expected);
+});
