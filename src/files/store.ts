@@ -92,8 +92,8 @@ export class IncomingFile {
 /** An open store. */
 export class FileStore {
   readonly folder: string;
-  /** Folders that are known to stand, durably. */
-  readonly #folders = new Set<string>();
+  /** Folders of content that stand, and whether each was made here and is not known to be durable yet. */
+  readonly #folders = new Map<string, Promise<boolean>>();
   readonly #modes: typeof PRIVATE;
   readonly #files: FileSystem;
   #incomingCount = 0;
@@ -166,22 +166,26 @@ export class FileStore {
   /** Gives complete files their final names, durably; where content stands already, a whole file takes its place. */
   async keep(files: readonly CompleteFile[]): Promise<void> {
     try {
-      const changed = new Set<string>();
-      await Promise.all(files.map(({ sha256 }) => this.#makeFolder(dirname(this.pathOf(sha256)), changed)));
+      const folders = [...new Set(files.map(({ sha256 }) => dirname(this.pathOf(sha256))))];
+      const areNew = await Promise.all(folders.map((folder) => this.#makeFolder(folder)));
       await Promise.all(files.map(({ path, sha256 }) => this.#files.rename(path, this.pathOf(sha256))));
-      for (const { sha256 } of files) changed.add(dirname(this.pathOf(sha256)));
-      await Promise.all([...changed].map((folder) => this.#files.sync(folder)));
+      // Whoever made a folder may still be about to sync its name: until that is done, everybody who needs the folder does so.
+      const above = areNew.includes(true) ? [this.folder] : [];
+      await Promise.all([...above, ...folders].map((folder) => this.#files.sync(folder)));
+      for (const folder of folders) this.#folders.set(folder, Promise.resolve(false));
     } catch (thrown) {
       throw fileError(thrown, `Keeping a file in ${this.folder}`);
     }
   }
 
-  /** Makes the folder of some content; `changed` are the folders that got an entry by it. */
-  async #makeFolder(folder: string, changed: Set<string>): Promise<void> {
-    if (this.#folders.has(folder)) return;
-    const made = await this.#files.makeFolder(folder, this.#modes.folder);
-    this.#folders.add(folder);
-    if (made !== undefined) changed.add(this.folder);
+  /** Makes the folder of some content, once; returns whether its name may not be durable yet. */
+  #makeFolder(folder: string): Promise<boolean> {
+    const known = this.#folders.get(folder);
+    if (known !== undefined) return known;
+    const isNew = this.#files.makeFolder(folder, this.#modes.folder).then((made) => made !== undefined);
+    this.#folders.set(folder, isNew);
+    isNew.catch(() => this.#folders.delete(folder));
+    return isNew;
   }
 
   /** Whether content stands here with its size, without a look into it. @throws RowsyncError `files.store`. */

@@ -149,3 +149,31 @@ test('content outlives a power cut, at whatever operation a process before it en
   expect(left.length).toBeGreaterThan(8);
   expect(left).not.toContain(false);
 });
+
+test('content outlives a power cut as soon as it is kept, while others are about to be kept in its folder', async () => {
+  const disk = new FileDisk();
+  const held: (() => void)[] = [];
+  const plain = fileSystemOf(disk, () => Promise.resolve());
+  const files = {
+    ...plain,
+    // Only the first who syncs the store's folder from now on has to wait.
+    sync: async (path: string): Promise<void> => {
+      if (isHeld && path === '/srv/files' && held.length === 0)
+        await new Promise<void>((resolve) => held.push(() => resolve()));
+      await plain.sync(path);
+    },
+  };
+  let isHeld = false;
+  const store = await openStore('/srv/files', false, files);
+  const [first, second] = [await write(store, 'hello'), await write(store, 'hello')];
+  isHeld = true;
+  const keeping = store.keep([first]);
+
+  await store.keep([second]);
+  disk.losePower('synced');
+
+  expect(held).toHaveLength(1);
+  expect(disk.read(store.pathOf(second.sha256))?.toString()).toBe('hello');
+  held[0]?.();
+  await keeping;
+});
