@@ -384,7 +384,7 @@ export class Oracles {
 
   #checkWrite(request: SeenRequest, intents: Intents): void {
     const rows = JSON.parse(request.body ?? '[]') as readonly SentRow[];
-    if (this.#isJudged) for (const what of this.#overwrites.complaints(rows)) this.#parts.fail('I2', what);
+    if (this.#isJudged) for (const what of this.#overwrites.complaints(rows, request)) this.#parts.fail('I2', what);
     const base = readBase((statement) => this.#parts.user.query(statement), this.#parts.names);
     for (const row of rows) {
       for (const what of intents.complaints(row)) this.#parts.fail('I11', what);

@@ -10,6 +10,7 @@ import { readBase } from './base.ts';
 import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
+import type { SeenRequest } from './network.ts';
 import { isMadeByTrigger, removedFrom, type User } from './user.ts';
 import type { Writes } from './writes.ts';
 
@@ -105,7 +106,10 @@ export class Overwrites {
   }
 
   /** What is wrong with a request that changes rows; they are those of its body. */
-  complaints(rows: readonly Readonly<Record<string, LocalValue>>[]): readonly string[] {
+  complaints(
+    rows: readonly Readonly<Record<string, LocalValue>>[],
+    { method }: Pick<SeenRequest, 'method'>,
+  ): readonly string[] {
     const { names, origin, writes } = this.#parts;
     writes.collect();
     const base = this.#base();
@@ -115,9 +119,9 @@ export class Overwrites {
       const id = row['@row.id'] ?? null;
       const code = cells['Code'] ?? null;
       if (typeof id === 'number' && code !== null) this.#tagByCode.set(code, this.#tagOfId(id));
-      const present = there.find((other) =>
-        id === null ? code !== null && other.cells['Code'] === code : other.id === id,
-      );
+      // A create of a unique value that another row has is refused, and writes over nothing.
+      const isMet = (other: LocalRow): boolean => method === 'upsert' && code !== null && other.cells['Code'] === code;
+      const present = there.find((other) => (id === null ? isMet(other) : other.id === id));
       if (present === undefined) return [];
       return JUDGED.flatMap((column) => {
         const value = cells[column];
