@@ -261,28 +261,3 @@ export function mayBeColleagues(facts: {
   const isKept = local !== null && isSameValue(type, local.values[by.column] ?? null, by.value);
   return !isKept && !(isWhole && isApplied(sent, remote, columns, arrived));
 }
-
-/**
- * What a create is whose answer got lost, and which the origin does not return under its unique value. notApplied: it never happened, or
- * is refused for that very value when it is sent again. inDoubt: for another caller, a row that is hidden looks just like none. Then
- * nothing would keep the origin from making it twice, because the value here is another one now, or the row was deleted here; or the row
- * would come back as it was sent, into cells that were emptied since.
- */
-export function judgeAbsentCreate(facts: {
-  /** Whether whoever asks now sees what the sender saw. */
-  readonly isSameCaller: boolean;
-  /** Index of the unique column by which it was looked for. */
-  readonly anchor: number;
-  readonly sent: readonly SentCell[];
-  /** What stands here now; null where the row was deleted. */
-  readonly local: Row | null;
-  readonly columns: readonly MergeColumn[];
-}): 'notApplied' | 'inDoubt' {
-  const { isSameCaller, anchor, sent, local, columns } = facts;
-  const isKept = ({ column, value }: SentCell): boolean => {
-    const here = local?.values[column] ?? null;
-    if (column === anchor) return isSameValue(columns[column]?.type ?? 'Text', here, value);
-    return value === null || here !== null;
-  };
-  return isSameCaller || (local !== null && sent.every(isKept)) ? 'notApplied' : 'inDoubt';
-}

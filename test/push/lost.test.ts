@@ -5,11 +5,12 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
+import { carryOutDecision } from '../../src/capture/decide.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
-import { captured, startTwoWay } from '../support/two-way.ts';
+import { AT, captured, startTwoWay } from '../support/two-way.ts';
 
 /** What a user does, the method that carries it, and what the origin has afterwards. */
 const EDITS: readonly (readonly [string, string | null, string, string, (titles: readonly unknown[]) => void])[] = [
@@ -296,6 +297,7 @@ describe('a create that is looked for by another user than the one that sent it,
     ['whose unique value was emptied', `UPDATE "Note" SET "Code" = NULL WHERE "Code" = 'n1'`],
     ['of which a cell was emptied', `UPDATE "Note" SET "Body" = NULL WHERE "Code" = 'n1'`],
     ['that was deleted here', `DELETE FROM "Note" WHERE "Code" = 'n1'`],
+    ['that stands here as it was sent', `SELECT 1`],
   ])('is in doubt, and never sent again on a guess, %s', async (_what, edit) => {
     await using fixture = await startTwoWay();
     await loseCreate(fixture, 'resetAfter', edit);
@@ -329,17 +331,40 @@ describe('a create that is looked for by another user than the one that sent it,
     expect(changesSent(fixture)).toEqual(['create']);
   });
 
-  test('is sent again with the same unique value, which the origin takes only once', async () => {
+  test('is sent again once a person lets it', async () => {
     await using fixture = await startTwoWay();
     await loseCreate(fixture, 'resetBefore', `UPDATE "Note" SET "Title" = 'y' WHERE "Code" = 'n1'`);
     fixture.sandbox.store.changeUser({ id: 4711 });
     await fixture.pull();
+    const doubted = await pushNow(fixture);
+    const [failure] = fixture.rows('SELECT id FROM sync_failures') as { id: number }[];
+    await carryOutDecision(fixture.replica, { kind: 'retry', ids: [failure?.id ?? 0] }, AT);
 
     const report = await pushNow(fixture);
 
+    expect(countsOf(doubted)).toEqual({ inDoubt: 1, parked: 1 });
     expect(countsOf(report)).toEqual({ inserted: 1 });
     expect(changesSent(fixture)).toEqual(['create', 'create']);
     expect(titlesOf(fixture).at(-1)).toBe('y');
+  });
+
+  // Nothing but the doubt tells of the row that stands at the origin, hidden, since there is no other answer to its create.
+  test.each([
+    ['it is deleted here after that', `DELETE FROM "Note" WHERE "Code" = 'n1'`],
+    ['it gets another unique value after that', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`],
+  ])('is listed, and not sent again, where %s', async (_what, edit) => {
+    await using fixture = await startTwoWay();
+    await loseCreate(fixture, 'resetAfter', `UPDATE "Note" SET "Body" = 'file' WHERE "Code" = 'n1'`);
+    fixture.sandbox.store.changeUser({ id: 4711 });
+    await fixture.pull();
+    await pushNow(fixture);
+    fixture.execute(edit);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(changesSent(fixture)).toEqual(['create']);
+    expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
   });
 
   test('waits where the user changes just while it is looked for', async () => {

@@ -10,7 +10,6 @@ import {
   baseOfMetLater,
   baseOfMetUnsent,
   baseOfReplaced,
-  judgeAbsentCreate,
   mayBeColleagues,
   type SentRow,
 } from '../../src/reconcile/push-settle.ts';
@@ -317,24 +316,6 @@ describe('a create of a row that the origin had before, and whose answer got los
     expect(decision.conflicts).toHaveLength(conflicts.length);
     expect(decision.state).toBe(state);
   });
-});
-
-test.each<[string, boolean, Row | null, string]>([
-  ['was not applied where the caller is the same', true, row(-1, 'n2', null, null), 'notApplied'],
-  ['was not applied where the caller is the same, and the row was deleted here', true, null, 'notApplied'],
-  ['may be sent again for another caller as it is', false, row(-1, 'n1', 'x', null), 'notApplied'],
-  ['may be sent again for another caller with another edit', false, row(-1, 'n1', 'y', null), 'notApplied'],
-  ['is in doubt for another caller with another unique value', false, row(-1, 'n2', 'x', null), 'inDoubt'],
-  ['is in doubt for another caller without the unique value', false, row(-1, null, 'x', null), 'inDoubt'],
-  ['is in doubt for another caller where a cell of it was emptied', false, row(-1, 'n1', null, null), 'inDoubt'],
-  ['is in doubt for another caller where it was deleted here', false, null, 'inDoubt'],
-])('a create that is not returned %s', (_what, isSameCaller, local, verdict) => {
-  const sent = [
-    { column: 0, value: 'n1' },
-    { column: 1, value: 'x' },
-  ];
-
-  expect(judgeAbsentCreate({ isSameCaller, anchor: 0, sent, local, columns: COLUMNS })).toBe(verdict);
 });
 
 test('a row that may be put in the place of a deleted one keeps what it holds in cells that were not sent', () => {

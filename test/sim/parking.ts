@@ -203,16 +203,14 @@ export class Parking {
     const { user, writes } = this.#parts;
     const here = user.rows().find((row) => row.id === id);
     const code = here?.cells['Code'];
-    const held = new Set([here?.tag, ...Object.values(here?.cells ?? {}).map(String)]);
-    // To another caller, absence proves nothing; a row that stands here as it was sent proves it when the origin is asked to take it again.
-    const isEdited = (row: SentRow): boolean => row.code !== code || [...row.values].some((value) => !held.has(value));
     // Whoever has the unique value that was given up here may be somebody else.
     const isOther = (row: SentRow): boolean =>
       row.code !== code && writes.all.some(({ cells }) => cells['Code'] === row.code);
     const isCause = (row: SentRow): boolean =>
       row.names.some((name) => keys.includes(name) || sent.includes(name)) &&
       (row.hasFile ||
-        (row.kind === 'insert' && (row.code === null || isOther(row) || (this.#isCallerDoubtful && isEdited(row)))));
+        // To another caller, absence proves nothing.
+        (row.kind === 'insert' && (row.code === null || isOther(row) || this.#isCallerDoubtful)));
     const unknown = [...this.#open.values()].flat();
     if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
     return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));

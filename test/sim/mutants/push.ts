@@ -39,10 +39,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'push/settle.ts',
-        find: 'isSameCaller: isSender(this.#tx, table, batch),',
-        replace: 'isSameCaller: true,',
+        find: 'if (!isSender(this.#tx, table, batch))',
+        replace: 'if (batch === null)',
       },
-      { file: 'push/settle.ts', find: 'anchor: anchor.column,', replace: 'anchor: anchor?.column ?? 0,' },
     ],
   },
   {
@@ -92,13 +91,12 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'absence-under-any-caller',
-    without:
-      'A create without an answer that another caller does not find is sent again under a unique value that it got since.',
+    without: 'A create without an answer that another caller does not find counts as one that was never made.',
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'isSameCaller: isSender(this.#tx, table, batch),',
-        replace: 'isSameCaller: true,',
+        find: 'if (!isSender(this.#tx, table, batch))',
+        replace: 'if (batch === null)',
       },
     ],
   },
