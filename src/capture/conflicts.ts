@@ -7,7 +7,15 @@ import type { Conflict } from '../reconcile/merge.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
-import { evidenceText, readKept, storedFromValue, valueFromStored, type Pair, type Stored } from '../replica/rows.ts';
+import {
+  evidenceText,
+  objectText,
+  readKept,
+  storedFromValue,
+  valueFromStored,
+  type Pair,
+  type Stored,
+} from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -111,6 +119,18 @@ function partsOf(
   conflict: Conflict,
   kept?: readonly Pair[],
 ): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
+/**
+ * Keeps that rows were deleted here, where nothing tells any more what stood in them: the deletes are given up, and the rows come back. Taken,
+ * such a delete is made again; any other version leaves the row as it is then.
+ */
+export function storeGivenUpDeletes(tx: Tx, table: Owner, rowIds: readonly number[], at: string): void {
+  for (const rowId of rowIds) {
+    const row = objectText([['_id', rowId]]);
+    const line = { rowId, kind: 'deletedHere', column: null, base: row, local: null, remote: row } as const;
+    insertConflict(tx, table, { ...line, winner: 'origin' }, { state: 'discarded', at });
+  }
+}
+
   if (conflict.kind === 'cell') {
     const { column, base, local, remote } = conflict;
     return {

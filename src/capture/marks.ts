@@ -6,7 +6,7 @@ import { must } from '../base/assert.ts';
 import { nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
-import { sql } from '../replica/sql.ts';
+import { ident, sql } from '../replica/sql.ts';
 
 /** Whether any row of a table is not clean. */
 export function hasMarks(from: Connection, tableId: number): boolean {
@@ -30,6 +30,16 @@ export function readRowStates(
       ),
     ]),
   );
+}
+
+/** Ids of rows that the origin has given one, that are not clean, and that do not stand in their table: a user deleted them, or so it looks. */
+export function readDeletedIds(
+  from: Connection,
+  { id, localName }: { readonly id: number; readonly localName: string },
+): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND row_id > 0
+      AND NOT EXISTS (SELECT 1 FROM ${ident(localName)} l WHERE l._id = r.row_id) ORDER BY row_id`;
+  return queryNumbers(from, text, [id]);
 }
 
 /**

@@ -36,7 +36,8 @@ import {
 import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
-import { storeDiscarded } from './conflicts.ts';
+import { storeDiscarded, storeGivenUpDeletes } from './conflicts.ts';
+import { readDeletedIds } from './marks.ts';
 import { closeQuestions } from './questions.ts';
 import { readSent, retryUnwatched } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
@@ -118,15 +119,17 @@ function forgetPush(tx: Tx, { id, pushConsent }: LedgerTable): void {
 
 /**
  * Another client dropped the base, and nothing tells what was edited but the marks: those rows are kept in `sync_conflicts` as they
- * stand, every row is read again, and the table becomes two-way after that.
+ * stand, and those that were deleted by their ids; every row is read again, and the table becomes two-way after that.
  */
 function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
   createEmptyBase(tx, ledger.id);
   const table = readTwoWayTable(tx, ledger.id);
   if (table !== null) {
+    storeGivenUpDeletes(tx, table, readDeletedIds(tx, table), at);
     for (const change of readAllChanges(tx, table)) {
-      if (change.local === null) continue; // a delete: the row comes back
-      storeDiscarded(tx, table, change, at);
+      const isDeleted = change.local === null;
+      if (isDeleted && change.rowId > 0) continue; // listed above
+      storeDiscarded(tx, table, isDeleted ? { ...change, sent: readSent(tx, table, change.rowId) } : change, at);
       if (change.rowId < 0) removeRows(tx, table, [change.rowId]);
     }
   }
@@ -218,7 +221,7 @@ function forgetMarks(tx: Tx, tableId: number): void {
 /** Keeps the edits of a row in `sync_conflicts` and puts the row back to what the origin last confirmed. */
 export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at: string): void {
   const isNowhere = change.base === null && change.local === null;
-  storeDiscarded(tx, table, isNowhere ? { ...change, sent: readSent(tx, table.id, change.rowId) } : change, at);
+  storeDiscarded(tx, table, isNowhere ? { ...change, sent: readSent(tx, table, change.rowId) } : change, at);
   if (change.base === null) removeRows(tx, table, [change.rowId]);
   else writeRows(tx, table, [change.base]);
 }

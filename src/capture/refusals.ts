@@ -12,7 +12,7 @@ import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
 import { ident, joinSql, sql, type Sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
-import type { OriginWords } from './batches.ts';
+import { readBatches, type BatchRow, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
 import { cellName } from './rules.ts';
@@ -69,10 +69,15 @@ function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): st
   );
 }
 
-/** What was sent of a row when it was last refused, or came into doubt, as a JSON object; null where nothing is known of it. */
-export function readSent(from: Connection, tableId: number, rowId: number): Stored {
+/** What is on its way of a row, or was sent when it was last refused, or came into doubt, as a JSON object; null where nothing is known of it. */
+export function readSent(from: Connection, table: TwoWayTable, rowId: number): Stored {
+  const isSent = ({ id, cells }: BatchRow): boolean => id === rowId && cells.length > 0;
+  const sent = readBatches(from, table)
+    .findLast(({ rows }) => rows.some(isSent))
+    ?.rows.find(isSent);
+  if (sent !== undefined) return textFromCells(table, sent.cells);
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
-  return queryRows(from, text, [tableId, rowId])[0]?.[0] ?? null;
+  return queryRows(from, text, [table.id, rowId])[0]?.[0] ?? null;
 }
 
 /** Ids of rows that wait for what they no longer are: refused with values and deleted here since, or the other way round. */

@@ -329,6 +329,25 @@ describe('a push whose answer got lost', () => {
 
     expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
   });
+
+  test.each<[string, (fixture: Fixture) => Promise<unknown>]>([
+    ['the table becomes a mirror', (fixture) => fixture.pull({ settings: MIRROR, discard: true })],
+    [
+      'another client drops the base',
+      (fixture) => {
+        fixture.execute(`DROP VIEW sync_changes; DROP TABLE _rowsync_base_${tableId(fixture)}`);
+        return fixture.pull();
+      },
+    ],
+  ])('leaves what was sent of a row that was deleted since, where %s', async (_what, give) => {
+    await using fixture = await startLost();
+    fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
+
+    await give(fixture);
+    await fixture.pull();
+
+    expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
+  });
 });
 
 test('an open question is closed when its table becomes a mirror', async () => {

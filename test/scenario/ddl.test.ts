@@ -181,6 +181,30 @@ test('edits whose base was dropped before they were pushed are kept, and nothing
 
   expect(sent(sandbox)).toEqual([]);
   expect(here(daemon)).toEqual(origin);
-  const kept = daemon.rows('SELECT local FROM sync_conflicts') as { local: string }[];
-  expect(kept.map(({ local }) => (JSON.parse(local) as { Title: string }).Title)).toEqual(['new', 'mine']);
+  const kept = `SELECT row_id AS id, kind, local ->> 'Title' AS title FROM sync_conflicts ORDER BY row_id`;
+  expect(daemon.rows(kept)).toEqual([
+    { id: -2, kind: 'inserted', title: 'new' },
+    { id: 1, kind: 'inserted', title: 'mine' },
+    { id: 2, kind: 'deletedHere', title: null },
+  ]);
+});
+
+test.each([
+  ['local', ['delete'], 7],
+  ['remote', [], 8],
+] as const)('a delete whose base was dropped before it was pushed can be taken: %s', async (take, changes, count) => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, `${TWO_WAY}push: { delay: false }\n`);
+  await daemon.idle();
+  const [base] = daemon.rows(`SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_base_*'`) as { name: string }[];
+  shell(daemon, `DELETE FROM "Note" WHERE _id = 2; DROP TABLE "${base?.name}";`);
+  await daemon.elapse(125);
+
+  shell(daemon, `UPDATE sync_conflicts SET resolution = '${take}' WHERE row_id = 2;`);
+  await daemon.elapse(65);
+
+  expect(sent(sandbox)).toEqual(changes);
+  expect(atOrigin(sandbox)).toHaveLength(count);
+  expect(here(daemon)).toEqual(atOrigin(sandbox));
+  expect(daemon.rows('SELECT state, problem FROM sync_conflicts')).toEqual([{ state: 'resolved', problem: null }]);
 });
