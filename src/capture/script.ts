@@ -3,14 +3,16 @@
  * rows again. Input: the tables and their bases, compared row by row, whatever the marks say. Output: lines of SQL.
  *
  * An edit is made only where the cell still has the value that it was made on, or the one that was on its way, and says so where it was
- * not. New rows that may have reached the origin already stand there as comments. Of a damaged table, only rows that were marked as edited are read, each by
- * itself, since rows that a lost page had look like deletes; they are comments, too.
+ * not. New rows that may have reached the origin already stand there as comments, as all may that nothing identifies in an older copy. Of a
+ * damaged table, only rows that were marked as edited are read, each by itself, since rows that a lost page had look like deletes; they are
+ * comments, too.
  */
 import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
 import { replicaError } from '../replica/failures.ts';
+import { readTable } from '../replica/ledger.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
@@ -23,15 +25,26 @@ import { readTwoWayTable, type TwoWayTable } from './table.ts';
 /** Rows read in one go. */
 const BLOCK_ROWS = 500;
 
-/** The edits of one table, a line each; `isDamaged` where rows may be missing from it. @throws what SQLite does. */
-export function* scriptOfTable(from: Connection, tableId: number, isDamaged: boolean): Generator<string> {
+/**
+ * The edits of one table, a line each; `isDamaged` where rows may be missing from it, `isCopy` where the file was put back, and nobody has
+ * opened it since. @throws what SQLite does.
+ */
+export function* scriptOfTable(
+  from: Connection,
+  tableId: number,
+  { isDamaged = false, isCopy = false }: { readonly isDamaged?: boolean; readonly isCopy?: boolean } = {},
+): Generator<string> {
   const table = readTwoWayTable(from, tableId);
   if (table === null) return;
   if (isDamaged) yield* commentsOnMarked(from, table);
-  else yield* statementsOfAll(from, table);
+  else yield* statementsOfAll(from, table, isCopy);
 }
 
-function* statementsOfAll(from: Connection, table: TwoWayTable): Generator<string> {
+function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
+  // As long as nobody has captured what stands in a copy, its creates are not in doubt yet (doubt.ts).
+  const doubtFrom = isCopy ? Number.MIN_SAFE_INTEGER : readTable(from, table.id).doubtCreatesFrom;
+  const isOfCopy = ({ rowId, local }: RowChange): boolean =>
+    doubtFrom !== null && rowId >= doubtFrom && !hasMatchValue(table, local);
   const sentRows = readSent(from, table);
   if (sentRows === null) yield asComment(`what was on its way of ${table.localName} cannot be read`);
   const sentById = new Map(sentRows?.map((row) => [row.id, row]));
@@ -40,7 +53,7 @@ function* statementsOfAll(from: Connection, table: TwoWayTable): Generator<strin
   for (let start = 0; start < ids.length; start += BLOCK_ROWS) {
     for (const change of diffRows(from, table, ids.slice(start, start + BLOCK_ROWS))) {
       const lines = statementsOf(from, table, change, sentById.get(change.rowId));
-      const isDoubtful = change.kind === 'insert' && mayBeThere(change.state);
+      const isDoubtful = change.kind === 'insert' && (mayBeThere(change.state) || isOfCopy(change));
       yield* isDoubtful ? lines.map(asComment) : lines;
     }
   }
@@ -70,6 +83,12 @@ function commentsOn(from: Connection, table: TwoWayTable, rowId: number): readon
     if (replicaError(thrown, 'Reading').code !== 'replica.damaged') throw thrown;
     return [asComment(`row ${rowId} of ${table.localName} was edited, and cannot be read`)];
   }
+}
+
+/** Whether the origin can be asked for a row, and takes no second one. */
+function hasMatchValue({ columns, matchColumn }: TwoWayTable, row: Row | null): boolean {
+  const value = row?.values[columns.findIndex(({ name }) => name === matchColumn)] ?? null;
+  return value !== null && value !== '';
 }
 
 function mayBeThere(state: RowState): boolean {

@@ -64,6 +64,21 @@ export function recogniseFile(
   writeBeside(file.path, count);
 }
 
+/**
+ * Whether a file that nobody has opened for writing since it was put there is not the one that sent last, as far as anything tells: for who
+ * only reads, and may meet a file that is damaged. What such a copy wants to create may have been created since.
+ */
+export function isUnopenedCopy(from: Connection, path: string): boolean {
+  try {
+    const inside = readInside(from);
+    const beside = readBeside(path);
+    if (inside === null || beside === null) return inside !== beside;
+    return inside.fileId !== beside.fileId || beside.batchCount > inside.batchCount;
+  } catch {
+    return true; // nothing vouches for it
+  }
+}
+
 /** Whether a replica has stood under this path, whatever stands there now. */
 export function wasReplica(path: string): boolean {
   return readBeside(path) !== null;

@@ -26,7 +26,7 @@ async function sendOnly(fixture: Fixture): Promise<void> {
 async function rebuild(fixture: Fixture): Promise<{ readonly script: string; readonly printed: readonly unknown[] }> {
   const [table] = readTwoWayTables(fixture.replica);
   if (table === undefined) throw new Error('no two-way table');
-  const script = [...scriptOfTable(fixture.replica, table.id, false)].join('\n');
+  const script = [...scriptOfTable(fixture.replica, table.id)].join('\n');
   fixture.replica.close();
   for (const ending of ['', '-wal', '-shm']) {
     if (existsSync(fixture.path + ending)) renameSync(fixture.path + ending, `${fixture.path}.former${ending}`);

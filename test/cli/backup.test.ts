@@ -1,7 +1,7 @@
 /**
  * `rowsync backup`, `restore` and `rebuild` as their users see them.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -60,6 +60,37 @@ test('a restore says how many edits of the former replica had not reached the or
     [2, 'delete'],
   ]);
   former.close();
+});
+
+test.each([
+  ['before anything opened it', []],
+  ['after a resync, which asks the origin nothing', [['resync', 'Album']]],
+])('a backup that is put back creates nothing twice by way of a rebuild, %s', async (_when, between) => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
+  const { folder } = workspace;
+  const path = join(folder, 'replica.db');
+  await runCli(['pull'], { folder });
+  const db = new Database(path);
+  db.exec(`INSERT INTO "Album" ("Title") VALUES ('new')`);
+  db.close();
+  await runCli(['backup', 'copy.db'], { folder });
+  await runCli(['push'], { folder });
+  await runCli(['restore', 'copy.db'], { folder });
+  for (const command of between) await runCli(command, { folder });
+
+  const rebuilt = await runCli(['rebuild'], { folder });
+  await runCli(['pull'], { folder });
+  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  const script = readFileSync(join(folder, file), 'utf8');
+  const fresh = new Database(path);
+  fresh.exec(script);
+  fresh.close();
+  await runCli(['push'], { folder });
+
+  expect(rebuilt.exitCode).toBe(0);
+  expect(script).toContain(`-- INSERT INTO "Album" ("Title") VALUES ('new');`);
+  expect(sandbox.store.rows('Album').map(({ values }) => values['Title'])).toEqual(['album 1', 'album 2', 'new']);
 });
 
 test('a backup that lacks files is kept and ends with 1; one without any says so', async () => {

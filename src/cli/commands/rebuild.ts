@@ -8,6 +8,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { scriptOfTable } from '../../capture/script.ts';
 import { readTwoWayTables } from '../../capture/table.ts';
+import { isUnopenedCopy } from '../../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { moveAsideWithScript } from '../../replica/rebuild.ts';
 import { baseName } from '../../replica/tables.ts';
@@ -89,6 +90,7 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
   attempt('the file', () => {
     const reader = openReader(path);
     try {
+      const isCopy = isUnopenedCopy(reader, path);
       for (const { id, localName } of readTwoWayTables(reader)) {
         attempt(`the edits of ${localName}`, () => {
           const names = [localName, baseName(id), '_rowsync_rows', '_rowsync_columns'];
@@ -97,7 +99,7 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
             tally.unread.push(`${localName}: damaged are ${damage.join(', ')}`);
             write(`-- ${printable(localName)} is damaged: rows may be missing that nobody deleted; judge each line`);
           }
-          for (const line of scriptOfTable(reader, id, damage.length > 0)) {
+          for (const line of scriptOfTable(reader, id, { isDamaged: damage.length > 0, isCopy })) {
             if (!line.startsWith('SELECT')) tally.editCount += 1;
             write(line);
           }
