@@ -37,8 +37,8 @@ export interface BatchRow {
   /** What the origin said when it failed to create the row, or after it did; forgotten when the process ends. */
   readonly failure?: OriginWords | undefined;
   /**
-   * Of a create, and of an update that may make its row again: the largest id of a row of the origin that was known when it left. Batches
-   * of earlier versions have none.
+   * Of a new row, and of an update that may make its row again: the largest id of a row of the origin that was known when it left. Batches
+   * of earlier versions have none, or only those of a create and of such an update.
    */
   readonly newestKnown?: number | undefined;
   /** Cells that were sent in columns which the origin does not show by now, as they are kept: nothing tells what became of them. */

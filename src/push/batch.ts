@@ -204,18 +204,17 @@ async function record(
     spendPushConsent(tx, table.id, rows.length);
     storeMadeValues(tx, run, rows);
     const newestId = readNewestId(tx, baseTarget(table)) ?? 0;
-    // An upsert of a new row is about whatever row has its match value; any other write makes a new one, or none.
-    const newestKnown = (kind: BatchRow['kind']): number | undefined =>
-      planned.method === 'create' || (planned.method === 'upsert' && kind === 'update') ? newestId : undefined;
+    // What it may be about beside the row that it makes is judged where it is looked up (read-back.ts).
+    const isCreating = ({ kind }: PlannedRow): boolean => kind === 'insert' || planned.method === 'upsert';
     const batch = {
       method: planned.method,
       sentAt: at,
-      rows: rows.map(({ id, kind, cells }): BatchRow => ({
-        id,
-        kind,
-        cells,
+      rows: rows.map((row): BatchRow => ({
+        id: row.id,
+        kind: row.kind,
+        cells: row.cells,
         answer: null,
-        newestKnown: newestKnown(kind),
+        newestKnown: isCreating(row) ? newestId : undefined,
       })),
     };
     moveRows(

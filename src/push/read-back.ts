@@ -82,9 +82,11 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     const candidates = [...byKey.values()].flat();
     const known = knownIds(run.context.replica, run.table, candidates);
     const type = must(run.table.columns[column], 'a cell names a column of its table').type;
-    const alike = asked.map(({ row: { id, newestKnown }, value }) => ({
+    // An upsert of a new row is about whatever row has its match value; but for that, a row that was known made it be refused.
+    const isMatched = method === 'upsert' && column === run.planned.match;
+    const alike = asked.map(({ row: { id, kind, newestKnown }, value }) => ({
       id,
-      newestKnown,
+      newestKnown: isMatched && kind === 'insert' ? undefined : newestKnown,
       found: (byKey.get(value) ?? []).map((row) => {
         return { row, isExact: isSameValue(type, row.values[column] ?? null, value) };
       }),

@@ -11,7 +11,7 @@ import { sql } from './sql.ts';
  *
  *   method    create · update · upsert · delete
  *   rows      JSON: id, kind, cells as sent (with path, size and hash of files), and what the origin answered, of each row that
- *             is not settled; of a create also the largest id that the origin's rows had here then
+ *             is not settled; of a new row also the largest id that the origin's rows had here then
  */
 const BATCHES = sql`
   CREATE TABLE _rowsync_batches (

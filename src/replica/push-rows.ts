@@ -7,7 +7,7 @@ import type { RowTarget } from './rows.ts';
 import { ident, sql } from './sql.ts';
 import { baseName } from './tables.ts';
 
-/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer; of a create also the newest id then. */
+/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer; of a new row also the newest id then. */
 export type KeptRow = readonly [
   id: number,
   kind: string,

@@ -3,9 +3,10 @@
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
-import { captured, startTwoWay } from '../support/two-way.ts';
+import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 
@@ -220,4 +221,36 @@ describe('a match value that no filter can say', () => {
     expect(here(fixture, ['Mark'])).toEqual([[1, '2026-07-01T10:00:00Z']]);
     expect(await captured(fixture)).toEqual([]);
   });
+
+  test.each([
+    ['none', twoWaySettings({ conflict: 'local' })],
+    ['another one', twoWaySettings({ conflict: 'local', match: 'Mark' })],
+  ])(
+    'of a row without an answer, by which it was sent: where the configuration names %s since, no row that was known is taken for it',
+    async (_what, settings) => {
+      const unique = ['Ext', 'Code', 'Mark'].map((name) => ({ name, type: 'Text', options: ['Unique'] }));
+      const columns = [{ name: 'Title', type: 'Text' }, ...unique];
+      const rows = [{ Title: 'one', Ext: 'e1', Code: 'c1', Mark: 'm1' }];
+      await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns, rows }], ...MATCHED });
+      fixture.execute(`INSERT INTO "Note" ("Title", "Ext", "Code") VALUES ('mine', 'e1', 'n1')`);
+      setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert' }]);
+      const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+      await pushNow(fixture, {
+        before: (step) => {
+          if (step === 'readBack') throw end;
+        },
+      });
+      setFaults(fixture, []);
+      await fixture.pull({ settings });
+
+      await pushNow(fixture, { options: { conflict: 'local' } });
+
+      expect(atOrigin(fixture, ['Title', 'Ext', 'Code'])).toEqual([[1, 'one', 'e1', 'c1']]);
+      expect(here(fixture, ['Title', 'Ext', 'Code'])).toEqual([
+        [-2, 'mine', 'e1', 'n1'],
+        [1, 'one', 'e1', 'c1'],
+      ]);
+      expect(failures(fixture)).toMatchObject([{ row_id: -2, kind: 'insert', status: 400 }]);
+    },
+  );
 });
