@@ -346,7 +346,8 @@ class Daemon {
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const result = this.#parts.signals.stop.aborted ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     this.#log.info('work.finished', { work, outcome: result, durationMs: Math.round(durationMs), ...facts });
-    if (work === 'verify') this.#mismatchCount += tables.filter((table) => table.held !== null).length;
+    if (work === 'verify')
+      this.#mismatchCount += tables.filter((table) => table.held?.code === 'verify.mismatch').length;
     const { clock } = this.#parts;
     this.#lastByWork.set(work, { outcome: result, durationMs, finishedAtMs: clock.nowMs() });
     const counted = `${work} ${result}`;

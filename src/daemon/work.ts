@@ -176,7 +176,7 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
     table: table.table,
     error: table.error,
     // Nothing that waiting mends: a person decides, so it is no reason to leave the table out of the next pull.
-    held: mismatchOf(table),
+    held: mismatchOf(table) ?? table.held,
   }));
   const facts = {
     requestCount: report.requestCount,

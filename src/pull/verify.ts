@@ -2,7 +2,8 @@
  * Compares the replica with the origin, cell by cell, without trusting any ETag. People go on working meanwhile, so what
  * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
  * differs although the origin says that nothing changed is a mismatch. Of a two-way table the base is compared: an edit that is
- * still to be pushed, or waits for its answer, is no mismatch. Nothing is repaired here; `resync` does that.
+ * still to be pushed, or waits for its answer, is no mismatch. Nor are rows whose delete a guard holds; that is said instead. Nothing
+ * is repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { readRowStates } from '../capture/marks.ts';
@@ -11,7 +12,7 @@ import { pageSkip } from '../reconcile/pages.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/ledger.ts';
-import { readPages } from '../replica/pages.ts';
+import { readPages, suspectsAmong } from '../replica/pages.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
@@ -46,6 +47,8 @@ export interface TableVerifyReport {
   readonly mismatchCount: number;
   /** The first of them. */
   readonly mismatches: readonly Mismatch[];
+  /** The guard that keeps rows here which the origin does not return, or null. */
+  readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;
 }
 
@@ -80,7 +83,7 @@ export async function verify(
 
 /** Everything that keeps a verification from saying that all is equal. */
 export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
-  return [report.error, ...report.tables.flatMap((table) => [table.error, mismatchOf(table)])].filter(
+  return [report.error, ...report.tables.flatMap((table) => [table.error, mismatchOf(table), table.held])].filter(
     (error) => error !== null,
   );
 }
@@ -96,7 +99,7 @@ export function mismatchOf({ table, mismatchCount }: TableVerifyReport): Rowsync
 }
 
 function unverified(table: string, error: RowsyncError): TableVerifyReport {
-  return { table, comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, mismatches: [], error };
+  return { table, comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, mismatches: [], held: null, error };
 }
 
 async function verifyTable(context: PullContext, name: string): Promise<TableVerifyReport> {
@@ -104,13 +107,14 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
     const table = await prepareForReading(context, name);
     const seen = await compareAll(context, table);
     const first = seen.differing;
-    const mismatches = await lookAgain(context, table, first);
+    const { mismatches, heldCount, held } = await lookAgain(context, table, first);
     return {
       table: name,
       comparedCount: seen.comparedCount,
-      changedMeanwhileCount: first.length - mismatches.length,
+      changedMeanwhileCount: first.length - mismatches.length - heldCount,
       mismatchCount: mismatches.length,
       mismatches: mismatches.slice(0, LISTED_MAX),
+      held,
       error: null,
     };
   } catch (thrown) {
@@ -180,13 +184,17 @@ function compare(context: PullContext, table: PreparedTable, rows: readonly Row[
   });
 }
 
+/** What is left of the rows in question once they were looked at again. */
+interface Looked {
+  readonly mismatches: readonly Mismatch[];
+  /** Rows that the origin does not return, and whose delete waits for a person. */
+  readonly heldCount: number;
+  readonly held: RowsyncError | null;
+}
+
 /** Pulls and compares the rows in question until none differs, or no round is left. */
-async function lookAgain(
-  context: PullContext,
-  table: PreparedTable,
-  first: readonly number[],
-): Promise<readonly Mismatch[]> {
-  let mismatches: readonly Mismatch[] = [];
+async function lookAgain(context: PullContext, table: PreparedTable, first: readonly number[]): Promise<Looked> {
+  let looked: Looked = { mismatches: [], heldCount: 0, held: null };
   let ids = first;
   for (let round = 1; ids.length > 0 && round <= ROUNDS_MAX; round += 1) {
     const { tables } = await pull(
@@ -195,10 +203,24 @@ async function lookAgain(
     );
     const failed = tables.find(({ error }) => error !== null)?.error;
     if (failed) throw failed;
-    mismatches = withoutAwaited(context, table, await compareById(context, table, ids));
+    const held = tables.find((report) => report.held !== null)?.held ?? null;
+    const found = withoutAwaited(context, table, await compareById(context, table, ids));
+    const mismatches = held === null ? found : withoutHeld(context, table, found);
+    looked = { mismatches, heldCount: looked.heldCount + found.length - mismatches.length, held };
     ids = mismatches.map(({ rowId }) => rowId);
   }
-  return mismatches;
+  return looked;
+}
+
+/** Without rows that left their pages and stand here only until a person lets them go. */
+function withoutHeld(
+  { replica }: PullContext,
+  { target }: PreparedTable,
+  mismatches: readonly Mismatch[],
+): readonly Mismatch[] {
+  const ids = mismatches.flatMap(({ rowId, problem }) => (problem === 'not at the origin' ? [rowId] : []));
+  const suspects = new Set(suspectsAmong(replica, target.id, ids));
+  return mismatches.filter(({ rowId, problem }) => problem !== 'not at the origin' || !suspects.has(rowId));
 }
 
 /** Without rows that were sent: until their answer is settled, a pull leaves them as they were. */

@@ -212,6 +212,16 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
     .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
 }
 
+/** Those of the given rows that are suspects. */
+export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
+  return from
+    .prepare(
+      sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(tableId, JSON.stringify(ids)) as number[]; // row_id is an INTEGER within 53 bits
+}
+
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */
 export function forgetEtags(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(tableId);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { pull } from '../../src/pull/pull.ts';
 import { resync } from '../../src/pull/resync.ts';
-import { verify } from '../../src/pull/verify.ts';
+import { verify, verifyFailures } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
@@ -73,6 +73,26 @@ test('takes an edit during the comparison for what it is', async () => {
 
   expect(report.tables[0]).toMatchObject({ mismatchCount: 0, error: null });
   expect(report.tables[0]?.changedMeanwhileCount).toBeGreaterThan(0);
+});
+
+test('takes rows whose delete a guard holds for no mismatch, and says that they are held', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  await fixture.pull();
+  const [first = 0, ...others] = fixture.sandbox.store.ids('Note');
+  for (const id of others.slice(-15)) fixture.sandbox.store.delete('Note', id);
+  await fixture.pull();
+  tamper(fixture, `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first}`);
+
+  const report = await verify(fixture.context(), { tables: [] });
+
+  expect(report.tables[0]).toMatchObject({
+    mismatches: [{ rowId: first, problem: 'differs', columns: ['Title'] }],
+    mismatchCount: 1,
+    changedMeanwhileCount: 0,
+    error: null,
+  });
+  expect(verifyFailures(report).map(({ code }) => code)).toEqual(['verify.mismatch', 'guard.deletes']);
+  expect(fixture.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 23 }]);
 });
 
 test('reads a table whole after resync, and mends what was tampered with', async () => {

@@ -3,6 +3,7 @@
  * is finished before, as it is before every pull.
  */
 import type { Command } from 'commander';
+import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
 import {
@@ -23,7 +24,8 @@ const ROWS_NAMED_MAX = 10;
 
 const EXAMPLES = `
 It costs one request for every page of the tables. Rows that people change while it runs are looked at again; what still
-differs although the origin says that nothing changed is a mismatch, and the exit code is 1. Nothing is repaired.
+differs although the origin says that nothing changed is a mismatch, and the exit code is 1. Nothing is repaired. Rows whose delete a guard
+holds are no mismatch, and the exit code is 3 then.
 
 Examples:
   rowsync verify
@@ -65,7 +67,11 @@ function verifyJson(report: VerifyReport): unknown {
     requestCount: report.requestCount,
     durationMs: Math.round(report.durationMs),
     error: report.error === null ? null : errorJson(report.error),
-    tables: report.tables.map((table) => ({ ...table, error: table.error === null ? null : errorJson(table.error) })),
+    tables: report.tables.map((table) => ({
+      ...table,
+      held: table.held === null ? null : errorJson(table.held),
+      error: table.error === null ? null : errorJson(table.error),
+    })),
   };
 }
 
@@ -90,7 +96,7 @@ export function verifyText(report: VerifyReport, width: number | null): string {
   const verdict =
     failures.length === 0 ? 'every cell is equal to the origin' : 'not everything is equal, or could be compared';
   const mismatches = compared.filter((table) => table.mismatchCount > 0).map(mismatchText);
-  const named = failures.map((error) => ({ what: error.code === 'verify.mismatch' ? 'different' : 'failed', error }));
+  const named = failures.map((error) => ({ what: wordFor(error), error }));
   return (
     (rows.length === 0 ? '' : boxTable(COLUMNS, rows, width)) +
     `${plural(compared.length, 'table')}, ${plural(comparedCount, 'row')}: ${verdict}\n` +
@@ -98,6 +104,11 @@ export function verifyText(report: VerifyReport, width: number | null): string {
     mismatches.join('') +
     problemsText(named)
   );
+}
+
+function wordFor({ code, kind }: RowsyncError): string {
+  if (code === 'verify.mismatch') return 'different';
+  return kind === 'needsPerson' ? 'held' : 'failed';
 }
 
 function mismatchText(table: TableVerifyReport): string {
