@@ -188,6 +188,39 @@ function readAlone(
   return queryNumbers(from, text, [id, WANTED_TWICE, EDITED_HERE]);
 }
 
+/** Tries of a row that names new rows of other tables, by itself; a value that is there by chance is to cost no more than this. */
+const NAMING_TRIES_MAX = 3;
+
+/**
+ * Refused rows that name a row of another table which a push has made, and no pull has seen yet, by its unique value: tables go side by side, and
+ * an order line may have come before its order. Nobody tells which column refers to which table, nor that a row was refused for that.
+ */
+export function readNaming(
+  from: Connection,
+  tables: readonly TwoWayTable[],
+): readonly { readonly tableId: number; readonly rowId: number }[] {
+  const isAny = from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE state = 'refused' LIMIT 1`).get() !== undefined;
+  if (!isAny) return [];
+  return tables.flatMap(({ id, columns, matchColumn }) => {
+    const values = columns
+      .filter(({ unique, name }) => unique || name === matchColumn)
+      .map(({ localName }) => {
+        const value = sql`b.${ident(localName)}`;
+        return sql`SELECT CAST(${value} AS TEXT) FROM _rowsync_suspects s JOIN ${ident(baseName(id))} b ON b._id = s.row_id
+          WHERE s.table_id = ${id} AND s.applied = 0 AND coalesce(${value}, '') <> ''`;
+      });
+    if (values.length === 0) return [];
+    const text = sql`WITH _rowsync_named(value) AS MATERIALIZED (${joinSql(values, ' UNION ALL ')})
+      SELECT f.table_id, f.row_id FROM _rowsync_refusals f
+      JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state = 'refused'
+      WHERE f.table_id <> ? AND f.kind <> 'delete' AND f.status IS NOT NULL AND f.retry_at_ms IS NULL AND f.tries < ?
+        AND EXISTS (SELECT 1 FROM json_each(f.sent) c WHERE CAST(c.value AS TEXT) IN (SELECT value FROM _rowsync_named))`;
+    return queryRows(from, text, [id, NAMING_TRIES_MAX]).map(([tableId, rowId]) => {
+      return { tableId: Number(tableId), rowId: Number(rowId) };
+    });
+  });
+}
+
 /** Lets rows be tried again at the next push, whatever they waited for; a question that is left about one is answered first. */
 export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
   for (const { tableId, rowId } of rows) {

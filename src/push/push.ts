@@ -4,7 +4,10 @@
  * as a run (run-record.ts). A push and a pull of one process never work at the same time: both go through the command that runs them.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
+import { moveRows } from '../capture/marks.ts';
+import { readNaming } from '../capture/refusals.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/database.ts';
@@ -13,7 +16,7 @@ import { readTables } from '../replica/ledger.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
 import type { PushContext } from './context.ts';
 import { identify } from './identity.ts';
-import type { PushReport, TablePushReport } from './report.ts';
+import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { RunRecord } from './run-record.ts';
 import { pushOneTable, type TablePushOrder } from './table.ts';
 
@@ -40,7 +43,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   let stop: RowsyncError | null = null;
   try {
     const order = { confirm: options.confirm, finishOnly: false, onSending: () => run.open() };
-    if (chosen.length > 0) stop = await pushTables(context, chosen, order, tables);
+    if (chosen.length > 0) stop = await pushInOrder(context, chosen, order, tables);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -68,11 +71,57 @@ export async function finishPushes(context: PushContext): Promise<void> {
   if (chosen.length === 0) return;
   try {
     const order = { confirm: false, finishOnly: true, onSending: () => Promise.resolve() };
-    await pushTables(context, chosen, order, []);
+    const reports: TablePushReport[] = [];
+    await pushTables(context, chosen, order, reports);
+    await retryNaming(context, reports);
   } catch (thrown) {
     const { code, message } = asRowsyncError(thrown);
     context.log.warn('push.unfinished', { code, message });
   }
+}
+
+/** How often tables are pushed once more in one push: as deep as tables refer to each other, as a rule. */
+const NAMING_ROUNDS_MAX = 3;
+
+/**
+ * Pushes tables into `reports`, and once more those of which rows were refused that name rows which this very push has made in others;
+ * returns what ended the push early.
+ */
+async function pushInOrder(
+  context: PushContext,
+  chosen: readonly TwoWayTable[],
+  order: Pick<TablePushOrder, 'confirm' | 'finishOnly' | 'onSending'>,
+  reports: TablePushReport[],
+): Promise<RowsyncError | null> {
+  let stop = await pushTables(context, chosen, order, reports);
+  for (let round = 1; stop === null && round <= NAMING_ROUNDS_MAX; round += 1) {
+    const retried = await retryNaming(context, reports);
+    const again = chosen.filter(({ id }) => retried.has(id));
+    if (again.length === 0) return null;
+    const more: TablePushReport[] = [];
+    stop = await pushTables(context, again, order, more);
+    for (const report of more) {
+      const index = reports.findIndex(({ table }) => table === report.table);
+      const before = reports[index];
+      if (before !== undefined) reports[index] = addReport(before, report);
+    }
+  }
+  return stop;
+}
+
+/** Lets rows be tried again that name what was made; returns the tables that have some. */
+async function retryNaming(
+  { replica, clock }: PushContext,
+  reports: readonly TablePushReport[],
+): Promise<ReadonlySet<number>> {
+  const isAnyNew = reports.some(({ insertedCount }) => insertedCount > 0);
+  if (!isAnyNew || readNaming(replica, readTwoWayTables(replica)).length === 0) return new Set();
+  return replica.write('Trying rows again that name new ones', (tx) => {
+    const naming = readNaming(tx, readTwoWayTables(tx));
+    const at = stampFromMs(clock.nowMs());
+    for (const { tableId, rowId } of naming) moveRows(tx, tableId, [rowId], { event: 'retried', at });
+    return new Set(naming.map(({ tableId }) => tableId));
+  });
 }
 
 /** Pushes tables into `reports`; returns what ended the push early. */

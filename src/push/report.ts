@@ -49,3 +49,17 @@ export interface PushReport {
 export function noCounts(): TablePushCounts {
   return { insertedCount: 0, updatedCount: 0, deletedCount: 0, refusedCount: 0, inDoubtCount: 0, conflictCount: 0 };
 }
+
+/** What two pushes of one table did, one after the other. */
+export function addReport(first: TablePushReport, second: TablePushReport): TablePushReport {
+  return {
+    ...second,
+    insertedCount: first.insertedCount + second.insertedCount,
+    updatedCount: first.updatedCount + second.updatedCount,
+    deletedCount: first.deletedCount + second.deletedCount,
+    refusedCount: first.refusedCount + second.refusedCount,
+    inDoubtCount: first.inDoubtCount + second.inDoubtCount,
+    conflictCount: first.conflictCount + second.conflictCount,
+    durationMs: first.durationMs + second.durationMs,
+  };
+}

@@ -38,7 +38,7 @@ export interface PushChoice
 }
 
 /** The surroundings of a push from a fixture. */
-function pushContext(fixture: Fixture, choice: PushChoice = {}): PushContext {
+export function pushContext(fixture: Fixture, choice: PushChoice = {}): PushContext {
   return {
     origin: fixture.origin,
     replica: fixture.replica,
