@@ -4,6 +4,7 @@
  */
 import { must } from '../base/assert.ts';
 import type { Conflict } from '../reconcile/merge.ts';
+import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
@@ -59,7 +60,7 @@ type Owner = Pick<TwoWayTable, 'id' | 'localName'> & {
 
 /**
  * Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. `kept` is what the row had in columns
- * that the origin does not show any more, for a row that it deleted: nothing else may say so by now.
+ * that the origin does not show any more, for a row that it deleted: nothing else may say so by now. Of one that was deleted here, the base does.
  */
 export function storeConflicts(
   tx: Tx,
@@ -72,7 +73,11 @@ export function storeConflicts(
   },
 ): void {
   for (const conflict of found.conflicts) {
-    const parts = partsOf(table, conflict, found.kept);
+    const isDeletedHere = conflict.kind === 'deletedHere' && table.keptColumns.length > 0;
+    const kept = isDeletedHere
+      ? readKept(tx, baseTarget(table), [conflict.remote.id]).get(conflict.remote.id)
+      : found.kept;
+    const parts = partsOf(table, conflict, kept);
     const line = { rowId: found.rowId, kind: conflict.kind, winner: conflict.winner, ...parts };
     const isAsked = conflict.winner === 'nobody';
     if (isAsked && updateOpen(tx, table, line)) continue;
@@ -114,11 +119,6 @@ export function storeDiscarded(
   }
 }
 
-function partsOf(
-  table: TwoWayTable,
-  conflict: Conflict,
-  kept?: readonly Pair[],
-): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
 /**
  * Keeps that rows were deleted here, where nothing tells any more what stood in them: the deletes are given up, and the rows come back. Taken,
  * such a delete is made again; any other version leaves the row as it is then.
@@ -131,6 +131,11 @@ export function storeGivenUpDeletes(tx: Tx, table: Owner, rowIds: readonly numbe
   }
 }
 
+function partsOf(
+  table: TwoWayTable,
+  conflict: Conflict,
+  kept?: readonly Pair[],
+): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
   if (conflict.kind === 'cell') {
     const { column, base, local, remote } = conflict;
     return {
@@ -141,7 +146,7 @@ export function storeGivenUpDeletes(tx: Tx, table: Owner, rowIds: readonly numbe
     };
   }
   if (conflict.kind === 'deletedHere') {
-    const [base, remote] = [evidenceText(table, conflict.base), evidenceText(table, conflict.remote)];
+    const [base, remote] = [evidenceText(table, conflict.base, kept), evidenceText(table, conflict.remote, kept)];
     return { column: null, base, local: null, remote };
   }
   const [base, local] = [evidenceText(table, conflict.base, kept), evidenceText(table, conflict.local, kept)];

@@ -232,6 +232,39 @@ test.each<[string, (fixture: Fixture) => Promise<unknown>]>([
   },
 );
 
+test('a hidden column that another client spells with other cases leaves its values like any other', async () => {
+  await using fixture = await startWithBody();
+  hide(fixture);
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Count" = 70 WHERE _id = 1; ALTER TABLE "Note" RENAME COLUMN "Body" TO "body"`);
+  fixture.sandbox.store.delete('Note', 1);
+
+  await pushNow(fixture);
+
+  expect(fixture.rows(`SELECT local ->> 'Body' AS local FROM sync_conflicts`)).toEqual([{ local: 'theirs' }]);
+});
+
+test('a row that was deleted here and edited there has in both versions what a hidden column was, and comes back with it', async () => {
+  await using fixture = await startWithBody();
+  const show = hide(fixture);
+  await fixture.pull();
+  fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+  fixture.sandbox.store.update('Note', 1, { Count: 8 });
+  await sync(fixture, 'ask');
+  const kept = fixture.rows(`SELECT base ->> 'Body' AS base, remote ->> 'Body' AS remote FROM sync_conflicts`);
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local'`);
+  await sync(fixture, 'ask');
+  const left = atOrigin(fixture, ['Count']).length;
+
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'remote'`);
+  show();
+  await sync(fixture, 'ask');
+
+  expect(kept).toEqual([{ base: 'theirs', remote: 'theirs' }]);
+  expect(left).toBe(5);
+  expect(atOrigin(fixture, ['Count', 'Body']).at(-1)).toEqual([7, 8, 'theirs']);
+});
+
 test('a hidden column whose name another one had meanwhile has its name again once it is shown', async () => {
   await using fixture = await startTwoWay({ tables: [NOTE] });
   const { store } = fixture.sandbox;
