@@ -3,9 +3,9 @@
  * stand in triggers, so that whoever edits learns at once what the origin would say hours later, and in the words of the
  * table. The conditions use nothing that SQLite 3.38 does not know. Pure.
  */
-import { UPLOAD_PREFIX } from '../reconcile/uploads.ts';
 import { ident, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
+import { UPLOAD_PREFIX } from '../wire/values.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
 /** A reason to refuse a value; the condition is over `NEW`. */

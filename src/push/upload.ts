@@ -19,12 +19,13 @@ import {
   type PlannedBatch,
   type PlannedRow,
 } from '../reconcile/push-plan.ts';
-import { UPLOAD_PREFIX, uploadName } from '../reconcile/uploads.ts';
+import { uploadName } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Tx } from '../replica/database.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
+import { UPLOAD_PREFIX } from '../wire/values.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
 

@@ -10,10 +10,8 @@
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import { shownFile, UPLOAD_PREFIX } from '../wire/values.ts';
 import { fileFromCell, type CellFile } from './files.ts';
-
-/** How a value begins that names a file to attach. */
-export const UPLOAD_PREFIX = 'file:';
 
 /** A file as it was sent, kept with its batch; `path` is absolute, `before` what the origin showed in the cell. */
 export interface SentFile {
@@ -68,7 +66,7 @@ export function acceptedRevision(
   { isNew, isAtOnce }: { readonly isNew: boolean; readonly isAtOnce: boolean },
 ): CellFile | null {
   const file = typeof remote === 'string' ? fileFromCell(remote) : null;
-  if (!isAtOnce || file?.name !== sent.name) return null;
+  if (!isAtOnce || file?.name !== shownFile(sent.name)) return null;
   const before = isNew ? 0 : revisionBefore(sent);
   return before !== null && file.revision === before + 1 ? file : null;
 }

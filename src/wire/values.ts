@@ -22,6 +22,14 @@ import {
   utcFromOffsetText,
 } from './zone.ts';
 
+/** How a value begins by which a user asks for a file to be attached (reconcile/uploads.ts). */
+export const UPLOAD_PREFIX = 'file:';
+
+/** A file as the origin shows it. Whatever that says, it must not ask for a file of this machine to be sent. */
+export function shownFile(text: string): string {
+  return text.startsWith(UPLOAD_PREFIX) ? `file%3A${text.slice(UPLOAD_PREFIX.length)}` : text;
+}
+
 /** Turns a parsed JSON value into a `Value`; undefined when it has no meaning for the type. */
 export type ValueReader = (raw: unknown) => Value | undefined;
 
@@ -42,6 +50,8 @@ export function readInput(type: ColumnType, zone: string): ValueReader {
       return (raw) => (typeof raw === 'string' ? readInputTime(raw) : readNull(raw));
     case 'Timestamp':
       return (raw) => (typeof raw === 'string' ? utcFromInputText(raw, zone) : readNull(raw));
+    case 'Attachment':
+      return readText;
     default:
       return OUTPUT_READERS[type];
   }
@@ -91,6 +101,11 @@ const readText: ValueReader = (raw) => {
   return raw === null ? null : undefined;
 };
 
+const readFile: ValueReader = (raw) => {
+  const text = readText(raw);
+  return typeof text === 'string' ? shownFile(text) : text;
+};
+
 /** Text as sent; a number or an object in a column of a type we do not know is kept as its JSON text. */
 const readAnyText: ValueReader = (raw) => {
   if (typeof raw === 'string' || raw === null) return readText(raw);
@@ -122,7 +137,7 @@ const OUTPUT_READERS: Readonly<Record<ColumnType, ValueReader>> = {
   URL: readText,
   User: readText,
   Autonumber: (raw) => (typeof raw === 'number' || raw instanceof ExactNumber ? readAnyText(raw) : readText(raw)),
-  Attachment: readText,
+  Attachment: readFile,
   Unknown: readAnyText,
   Multiline: readMultiline,
   Checkbox: (raw) => (typeof raw === 'boolean' ? raw : readNull(raw)),

@@ -62,6 +62,22 @@ test('a file comes with a new row, of an upsert too', async () => {
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test('a file whose own name begins as a wish to attach one is known as what was sent', async () => {
+  await using fixture = await startAlbum({ match: 'Code' });
+  fixture.put('file:a.txt', 'one');
+  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:file:a.txt' WHERE _id = 1`);
+
+  expect(countsOf(await fixture.upload())).toEqual({ updated: 1 });
+
+  expect(revisionsAt(fixture, 1)).toEqual(['file:a.txt 1 one']);
+  expect(fixture.files().map(({ state }) => state)).toEqual(['here']);
+  expect(fixture.sandbox.requests.count({ method: 'attachment' })).toBe(0);
+  expect(fixture.rows('SELECT "Photo" FROM "Album" WHERE _id = 1')).toEqual([
+    { Photo: expect.stringMatching(/^file%3Aa\.txt;1;/) as unknown },
+  ]);
+  expect(await captured(fixture, 'Album')).toEqual([]);
+});
+
 test('another file is the next revision, and NULL takes the file away; both revisions stay', async () => {
   await using fixture = await startAlbum();
   for (const content of ['one', 'two']) {

@@ -6,8 +6,11 @@ import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { revisionsAt, startAlbum } from '../support/album.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { withDatabase } from '../support/compare.ts';
+import { fileOf } from '../support/files.ts';
+import { atOrigin, codesOf } from '../support/push.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';
 
@@ -43,6 +46,33 @@ async function attach(folder: string, path: string): Promise<readonly unknown[]>
     db.close();
   }
 }
+
+describe('a file that the origin shows under the name of one of this machine', () => {
+  /** A file of the origin whose cell names a file here; a row that was edited here goes on as a new one, with what stands in that cell. */
+  test.each<[string, string, readonly string[]]>([
+    ['by itself', '', []],
+    ['beside one that is attached here', `"Scan" = 'file:own.txt',`, ['own.txt 1 mine']],
+  ])('is not sent with a row that is made again, %s', async (_what, more, arrived) => {
+    await using fixture = await startAlbum({ match: 'Code' });
+    fixture.put('own.txt', 'mine');
+    fixture.sandbox.store.update('Album', 1, { Photo: fileOf(`file:${fixture.uploads}/private`, 'theirs') });
+    await fixture.pull();
+    const [cell] = fixture.rows('SELECT "Photo" FROM "Album" WHERE _id = 1') as readonly { readonly Photo: string }[];
+    // An origin may say anything there; the sandbox has its number and guid behind the name.
+    const path = cell?.Photo.replace(/^file(?::|%3A)/, '') ?? '';
+    writeFileSync(path, 'what only rowsync may read');
+    fixture.execute(`UPDATE "Album" SET ${more} "Title" = 'edited' WHERE _id = 1`);
+    fixture.sandbox.store.delete('Album', 1);
+
+    const report = await fixture.upload({ options: { conflict: 'local' }, confirm: true });
+
+    expect(path).toContain('/private;1;');
+    expect(codesOf(report)).toEqual([]);
+    expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+    expect(atOrigin(fixture, ['Title', 'Code'], 'Album').at(-1)).toEqual([4, 'edited', 'c1']);
+    expect(revisionsAt(fixture, 4)).toEqual(arrived);
+  });
+});
 
 describe.each([
   ['token', 'tokenFile: token'],

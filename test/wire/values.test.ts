@@ -8,6 +8,7 @@ import { plainDecimal } from '../../src/wire/decimal.ts';
 import { parseExactJson } from '../../src/wire/exact.ts';
 import { COLUMN_TYPES, type ColumnType, type Value } from '../../src/wire/schema.ts';
 import { readInput, readOutput, writeInput, writeOutput } from '../../src/wire/values.ts';
+import { readXmlOutput } from '../../src/wire/xml-values.ts';
 
 const PARIS = 'Europe/Paris';
 const TEXT_TYPES = ['Text', 'Phone', 'EMail', 'URL', 'User', 'Autonumber', 'Attachment', 'Unknown'] as const;
@@ -79,6 +80,19 @@ test.each<readonly [ColumnType, string, Value]>([
 ])('carries a %s as input: %s', (type, json, value) => {
   expect(writeInput(type, PARIS)(value)).toBe(json);
   expect(readInputText(type, json)).toBe(value);
+});
+
+test.each([
+  ['file:/etc/passwd', 'file%3A/etc/passwd'],
+  ['file:a.txt;1;6f9619ff-8b86-d011-b42d-00cf4fc964ff', 'file%3Aa.txt;1;6f9619ff-8b86-d011-b42d-00cf4fc964ff'],
+  ['file:', 'file%3A'],
+  ['File:a.txt', 'File:a.txt'],
+  ['a file:b.txt', 'a file:b.txt'],
+])('what an origin shows of a file asks for no upload: %s', (text, value) => {
+  expect(readOutputText('Attachment', JSON.stringify(text))).toBe(value);
+  expect(readXmlOutput('Attachment')(text)).toBe(value);
+  expect(readInputText('Attachment', JSON.stringify(text))).toBe(text);
+  expect(readOutputText('Text', JSON.stringify(text))).toBe(text);
 });
 
 test.each<readonly [ColumnType, string, Value]>([

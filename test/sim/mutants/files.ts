@@ -98,7 +98,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/uploads.ts',
-        find: 'if (!isAtOnce || file?.name !== sent.name) return null;',
+        find: 'if (!isAtOnce || file?.name !== shownFile(sent.name)) return null;',
         replace: 'if (file === null) return null;',
       },
     ],
