@@ -4,8 +4,8 @@
  * nothing of the Records API.
  *
  * Invariants: nothing is sent to another host, whatever an answer says (I16); redirects are answers like any other; a request
- * is written to a connection once, also where the pool would do so again; every exchange ends within its deadline, or for
- * a body that is handed over, within the gap allowed between two pieces (I18). Failures are values: failures.ts names them.
+ * is written to a connection once, also where the pool would do so again; every exchange ends within its deadline, or, for a body that is
+ * handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures are values: failures.ts names them.
  */
 import { Readable } from 'node:stream';
 
@@ -164,6 +164,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #streamed: StreamedBody | null;
   readonly #resolve: (result: WireAnswer | WireFault) => void;
   readonly #stopGraceMs: number;
+  /** Bytes of a body that is handed over in each span of so many milliseconds. */
+  readonly #paceBytes: number;
+  readonly #paceMs: number;
   #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #bytesMax: number;
@@ -172,6 +175,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #headers: WireHeaders = {};
   #controller: Dispatcher.DispatchController | null = null;
   #isHandedOver = false;
+  /** Whether the receiver is busy with a piece, and the next ones wait for it. */
+  #isTaking = false;
   /** What the receiver is still busy with. */
   #handingOver: Promise<void> = Promise.resolve();
   #isSettled = false;
@@ -191,6 +196,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#streamed = streamed;
     this.#stopGraceMs = stopGraceMs;
     this.#bytesMax = limits.wireBytesMax;
+    this.#paceBytes = (limits.fileBytesPerSecondMin * limits.deadlineMs) / 1000;
+    this.#paceMs = limits.deadlineMs;
     this.#resolve = resolve;
     this.#timer = setTimeout(() => this.#giveUp('deadline'), limits.deadlineMs);
     if (signal?.aborted) this.#giveUp('stopped');
@@ -225,11 +232,21 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status >= 200 && this.#receiver?.accepts(status, headers) === true) {
       this.#isHandedOver = true;
       this.#bytesMax = this.#receiver.bytesMax;
-      // A file takes as long as it takes; from here on the gap between two pieces is what counts.
-      clearTimeout(this.#timer);
+      // A file takes as long as it takes, as long as it comes; the gap alone would let a byte now and then keep it on its way for years.
+      this.#watchPace();
     }
     const announced = Number(headers['content-length']);
     if (announced > this.#bytesMax) this.#giveUp('tooLarge');
+  }
+
+  /** Gives a file up that did not come on as it must since the last look, while nobody was busy with what had come; looks again after each span. */
+  #watchPace(): void {
+    const before = this.#receivedBytes;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.#receivedBytes - before < this.#paceBytes && !this.#isTaking) this.#giveUp('deadline');
+      else this.#watchPace();
+    }, this.#paceMs);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -243,8 +260,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #handOver(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     controller.pause();
+    this.#isTaking = true;
     const take = async (): Promise<void> => {
       if (!this.#isSettled) await this.#receiver?.write(chunk);
+      this.#isTaking = false;
     };
     this.#handingOver = this.#handingOver.then(take).then(
       () => controller.resume(),
@@ -266,8 +285,9 @@ class Exchange implements Dispatcher.DispatchHandler {
       body,
       receivedBytes: this.#receivedBytes,
     };
-    if (this.#isHandedOver) void this.#handingOver.then(() => this.#settle(answer));
-    else this.#settle(answer);
+    if (!this.#isHandedOver) return this.#settle(answer);
+    clearTimeout(this.#timer);
+    void this.#handingOver.then(() => this.#settle(answer));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {

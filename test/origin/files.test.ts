@@ -166,18 +166,35 @@ describe('attachment', () => {
 
   test('may take longer than any document, as long as bytes come', async () => {
     const pieces = 6;
+    const piece = 'x'.repeat(4_096);
     await using server = await startFaultServer(() => (socket) => {
-      socket.write(http(200, { ...HEADERS, 'Content-Length': String(pieces) }));
+      socket.write(http(200, { ...HEADERS, 'Content-Length': String(pieces * piece.length) }));
       let left = pieces;
       const timer = setInterval(() => {
-        socket.write('x');
+        socket.write(piece);
         left -= 1;
         if (left === 0) clearInterval(timer);
       }, 50);
     });
     await using origin = open(server.url, { limits: { deadlineMs: 150 } });
 
-    expect(await origin.attachment(PHOTO, () => undefined)).toMatchObject({ receivedBytes: pieces });
+    expect(await origin.attachment(PHOTO, () => undefined)).toMatchObject({ receivedBytes: pieces * piece.length });
+  });
+
+  test.each([
+    ['from the start', 0],
+    ['once most of it has come', 100_000],
+  ])('one that comes a byte now and then %s is given up, although no gap is long', async (_when, atOnce) => {
+    await using server = await startFaultServer(() => (socket) => {
+      socket.write(http(200, { ...HEADERS, 'Content-Length': '120000' }));
+      socket.write('x'.repeat(atOnce));
+      const timer = setInterval(() => socket.write('x'), 10);
+      socket.on('close', () => clearInterval(timer));
+    });
+    await using origin = open(server.url, { limits: { deadlineMs: 150, bodyGapTimeoutMs: 5_000 } });
+
+    await expect(origin.attachment(PHOTO, () => undefined)).rejects.toMatchObject({ code: 'origin.timeout' });
+    expect(server.requests).toHaveLength(1);
   });
 
   test.each<[string, FaultAnswer, object, number]>([
