@@ -20,6 +20,7 @@ import {
   readSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -179,7 +180,9 @@ function writeBeside(path: string, { fileId, batchCount }: Count): void {
   const target = besideOf(path);
   const partial = `${target}.partial`;
   const mode = modeOf(path) ?? 0o600;
-  const file = openSync(partial, 'w', mode);
+  // Left by a crash, or a link that somebody put there: nothing is written through it.
+  rmSync(partial, { force: true });
+  const file = openSync(partial, 'wx', mode);
   try {
     fchmodSync(file, mode); // the process may mask bits of new files
     writeSync(file, `${fileId} ${batchCount}\n`);

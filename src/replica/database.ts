@@ -4,7 +4,7 @@
  * Every write is one `BEGIN IMMEDIATE` transaction around synchronous code; the network is never awaited inside it.
  * SQLite waits for another client's lock at most 50 ms inside the event loop, then we wait outside of it and try again.
  */
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fchmodSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
@@ -303,7 +303,7 @@ const SHARED_MODE = 0o660;
 
 /** The mode is set before SQLite writes the first byte; -wal and -shm inherit it. One that was opened up later stays so. */
 function createWithMode(path: string, mode: number): void {
-  if (!existsSync(path)) closeSync(openSync(path, 'wx', mode));
+  if (!existsSync(path)) makeEmpty(path, mode);
   const found = statSync(path);
   if (found.isDirectory()) {
     throw new RowsyncError('replica', 'replica.path', {
@@ -311,8 +311,39 @@ function createWithMode(path: string, mode: number): void {
       hint: 'Let replica.path name a file.',
     });
   }
-  // The process may mask bits of new files, and the option may be younger than the file.
-  if ((found.mode & mode) !== mode) chmodSync(path, mode);
+  // The option may be younger than the file.
+  if ((found.mode & mode) !== mode && mayBeOpenedUp(path)) chmodSync(path, mode);
+}
+
+/** Makes an empty file where none stands; another process may do so in the same moment. */
+function makeEmpty(path: string, mode: number): void {
+  try {
+    const file = openSync(path, 'wx', mode);
+    fchmodSync(file, mode); // the process may mask bits of new files
+    closeSync(file);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
+  }
+}
+
+/** Where a SQLite file says whose it is (the SQLite file format, 1.3). */
+const APPLICATION_ID_AT = 68;
+
+/**
+ * Whether a file is empty or a replica. Whoever may write to the folder can put any other file of this user in the place of one, or lead to it
+ * by a link of his, to have it opened up to himself. After an early crash the log alone says that a file is a replica; it is opened up the next time.
+ */
+function mayBeOpenedUp(path: string): boolean {
+  const place = lstatSync(path);
+  if (place.isSymbolicLink() && place.uid !== 0 && place.uid !== process.geteuid?.()) return false;
+  if (statSync(path).size === 0) return true;
+  const id = Buffer.alloc(4);
+  const file = openSync(path, 'r');
+  try {
+    return readSync(file, id, 0, id.length, APPLICATION_ID_AT) === id.length && id.readInt32BE() === APPLICATION_ID;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**
@@ -331,7 +362,8 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
   let lock: Database.Database | undefined;
   try {
     createWithMode(lockPath, mode);
-    lock = connect(lockPath, { timeout: 0 });
+    // Without a wait, of several that begin in one moment each may be in the way of the other.
+    lock = connect(lockPath, { timeout: BUSY_TIMEOUT_MS });
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (thrown) {

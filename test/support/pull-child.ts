@@ -1,10 +1,11 @@
 /**
  * A pull in a process of its own, to be killed. Started with one JSON argument (`ChildJob`). It loads everything, prints
- * `ready`, and waits for a line on its standard input; then it opens the replica, prints `open`, pulls, and prints the
- * outcome as JSON. With `filesFolder` it brings all revisions of files there too. With `hold` it keeps the replica open instead, until its input ends.
+ * `ready`, and waits for a line on its standard input, which says when to begin; then it opens the replica, prints `open`, pulls,
+ * and prints the outcome as JSON. With `filesFolder` it brings all revisions of files there too. With `hold` it keeps the replica open instead, until its input ends.
  */
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -61,7 +62,8 @@ function pullFilesInto(
 
 flushCompileCache(); // who is killed writes none at its end
 say('ready');
-await said.next();
+const { value: beginMs } = await said.next();
+await setTimeout(Number(beginMs) - Date.now());
 try {
   say(JSON.stringify(await pullOnce()));
 } catch (thrown) {

@@ -32,8 +32,8 @@ export interface ChildOutcome {
 export interface PullProcess {
   /** Resolves once it has printed this line; rejects, with what it printed, if it ends without. */
   said(line: string): Promise<void>;
-  /** Lets it begin, or, with `hold`, end. */
-  go(): void;
+  /** Lets it begin, at a moment (of `Date.now()`) if one is given, or, with `hold`, end. */
+  go(atMs?: number): void;
   /** SIGKILL. */
   kill(): void;
   /** Its outcome, or null where it was killed before it had one; rejects where it failed in an unforeseen way. */
@@ -76,7 +76,7 @@ export function startPull(job: ChildJob, cacheFolder?: string): PullProcess {
         if (child.exitCode !== null || child.signalCode !== null) return reject(new Error(`Ended: ${out}${errors}`));
         watchers.set(line, { resolve, reject });
       }),
-    go: () => void child.stdin.write('go\n'),
+    go: (atMs = 0) => void child.stdin.write(`${atMs}\n`),
     kill: () => void child.kill('SIGKILL'),
   };
 }

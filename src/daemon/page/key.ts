@@ -6,7 +6,17 @@
  * make all browsers sign in anew. The token of the page's forms is made with each start.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { RowsyncError } from '../../base/errors.ts';
 import { replicaError } from '../../replica/failures.ts';
 
@@ -33,12 +43,7 @@ export function makePageKey(replicaPath: string, { shared }: { readonly shared: 
   const path = pageKeyPath(replicaPath);
   const mode = shared ? 0o660 : 0o600;
   try {
-    if (readPageKey(replicaPath) === null) {
-      writeFileSync(path, `${randomBytes(KEY_BYTES).toString('base64url')}\n`, { flag: 'wx', mode });
-    }
-    // The process may mask bits of a new file, and nobody else may read it.
-    if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
-    const key = readFileSync(path, 'utf8').trim();
+    const key = keepKey(path, mode) ?? makeKey(path, mode);
     if (key.length >= KEY_CHARS_MIN) return key;
   } catch (thrown) {
     throw replicaError(thrown, `Making the key of the status page ${path}`);
@@ -47,6 +52,42 @@ export function makePageKey(replicaPath: string, { shared }: { readonly shared: 
     message: `The key of the status page in ${path} has fewer than ${KEY_CHARS_MIN} characters`,
     hint: 'Delete the file; the daemon makes a new key when it starts.',
   });
+}
+
+/**
+ * The key that stands there, closed to all but its readers from now on; null where there is none. What is closed to some of them goes, and is
+ * never opened up: whoever may write to the folder can have put another file of this user there, or a link to one.
+ */
+function keepKey(path: string, mode: number): string | null {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (!found.isFile() || (mode & OTHERS_MODE & ~found.mode) !== 0) {
+    rmSync(path);
+    return null;
+  }
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const present = fstatSync(file).mode & 0o777;
+    if ((present & mode) !== present) fchmodSync(file, present & mode);
+    return readFileSync(file, 'utf8').trim();
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Bits of a mode that let others than the owner use a file. */
+const OTHERS_MODE = 0o077;
+
+function makeKey(path: string, mode: number): string {
+  const key = randomBytes(KEY_BYTES).toString('base64url');
+  const file = openSync(path, 'wx', mode);
+  try {
+    fchmodSync(file, mode); // the process may mask bits of new files
+    writeSync(file, `${key}\n`);
+  } finally {
+    closeSync(file);
+  }
+  return key;
 }
 
 /** What tells those who may decide from others. */
