@@ -116,7 +116,7 @@ export function exportFailures(report: ExportReport): readonly RowsyncError[] {
   if (report.lostCount === 0) return [];
   return [
     new RowsyncError('replica', 'files.damaged', {
-      message: `${plural(report.lostCount, 'file')} could not be exported: the content is not in the file store`,
+      message: `${plural(report.lostCount, 'file')} could not be exported: the content is not in the file store, or is damaged there`,
       hint: 'rowsync files verify fetches it again.',
     }),
   ];

@@ -26,7 +26,7 @@ export interface ExportReport {
   /** That stood there already. */
   readonly unchangedCount: number;
   readonly bytes: number;
-  /** Whose content is not in the store although it should be. */
+  /** Whose content is not in the store although it should be, or is not what its name says. */
   readonly lostCount: number;
 }
 
@@ -58,8 +58,10 @@ export async function exportFiles(
     if (options.latestOnly && !file.isLatest) continue;
     if (signal?.aborted === true) throw stopped();
     const source = store.pathOf(file.sha256);
-    if ((await statOrNull(source))?.size !== file.bytes) tally.lostCount += 1;
-    else await place({ source, sha256: file.sha256 }, await places.pathFor(file), tally);
+    const content = await lstatOrNull(source);
+    // What is no content of ours stands where a row of the replica says that the store is.
+    if (content?.isFile() !== true || content.size !== file.bytes) tally.lostCount += 1;
+    else await place({ source, content, sha256: file.sha256 }, await places.pathFor(file), tally);
   }
   return tally;
 }
@@ -133,12 +135,11 @@ async function makeFolder(path: string, isTop: boolean): Promise<void> {
 
 /** Brings content to a path: leaves it where it is the same, links it where that is possible, else copies it. */
 async function place(
-  { source, sha256 }: { source: string; sha256: string },
+  { source, content, sha256 }: { source: string; content: Stats; sha256: string },
   path: string,
   tally: Tally,
 ): Promise<void> {
   try {
-    const content = await stat(source);
     if (await isThere(path, content, sha256)) {
       tally.unchangedCount += 1;
       return;
@@ -146,6 +147,12 @@ async function place(
     const between = `${path.slice(0, path.lastIndexOf('/'))}/.rowsync-export`;
     await rm(between, { force: true });
     const isLinked = await linkOrCopy(source, between);
+    // A link shares the content of the store; of a copy it is compared, as for a backup.
+    if (!isLinked && (await hashOfFile(between)) !== sha256) {
+      await rm(between);
+      tally.lostCount += 1;
+      return;
+    }
     await rename(between, path);
     tally.bytes += content.size;
     if (isLinked) tally.linkedCount += 1;
@@ -170,20 +177,11 @@ async function linkOrCopy(source: string, path: string): Promise<boolean> {
   return false;
 }
 
-async function statOrNull(path: string): Promise<Stats | null> {
-  try {
-    return await stat(path);
-  } catch (thrown) {
-    if (fileErrorCode(thrown) === 'ENOENT') return null;
-    throw fileError(thrown, `Reading ${path}`);
-  }
-}
-
 async function lstatOrNull(path: string): Promise<Stats | null> {
   try {
     return await lstat(path);
   } catch (thrown) {
     if (fileErrorCode(thrown) === 'ENOENT') return null;
-    throw thrown;
+    throw fileError(thrown, `Reading ${path}`);
   }
 }

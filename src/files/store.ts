@@ -8,7 +8,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chmod, readdir, stat } from 'node:fs/promises';
+import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { systemFiles, type FileSystem, type NewFile } from '../base/file-system.ts';
@@ -288,10 +288,10 @@ async function syncAbove(files: FileSystem, folder: string): Promise<void> {
   await syncAbove(files, above);
 }
 
-/** The size of a file; null where none stands. */
+/** The size of a file; null where none stands. A link that somebody made is none. */
 async function sizeOf(path: string): Promise<number | null> {
   try {
-    const found = await stat(path);
+    const found = await lstat(path);
     return found.isFile() ? found.size : null;
   } catch (thrown) {
     if (fileErrorCode(thrown) === 'ENOENT') return null;

@@ -2,14 +2,16 @@
  * The file store takes its paths from the replica, which other SQL clients write. Whatever they put in the place of a hash, nothing
  * outside of the store is read into an export or a backup, replaced or removed.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { carryToBackup } from '../../src/files/carry.ts';
 import { exportFiles } from '../../src/files/export.ts';
 import { pruneFiles } from '../../src/files/prune.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
+import { readStoreFolder } from '../../src/replica/files.ts';
 import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
+import { canMount, mountTmpfs } from '../support/tmpfs.ts';
 
 const SECRET = 'what only the daemon may read';
 
@@ -48,6 +50,46 @@ function contentsBelow(folder: string): readonly string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
 }
+
+const why = canMount ? '' : ' (skipped: this user may not mount a tmpfs)';
+
+test.skipIf(!canMount).each([
+  ['on the same disk', false],
+  ['on another one', true],
+])(
+  `another folder in the place of the store, with a link under the name of a hash, brings nothing into an export %s${why}`,
+  async (_where, isElsewhere) => {
+    using disk = mountTmpfs(1_024);
+    await using fixture = await spoiled(() => 'a'.repeat(64));
+    const planted = join(fixture.folder, 'planted');
+    mkdirSync(join(planted, 'aa'), { recursive: true });
+    symlinkSync(join(fixture.folder, 'secret'), join(planted, 'aa', 'a'.repeat(64)));
+    fixture.execute(`UPDATE _rowsync_file_store SET folder = '${planted}'`);
+    const store = String(readStoreFolder(fixture.replica));
+    const folder = isElsewhere ? join(disk.path, 'out') : join(fixture.folder, 'out');
+
+    const exported = await exportFiles(fixture.replica, { store, folder, latestOnly: false, tables: [] });
+
+    expect(store).toBe(planted);
+    expect(exported).toMatchObject({ lostCount: 1, linkedCount: 0, copiedCount: 0 });
+    expect(readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => !one.isDirectory())).toEqual(
+      [],
+    );
+  },
+);
+
+test.skipIf(!canMount)(`content that is not what its name says is not copied into an export${why}`, async () => {
+  using disk = mountTmpfs(1_024);
+  await using fixture = await spoiled(() => 'a'.repeat(64));
+  mkdirSync(join(fixture.store, 'aa'));
+  writeFileSync(join(fixture.store, 'aa', 'a'.repeat(64)), 'y'.repeat(SECRET.length));
+  const [store, folder] = [fixture.store, join(disk.path, 'out')];
+
+  const exported = await exportFiles(fixture.replica, { store, folder, latestOnly: false, tables: [] });
+
+  expect(exported).toMatchObject({ lostCount: 1, linkedCount: 0, copiedCount: 0 });
+  expect(contentsBelow(folder)).toEqual([]);
+});
 
 test.each(HASHES)('%s in the place of a hash leads nowhere, and verifying mends it', async (_what, hashFor) => {
   await using fixture = await spoiled(hashFor);
