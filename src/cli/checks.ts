@@ -14,6 +14,7 @@ import { judgeMatch } from '../reconcile/match.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { checkWhole } from '../replica/wholeness.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../replica/reader.ts';
+import { readForeignTriggers } from '../replica/triggers.ts';
 import {
   columnType,
   hasOption,
@@ -48,7 +49,14 @@ const SHELL_MS_MAX = 5_000;
 /** Checks of this machine alone. */
 export function checkReplica(config: Config): readonly CheckResult[] {
   const { path } = config.replica;
-  return [checkFolder(path), checkSpace(path), ...checkFile(config), ...checkMode(config), checkSqlite()];
+  return [
+    checkFolder(path),
+    checkSpace(path),
+    ...checkFile(config),
+    ...checkMode(config),
+    ...checkConfiguration(config),
+    checkSqlite(),
+  ];
 }
 
 /** Checks of the way to the origin, then, if there is one, of what the credentials may see there. */
@@ -324,6 +332,23 @@ function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[
   return [warn('mode', `${text}: its group may use it`, `chmod g= ${path}, or say so with replica.shared: true.`)];
 }
 
+/**
+ * Whether those who share the replica may also change the configuration, which says what rowsync runs, and where its token is. Nothing is
+ * said where it is shared with nobody: then the folder is its owner's.
+ */
+function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
+  const sharing = statSync(dirname(replica.path), { throwIfNoEntry: false });
+  if (!replica.shared || sharing === undefined) return [];
+  const isOpen = (path: string): boolean => {
+    const { mode, gid } = statSync(path);
+    return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid === sharing.gid);
+  };
+  const open = [file, dirname(file)].filter(isOpen);
+  if (open.length === 0) return [];
+  const message = `whoever shares the replica may write ${open.join(' and ')} too, and so decide what rowsync runs`;
+  return [warn('config', message, 'Keep the configuration and the token in a folder that its owner alone may write.')];
+}
+
 /** The SQLite in use here, and the shell that people use beside it. */
 function checkSqlite(): CheckResult {
   const { stdout, error } = spawnSync('sqlite3', ['--version'], { encoding: 'utf8', timeout: SHELL_MS_MAX });
@@ -373,10 +398,11 @@ function checkFile(config: Config): readonly CheckResult[] {
       const files = findFileFacts(reader, config).map(({ message, hint }) =>
         hint === '' ? ok('files', message) : warn('files', message, hint),
       );
-      if (troubled.length === 0) return [found, ...files];
+      const others = [...checkTriggers(reader), ...files];
+      if (troubled.length === 0) return [found, ...others];
       return [
         found,
-        ...files,
+        ...others,
         warn('replica', `something is wrong with ${someOf(troubled)}`, '`rowsync status` says what.'),
       ];
     } finally {
@@ -385,4 +411,14 @@ function checkFile(config: Config): readonly CheckResult[] {
   } catch (thrown) {
     return [failed('replica', asRowsyncError(thrown))];
   }
+}
+
+/** Triggers of other clients, which run in the midst of rowsync's own transactions. */
+function checkTriggers(reader: ReplicaReader): readonly CheckResult[] {
+  const names = readForeignTriggers(reader);
+  if (names.length === 0) return [];
+  const message = `other clients have made triggers that run when rowsync stores rows: ${someOf(names)}`;
+  const hint =
+    "Drop those that nobody wants: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' shows what they do.";
+  return [warn('triggers', message, hint)];
 }

@@ -62,6 +62,15 @@ export function hasForeignTriggers(from: Connection): boolean {
   return from.prepare(text).get() !== undefined;
 }
 
+/** The triggers of other clients on the tables and views that rowsync keeps, as `name on table`. */
+export function readForeignTriggers(from: Connection): readonly string[] {
+  const text = sql`SELECT name || ' on ' || tbl_name FROM sqlite_schema
+    WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
+      AND (tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables) OR lower(tbl_name) GLOB '_rowsync_*' OR lower(tbl_name) GLOB 'sync_*')
+    ORDER BY tbl_name, name`;
+  return from.prepare(text).pluck().all().map(String);
+}
+
 function isAmong(triggers: readonly { name: string; text: string }[], name: string, text: string): boolean {
   return triggers.some((trigger) => trigger.name === name && trigger.text === text);
 }

@@ -3,8 +3,9 @@
  * pipes, the first impression), it is a real one; otherwise the command line runs in this process.
  */
 import { once } from 'node:events';
-import { copyFileSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
@@ -355,6 +356,43 @@ test('check finds a replica of another database, and a file that is not ours', a
   expect(another.stdout).toContain('holds database 21995, the configuration names 777');
   expect(foreign.exitCode).toBe(1);
   expect(foreign.stdout).toMatch(/^fail {2}replica /m);
+});
+
+test('check names the triggers that other clients have on the tables of rowsync', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  const before = await runCli(['check'], workspace);
+  const db = new Database(join(workspace.folder, 'replica.db'));
+  db.exec(`CREATE TABLE audit (a);
+    CREATE TRIGGER theirs AFTER INSERT ON audit BEGIN SELECT 1; END;
+    CREATE TRIGGER mine AFTER UPDATE ON "note" BEGIN INSERT INTO audit VALUES (1); END;
+    CREATE TRIGGER hidden AFTER INSERT ON _rowsync_pages BEGIN SELECT 1; END`);
+  db.close();
+
+  const { exitCode, stdout } = await runCli(['check'], workspace);
+
+  expect(before.stdout).not.toMatch(/triggers/);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^warn {2}triggers .*: hidden on _rowsync_pages, mine on note$/im);
+});
+
+test.each([
+  ['shared, in a folder that its group may write', 'shared: true', 0o770, 'may write FOLDER too, and so decide'],
+  ['shared, in a folder of its owner alone', 'shared: true', 0o750, null],
+  ['shared with nobody', 'shared: false', 0o770, null],
+])('check of a replica that is %s', async (_where, shared, mode, warning) => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  const file = join(workspace.folder, 'rowsync.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('path: replica.db', `path: replica.db, ${shared}`));
+  chmodSync(file, 0o640);
+  chmodSync(workspace.folder, mode);
+
+  const { stdout } = await runCli(['check'], workspace);
+
+  const said = /^warn {2}config .*(may write .* decide)/m.exec(stdout)?.[1] ?? null;
+  expect(said?.replace(workspace.folder, 'FOLDER') ?? null).toBe(warning);
 });
 
 test('check is quick to say that nobody answers', async () => {
