@@ -275,6 +275,35 @@ export const SCENARIOS: readonly Scenario[] = [
     proofs: [SENT('create')],
     hasOneEnd: false,
   },
+  // Seeds have workflows that change rows; these make rows, and change what a row is found by.
+  ...(['Code', null] as const).map((match): Scenario => ({
+    name: `workflow-makes-a-row${match === null ? '-without-key' : ''}`,
+    setup: { ...CALM, match, rules: [{ column: 'Tag', does: 'createRow' }] },
+    acts: [
+      user(
+        null,
+        `UPDATE Thing SET A = 'u-1' WHERE _id = 1; INSERT INTO Thing (Tag, A) VALUES ('t-1', 'u-2'), ('t-2', NULL)`,
+      ),
+      user(SENT('(upsert|create)'), `DELETE FROM Thing WHERE Tag = 't-1'`),
+    ],
+    cycles: 2,
+    proofs: [SENT('(upsert|create)'), SENT('delete')],
+    hasOneEnd: false,
+  })),
+  {
+    name: 'workflow-trims',
+    setup: { ...CALM, match: null, rules: [{ column: 'A', does: 'trim' }] },
+    acts: [
+      user(
+        null,
+        `UPDATE Thing SET A = ' u-1 ' WHERE _id = 1; INSERT INTO Thing (Tag, A) VALUES ('t-1', ' u-2 '), ('t-2', ' u-3 ')`,
+      ),
+      user(SENT('create'), `UPDATE Thing SET A = ' u-4' WHERE _id = 2`),
+    ],
+    cycles: 2,
+    proofs: [SENT('create'), SENT('update')],
+    hasOneEnd: false,
+  },
   ...DEFENCE_SCENARIOS,
   ...HIDDEN_SCENARIOS,
   ...JUDGED_SCENARIOS,
