@@ -44,9 +44,11 @@ export interface TableColumn {
 /** A box with a header; `width` is that of the terminal, or null to cut nothing. */
 export function boxTable(
   columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
+  given: readonly (readonly string[])[],
   width: number | null,
 ): string {
+  // Also what ought to be one of our own words stands in the replica, where others can write it.
+  const rows = given.map((row) => row.map(printable));
   const widths = columns.map((column, index) =>
     rows.reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), displayWidth(column.title)),
   );

@@ -161,8 +161,10 @@ function tableBox(tables: readonly TableStatus[], nowMs: number, width: number |
 function sumText(tables: readonly TableStatus[]): string {
   if (tables.length === 0) return 'no tables yet\n';
   const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
-  const states = [...Map.groupBy(tables, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);
-  const text = states.length === 1 ? `all ${tables[0]?.state ?? ''}` : states.join(', ');
+  const states = [...Map.groupBy(tables, ({ state }) => printable(state))].map(
+    ([state, { length }]) => `${length} ${state}`,
+  );
+  const text = states.length === 1 ? `all ${printable(tables[0]?.state ?? '')}` : states.join(', ');
   return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${text}\n`;
 }
 
