@@ -3,7 +3,7 @@
  * brought together. Input: a configuration. Output: a file, and a folder beside it where there are any files; the folder has its
  * name before the file has (I15), and is removed after it.
  */
-import { chmodSync, chownSync, existsSync, lchownSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
@@ -98,6 +98,7 @@ export async function restoreAll(
   backup: string,
   stamp: string,
 ): Promise<RestoreReport<CarryReport>> {
+  requireNoLink(replica);
   const place = { backup, folder: replica.files, isShared: replica.shared };
   const report = await restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
   if (replica.shared) chmodSync(replica.path, 0o660);
@@ -105,11 +106,24 @@ export async function restoreAll(
   return report;
 }
 
+/** Whoever shares the replica may write its folder, and what root restores is given away behind it: root follows no link of theirs. */
+function requireNoLink({ path, files }: Config['replica']): void {
+  if (process.getuid?.() !== 0) return;
+  for (const place of [path, `${path}.lock`, files]) {
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink() !== true || found.uid === 0) continue;
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `${place} is a link that another user made, which root does not follow`,
+      hint: 'Look where it leads, and remove it, or run the command as the user that rowsync runs as.',
+    });
+  }
+}
+
 /** What root restores belongs to whoever the folder of the replica belongs to, as whom the daemon runs. */
 function giveToOwner({ path, files }: Config['replica']): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
-  for (const ending of ['', '.lock', '.sent']) if (existsSync(path + ending)) chownSync(path + ending, uid, gid);
+  for (const ending of ['', '.lock', '.sent']) if (existsSync(path + ending)) lchownSync(path + ending, uid, gid);
   if (!existsSync(files)) return;
   chownSync(files, uid, gid);
   for (const entry of readdirSync(files, { recursive: true, withFileTypes: true })) {

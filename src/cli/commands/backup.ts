@@ -9,6 +9,7 @@ import { backUpAll, lostFilesError, restoreAll } from '../../daemon/backup.ts';
 import type { CarryReport } from '../../files/carry.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson, exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { becomeOwnerWhoReads } from '../owner.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 
 const BACKUP_HELP = `
@@ -82,8 +83,10 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
   const { session } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
+  const backup = resolve(session.folder, file);
+  becomeOwnerWhoReads(config.replica.path, backup);
   const unpushedCount = countUnpushed(config.replica.path);
-  const report = await restoreAll(config, resolve(session.folder, file), stamp);
+  const report = await restoreAll(config, backup, stamp);
   const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;
   const lostCount = files?.lost.length ?? 0;
   const lines = [
