@@ -40,6 +40,22 @@ export function* scriptOfTable(
   else yield* statementsOfAll(from, table, isCopy);
 }
 
+/**
+ * Puts empty ones, for this connection alone, in the place of marks and batches that another client dropped; returns which these were. The edits
+ * are found without them, but not which new rows are on their way or in doubt.
+ */
+export function standInForBooks(from: Connection): readonly string[] {
+  const stands = from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
+  const lost = STAND_INS.filter(({ name }) => stands.get(name) === undefined);
+  for (const { table } of lost) from.prepare(table).run();
+  return lost.map(({ name }) => name);
+}
+
+const STAND_INS = [
+  { name: '_rowsync_rows', table: sql`CREATE TEMP TABLE _rowsync_rows (table_id, row_id, state, since, older)` },
+  { name: '_rowsync_batches', table: sql`CREATE TEMP TABLE _rowsync_batches (id, table_id, method, sent_at, rows)` },
+];
+
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
   // As long as nobody has captured what stands in a copy, its creates are not in doubt yet (doubt.ts).
   const doubtFrom = isCopy ? Number.MIN_SAFE_INTEGER : readTable(from, table.id).doubtCreatesFrom;

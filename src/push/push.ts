@@ -3,7 +3,7 @@
  * origin that is down or refuses the credentials does, because every further answer would be the same. The push is recorded
  * as a run (run-record.ts). A push and a pull of one process never work at the same time: both go through the command that runs them.
  */
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
 import { moveRows } from '../capture/marks.ts';
@@ -65,17 +65,17 @@ export async function push(context: PushContext, options: PushOptions): Promise<
  * now is left for the next push, and what keeps it from that will meet the pull as well.
  */
 export async function finishPushes(context: PushContext): Promise<void> {
-  const unsettled = new Set(readBatchTables(context.replica));
-  if (unsettled.size === 0) return;
-  const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
-  if (chosen.length === 0) return;
   try {
+    const unsettled = new Set(readBatchTables(context.replica));
+    if (unsettled.size === 0) return;
+    const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
+    if (chosen.length === 0) return;
     const order = { confirm: false, finishOnly: true, onSending: () => Promise.resolve() };
     const reports: TablePushReport[] = [];
     await pushTables(context, chosen, order, reports);
     await retryNaming(context, reports);
   } catch (thrown) {
-    const { code, message } = asRowsyncError(thrown);
+    const { code, message } = errorFromReading(thrown, context.replica.path);
     context.log.warn('push.unfinished', { code, message });
   }
 }

@@ -26,7 +26,8 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     { code: 'replica.foreign', hint: 'Nothing was changed. Point replica.path to a new file, or move this one away.' },
   ],
   [
-    /^SQLITE_CORRUPT/,
+    // A base is made again, and so are views.
+    /^SQLITE_CORRUPT|^SQLITE_ERROR: no such table: (main\.)?_rowsync_(?!base_)/,
     {
       code: 'replica.damaged',
       hint: 'rowsync rebuild puts what was edited here into a file and makes room for a new replica; or restore a backup.',

@@ -3,11 +3,12 @@
  * Input: the path. Output: nothing, or the error that says what is damaged. A million rows take a quarter of a second.
  *
  * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes,
- * and be pushed (I5).
+ * and be pushed (I5). A file that lacks what tells of edits, since another program dropped it, is no more whole than one with a damaged page.
  */
 import { stat } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
+import { SCHEMA_VERSION } from './bookkeeping.ts';
 import { replicaError } from './failures.ts';
 import { ident, sql } from './sql.ts';
 import { baseName } from './tables.ts';
@@ -19,11 +20,16 @@ const DAMAGED_HINT =
 /** The tables that must be whole before edits are looked for, in every file that has any. */
 const BOOKS = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_rowsync_batches'];
 
-/** Checks every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
+/** What tells of edits, and of what became of them, and cannot be made again once another program has dropped it. */
+const STANDING = [...BOOKS, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
+
+/** Checks that all tables of ours stand, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
 export async function checkWhole(path: string): Promise<void> {
   const db = openToRead(path);
   try {
-    for (const name of readNames(db, path)) {
+    const names = readNames(db, path);
+    requireBooks(db, new Set(names), path);
+    for (const name of names) {
       const problem = problemOf(db, name, path);
       if (problem !== null) throw damaged(path, problem);
       await stat(path); // lets others have their turn
@@ -48,8 +54,9 @@ export function checkEditsWhole(db: Database.Database, path: string): void {
 export function damagedAmong(path: string, names: readonly string[]): readonly string[] {
   const db = openToRead(path);
   try {
+    const standing = new Set(readNames(db, path));
     return names.filter((name) => {
-      const problems = problemsOf(db, name, path);
+      const problems = standing.has(name) ? problemsOf(db, name, path) : [];
       const indexes = db
         .prepare<[string], { name: string; root: number }>(
           sql`SELECT name, rootpage AS root FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?`,
@@ -93,8 +100,16 @@ function readNames(db: Database.Database, path: string): readonly string[] {
   }
 }
 
+/** Makes sure that what tells of edits stands in the file; an earlier version may not have had all of it. */
+function requireBooks(db: Database.Database, names: ReadonlySet<string>, path: string): void {
+  if (db.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return;
+  const lost = STANDING.find((name) => !names.has(name));
+  if (lost !== undefined) throw damaged(path, `${lost} is missing, which another program must have dropped`);
+}
+
 function editedNames(db: Database.Database, path: string): readonly string[] {
   const names = new Set(readNames(db, path));
+  requireBooks(db, names, path);
   try {
     const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
     if (hasModes === undefined) return []; // of a version without two-way tables

@@ -121,6 +121,40 @@ test('a backup that lacks files is kept and ends with 1; one without any says so
   ).toEqual(['bare.db', 'copy.db', 'copy.db.files']);
 });
 
+test.each([
+  ['_rowsync_rows', ['--give-up-edits']],
+  ['_rowsync_batches', []],
+])(
+  'a replica of which another program dropped %s is damaged, and its edits get out by a rebuild',
+  async (name, flags) => {
+    await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+    using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
+    const { folder } = workspace;
+    const path = join(folder, 'replica.db');
+    await runCli(['pull'], { folder });
+    const db = new Database(path);
+    db.exec(`INSERT INTO "Album" ("Title") VALUES ('new'); UPDATE "Album" SET "Title" = 'mine' WHERE _id = 1;
+    DELETE FROM "Album" WHERE _id = 2; DROP TABLE ${name}`);
+    db.close();
+
+    const pulled = await runCli(['pull'], { folder });
+    const rebuilt = await runCli(['rebuild', ...flags], { folder });
+    await runCli(['pull'], { folder });
+    const [file = ''] = readdirSync(folder).filter((entry) => entry.endsWith('.sql'));
+    const script = readFileSync(join(folder, file), 'utf8');
+    const fresh = new Database(path);
+    fresh.exec(script);
+    fresh.close();
+    await runCli(['push'], { folder });
+
+    expect(pulled).toMatchObject({ exitCode: 78, stdout: '' });
+    expect(pulled.stderr).toMatch(new RegExp(`${name} is missing.*\\n.*rowsync rebuild`));
+    expect(rebuilt).toMatchObject({ exitCode: 0 });
+    expect(script).toContain(`\n-- INSERT INTO "Album" ("Title") VALUES ('new');`);
+    expect(sandbox.store.rows('Album').map(({ id, values }) => [id, values['Title']])).toEqual([[1, 'mine']]);
+  },
+);
+
 test('a rebuild where nothing was edited writes no script, and the next pull makes the replica', async () => {
   await using sandbox = await startTestSandbox({ tables: [ALBUM] });
   using workspace = makeWorkspace(sandbox);

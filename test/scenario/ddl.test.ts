@@ -208,3 +208,16 @@ test.each([
   expect(here(daemon)).toEqual(atOrigin(sandbox));
   expect(daemon.rows('SELECT state, problem FROM sync_conflicts')).toEqual([{ state: 'resolved', problem: null }]);
 });
+
+test('somebody who drops the marks stops the daemon, which says so; nothing is sent, and nobody edits unseen', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, TWO_WAY);
+  await daemon.idle();
+
+  shell(daemon, `DELETE FROM "Note" WHERE _id = 2; DROP TABLE _rowsync_rows;`);
+  await daemon.elapse(65);
+
+  expect(sent(sandbox)).toEqual([]);
+  expect(daemon.events('circuit.opened')[0]).toMatchObject({ code: 'replica.damaged', reason: 'replica' });
+  expect(shell(daemon, `UPDATE "Note" SET "Title" = 'unseen' WHERE _id = 1;`)).toContain('no such table');
+});

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
-import { scriptOfTable } from '../../capture/script.ts';
+import { scriptOfTable, standInForBooks } from '../../capture/script.ts';
 import { readTwoWayTables } from '../../capture/table.ts';
 import { isUnopenedCopy } from '../../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
@@ -92,7 +92,9 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
   attempt('the file', () => {
     const reader = openReader(path);
     try {
-      const isCopy = isUnopenedCopy(reader, path);
+      const lost = standInForBooks(reader);
+      for (const name of lost) write(`-- ${name} is missing: new rows may have reached the origin already`);
+      const isCopy = lost.length > 0 || isUnopenedCopy(reader, path);
       for (const { id, localName } of readTwoWayTables(reader)) {
         attempt(`the edits of ${localName}`, () => {
           const names = [localName, baseName(id), '_rowsync_rows', '_rowsync_columns'];
