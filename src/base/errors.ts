@@ -66,7 +66,7 @@ export const ERROR_CODES = {
   'replica.inUse': 'Another rowsync process works on this replica.',
   'replica.busy': 'Another SQL client held the write lock for too long.',
   'replica.full': 'The disk is full.',
-  'replica.damaged': 'SQLite reports that the file is damaged.',
+  'replica.damaged': "SQLite reports that the file is damaged, or another program dropped a table of rowsync's own.",
   'replica.log': 'A copy was put in the place of the replica, and the log of the former file still stands beside it.',
   'replica.failed': 'SQLite or the file system failed for another reason.',
   'replica.schema': 'The tables in the replica cannot be brought to the shape the origin describes.',
