@@ -9,6 +9,7 @@ import { createLogger } from '../base/log.ts';
 import { readCredentials } from '../config/secrets.ts';
 import { tableRules } from '../config/tables.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
+import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import { valueOf } from '../origin/answers.ts';
@@ -63,6 +64,9 @@ interface Reached {
   readonly described: DatabaseDescriptor;
 }
 
+/** Somebody waits for the answer, who may have typed another address than they meant. */
+const FEW_RETRIES = { ...ORIGIN_LIMITS.retry, attemptsMax: 2 };
+
 /** Asks until the origin answers: what was typed wrong is asked again, and nothing else has to be typed twice. */
 async function reachOrigin(prompter: Prompter, { session }: Invocation, options: InitOptions): Promise<Reached> {
   let address = await askAddress(prompter, options);
@@ -76,7 +80,8 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
   // Ends with an answer of the origin, with what no answer can mend, or with the input.
   for (;;) {
     const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
-    const origin = openOrigin({ ...address, credentials: { kind: 'bearer', token } }, { clock, log });
+    const settings = { ...address, credentials: { kind: 'bearer', token }, limits: { retry: FEW_RETRIES } } as const;
+    const origin = openOrigin(settings, { clock, log });
     try {
       const user = valueOf(await origin.user({ signal }));
       const described = valueOf(await origin.describeDatabase({ signal }));

@@ -57,8 +57,8 @@ export const ORIGIN_LIMITS: OriginLimits = {
   sentBytesMax: 20_000_000,
   // The service takes 100 MB; another may take more. A file goes to disk piece by piece, so this only ends what has no end.
   fileBytesMax: 4 * 1_024 ** 3,
-  // A telephone line brings as much. Below it, one file could keep all other work waiting for years.
-  fileBytesPerSecondMin: 4 * 1_024,
+  // A telephone line that several files share brings as much. Below it, one file could keep all other work waiting for years.
+  fileBytesPerSecondMin: 1_024,
   // 500 rows, compressed or plain, are rarely more than 1 MiB.
   wireBytesMax: 8 * 1_024 * 1_024,
   // Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth.
