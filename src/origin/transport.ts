@@ -159,6 +159,7 @@ class StreamedBody {
 
 /** Collects one answer, or hands it over; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
+  readonly #method: WireRequest['method'];
   readonly #signal: AbortSignal | undefined;
   readonly #receiver: Receiver | undefined;
   readonly #streamed: StreamedBody | null;
@@ -183,14 +184,16 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     {
+      method,
       signal,
       receiver,
       stopGraceMs = 0,
       streamed,
-    }: Pick<WireRequest, 'signal' | 'receiver' | 'stopGraceMs'> & { readonly streamed: StreamedBody | null },
+    }: Pick<WireRequest, 'method' | 'signal' | 'receiver' | 'stopGraceMs'> & { readonly streamed: StreamedBody | null },
     limits: OriginLimits,
     resolve: (result: WireAnswer | WireFault) => void,
   ) {
+    this.#method = method;
     this.#signal = signal;
     this.#receiver = receiver;
     this.#streamed = streamed;
@@ -235,8 +238,9 @@ class Exchange implements Dispatcher.DispatchHandler {
       // A file takes as long as it takes, as long as it comes; the gap alone would let a byte now and then keep it on its way for years.
       this.#watchPace();
     }
-    const announced = Number(headers['content-length']);
-    if (announced > this.#bytesMax) this.#giveUp('tooLarge');
+    // Headers alone tell of a body that is not sent.
+    const hasBody = this.#method !== 'HEAD' && status !== 304;
+    if (hasBody && Number(headers['content-length']) > this.#bytesMax) this.#giveUp('tooLarge');
   }
 
   /** Gives a file up that did not come on as it must since the last look, while nobody was busy with what had come; looks again after each span. */

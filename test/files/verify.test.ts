@@ -151,3 +151,16 @@ test('a table that is not there is a slip of the pen', async () => {
     code: 'usage.invalid',
   });
 });
+
+test('a file larger than any page comes where a rule asks for its size first, and is proven whole', async () => {
+  const rows = [{ Cover: fileOf('large.png', 9_000_000) }];
+  await using fixture = await startFilesFixture({ tables: [{ ...ALBUM, rows }] });
+  await fixture.pull();
+
+  const report = await fixture.pullFiles({ rule: { maxFileBytes: 10_000_000 } });
+  const verified = await verifyFiles(fixture.filesContext(), { tables: [] });
+
+  expect(report).toMatchObject({ downloadedCount: 1, failedCount: 0, error: null });
+  expect(verified).toMatchObject({ askedCount: 1, damagedCount: 0, differentCount: 0, error: null });
+  expect(fixture.sandbox.requests.all.filter(({ verb }) => verb === 'HEAD')).toHaveLength(2);
+});

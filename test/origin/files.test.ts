@@ -117,6 +117,17 @@ describe('attachment', () => {
     expect(await origin.attachmentHeaders(PHOTO)).toMatchObject({ kind: 'ok', value: FACTS });
   });
 
+  test('gives the headers alone of a file that is larger than any document', async () => {
+    await using server = await startFaultServer(() => http(200, { ...HEADERS, 'Content-Length': '100000000' }));
+    await using origin = open(server.url);
+
+    expect(await origin.attachmentHeaders(PHOTO)).toMatchObject({
+      kind: 'ok',
+      value: { ...FACTS, length: 100_000_000 },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('gives what there is where headers are missing or make no sense', async () => {
     const headers = { 'Content-Disposition': 'attachment', 'Last-Modified': 'soon', 'Content-Type': null };
     const { answer } = await download(() => http(200, headers, ''));
@@ -142,6 +153,15 @@ describe('attachment', () => {
 
     expect(answer).toEqual({ kind: 'notModified' });
     expect(server.requests[0]?.headers['if-none-match']).toBe('"f1"');
+  });
+
+  test('is not modified also where that is said with the length of a large one', async () => {
+    await using server = await startFaultServer(() => http(304, { ETag: '"f1"', 'Content-Length': '100000000' }));
+    await using origin = open(server.url);
+
+    const answer = await origin.attachment(PHOTO, () => expect.unreachable(), { etag: '"f1"' });
+
+    expect(answer).toEqual({ kind: 'notModified' });
   });
 
   test('waits for a slow receiver, and gives a large file in order and whole', async () => {
