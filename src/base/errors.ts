@@ -56,6 +56,8 @@ export const ERROR_CODES = {
   'origin.cutShort': 'What was to be sent could not be read to its end, so the origin never had the whole of it.',
   'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
+  'origin.samePage':
+    'The same rows came again where those behind them were asked for, as from a cache that leaves the query out.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
   'replica.path': 'The folder of the replica is missing or cannot be written.',

@@ -3,6 +3,8 @@
  * them the end is unknown, so pages are asked for ahead only once a full one was seen, and never new ones behind a page
  * that was not full. Pure but for its own state.
  */
+import { RowsyncError } from '../base/errors.ts';
+import { REPEATED_PAGES_MAX } from '../reconcile/pages.ts';
 
 /** Pages of one table, handed out one by one. */
 export class PageCursor {
@@ -17,6 +19,9 @@ export class PageCursor {
   #highestFull = -1;
   /** The lowest page seen not full: nothing is asked for behind it. */
   #end = Number.POSITIVE_INFINITY;
+  /** The first rows of full pages, and how many of these begin like the one before them. */
+  readonly #firstIds = new Map<number, number>();
+  #repeatedCount = 0;
 
   /**
    * `known` are the pages to read, in order; `firstFresh` is the page behind all that the page map has; `ahead` bounds how
@@ -40,6 +45,7 @@ export class PageCursor {
 
   /** The page to ask for next, or null: then answers must come in first, or all was asked for. */
   next(): number | null {
+    if (this.isRepeating) return null;
     const known = this.#known.shift();
     if (known !== undefined && (known <= this.#end || this.#asksBehindEnd)) return known;
     this.#known.length = 0; // the rest lies behind the end as well
@@ -54,9 +60,29 @@ export class PageCursor {
     return this.#highestFull >= this.#lastKnown && this.#fresh <= this.#highestFull + this.#ahead;
   }
 
-  /** Takes note of an answer. */
-  answered(page: number, rowCount: number): void {
-    if (rowCount >= this.#pageRows) this.#highestFull = Math.max(this.#highestFull, page);
-    else this.#end = Math.min(this.#end, page);
+  /** Takes note of an answer: how many rows came, and the first one. */
+  answered(page: number, rowCount: number, firstId: number | null = null): void {
+    if (rowCount < this.#pageRows) {
+      this.#end = Math.min(this.#end, page);
+      return;
+    }
+    this.#highestFull = Math.max(this.#highestFull, page);
+    if (firstId === null) return;
+    this.#firstIds.set(page, firstId);
+    for (const neighbour of [page - 1, page + 1])
+      if (this.#firstIds.get(neighbour) === firstId) this.#repeatedCount += 1;
   }
+
+  /** Whether page after page came with the same rows: nothing more is asked for. */
+  get isRepeating(): boolean {
+    return this.#repeatedCount > REPEATED_PAGES_MAX;
+  }
+}
+
+/** What is wrong where pages behind a page are that page again. */
+export function samePageError(table: string): RowsyncError {
+  return new RowsyncError('wireFormat', 'origin.samePage', {
+    message: `select of "${table}": the same rows came again where those behind them were asked for`,
+    hint: 'Something on the way answers without regard to the query, such as a cache; let it pass on every request to the origin.',
+  });
 }

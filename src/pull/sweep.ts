@@ -2,7 +2,7 @@
  * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep is
  * resumed, because every applied page carries the number of its sweep (I10, I13). Loops that send requests, and their bounds:
  *
- *   pages of one pass        the cursor stops behind the first page that is not full
+ *   pages of one pass        the cursor stops behind the first page that is not full, or at REPEATED_PAGES_MAX that are the one before
  *   passes over torn pages   REPAIR_ROUNDS_MAX
  *   proof of the end         one request, once per small table and identity
  *   suspects                 suspects.ts, one request per batch
@@ -25,7 +25,7 @@ import type { SelectParameters } from '../wire/query.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import { storeRows } from './store.ts';
-import { PageCursor } from './cursor.ts';
+import { PageCursor, samePageError } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 
 /**
@@ -54,7 +54,7 @@ export interface SweepTally {
 /**
  * Reads every page of a prepared table and proves that the pages fit together. Afterwards all rows that the origin
  * returned stand in the replica; rows that it did not return are suspects.
- * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, or of the replica; what was applied stays.
+ * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, `origin.samePage`, or of the replica; what was applied stays.
  */
 export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
   const sweep = await context.replica.write(`Starting a sweep of ${table.target.localName}`, (tx) =>
@@ -138,13 +138,14 @@ async function readPass(pass: Pass, from: number, kind: PassKind): Promise<void>
     ahead: concurrency + WAITING_MAX,
     asksBehindEnd: kind !== 'resume',
   });
-  for (const page of settled) cursor.answered(page.page, page.rowCount);
+  for (const page of settled) cursor.answered(page.page, page.rowCount, page.firstId);
   await runPool(
     () => cursor.next(),
     concurrency + WAITING_MAX,
     (page) => readPage(pass, page, { known: byPage.get(page), cursor, inFull: kind === 'repairInFull' }),
   );
   await noteProofs(pass);
+  if (cursor.isRepeating) throw samePageError(table.address.name);
 }
 
 function isSameUrl(pass: Pass, page: KnownPage): boolean {
@@ -165,14 +166,15 @@ async function readPage(
   const answer = await context.origin.select(request, { etag, signal: context.signal });
   if (answer.kind === 'notModified') {
     const rowCount = known?.rowCount ?? 0;
-    cursor.answered(page, rowCount);
+    cursor.answered(page, rowCount, known?.firstId ?? null);
     pass.tally.counts.pagesNotModifiedCount += 1;
     pass.proofs.push({ page, at: now(context) });
     progress(pass, page, rowCount, true);
     if (pass.proofs.length >= PROOFS_MAX) await noteProofs(pass);
     return;
   }
-  cursor.answered(page, answer.value.ids.length);
+  const { ids } = answer.value;
+  cursor.answered(page, ids.length, ids[0] ?? null);
   await storePage(pass, { page, url, etag: answer.etag, content: answer.value });
 }
 
@@ -246,6 +248,7 @@ async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last.page), skip } };
   const answer = await context.origin.select(request, { signal: context.signal });
   if (answer.kind === 'notModified' || answer.value.ids.length === 0) return null;
+  if (answer.value.ids[0] === last.firstId) throw samePageError(table.address.name);
   return { page: last.page, pageRowCount: last.rowCount, followingCount: answer.value.ids.length };
 }
 

@@ -17,7 +17,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { PageCursor } from './cursor.ts';
+import { PageCursor, samePageError } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 import { shellWord } from '../base/text.ts';
 import { pull, prepareForReading } from './pull.ts';
@@ -145,7 +145,7 @@ async function compareAll(
       if (answer.kind === 'notModified') return; // cannot be: no ETag was sent
       for (const id of answer.value.ids) returned.add(id);
       for (const { rowId } of compare(context, table, answer.value.rows)) differing.add(rowId);
-      cursor.answered(page, answer.value.ids.length);
+      cursor.answered(page, answer.value.ids.length, answer.value.ids[0] ?? null);
       const ownRowCount = Math.max(0, answer.value.ids.length - (page === 0 ? 0 : 1)); // pages share a row
       context.onProgress?.({
         kind: 'page',
@@ -155,6 +155,7 @@ async function compareAll(
       });
     },
   );
+  if (cursor.isRepeating) throw samePageError(table.address.name);
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const ids = readIds(context.replica, provenRows(table), after, BLOCK_ROWS);

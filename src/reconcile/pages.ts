@@ -10,6 +10,12 @@
 /** Times that torn pages are read again within one sweep; a table that still moves then is left to the next sweep. */
 export const REPAIR_ROUNDS_MAX = 5;
 
+/**
+ * Full pages that begin with the row with which the page before them began, in one pass, after which no more are asked for: what leaves `skip`
+ * out of account, such as a cache that goes by the path, never comes to an end. One may be a coincidence, as rows are inserted meanwhile.
+ */
+export const REPEATED_PAGES_MAX = 16;
+
 /** What the page map says about one page. */
 export interface PageEdges {
   readonly page: number;

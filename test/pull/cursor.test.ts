@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { PageCursor } from '../../src/pull/cursor.ts';
+import { REPEATED_PAGES_MAX } from '../../src/reconcile/pages.ts';
 
 /** Everything that the cursor hands out now, without an answer in between. */
 function drain(cursor: PageCursor): readonly number[] {
@@ -65,4 +66,19 @@ test('asks for known pages behind the end where the page map is to be repaired',
   const rest = drain(cursor);
 
   expect([first, rest]).toEqual([1, [2, 3]]);
+});
+
+test('asks for nothing more once page after page begins with the same row, but for some', () => {
+  const cursor = startCursor();
+  let asked = 0;
+  for (let page = cursor.next(); page !== null && page < 1_000; page = cursor.next()) {
+    asked += 1;
+    cursor.answered(page, 5, 7);
+  }
+  const moving = startCursor();
+  for (let page = moving.next(); page !== null && page < 1_000; page = moving.next())
+    moving.answered(page, 5, page < 16 ? 7 : page);
+
+  expect(asked).toBe(REPEATED_PAGES_MAX + 2);
+  expect([cursor.isRepeating, moving.isRepeating]).toEqual([true, false]);
 });

@@ -426,6 +426,26 @@ test('finds out when the origin returns fewer rows than it has', async () => {
   expect(report.tables[0]?.error?.hint).toContain('limits.pageRows');
 });
 
+test.each([
+  ['full pages', 5],
+  ['a page that is not full', 3],
+])('ends where a cache answers every select with %s of the same rows', async (_what, count) => {
+  await using fixture = await startFixture({ tables: [notes(12)] }, SMALL_PAGES);
+  const texts = fixture.sandbox.store
+    .rows('Note')
+    .slice(0, count)
+    .map(({ id, values }) => JSON.stringify({ '@row.id': id, ...values, 'Date Created': null, 'Date Modified': null }));
+  const cached = { status: 200, headers: { 'Content-Type': 'application/json' }, body: `[${texts.join(',')}]` };
+  for (let nth = 1; nth <= 100; nth += 1) fixture.sandbox.answerInstead(nth, cached, { method: 'select' });
+
+  const first = await fixture.pull();
+  const second = await fixture.pull();
+
+  expect(first.tables[0]?.error).toMatchObject({ kind: 'wireFormat', code: 'origin.samePage' });
+  expect(second.tables[0]?.error).toMatchObject({ code: 'origin.samePage' });
+  expect(first.requestCount).toBeLessThan(40);
+});
+
 test('estimates the rows of a first pull when somebody watches, and knows them afterwards', async () => {
   await using fixture = await startFixture({ tables: [notes(43), notes(0, 'Empty')] }, SMALL_PAGES);
   const { pull } = await import('../../src/pull/pull.ts');
