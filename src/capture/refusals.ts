@@ -80,6 +80,19 @@ export function readSent(from: Connection, table: TwoWayTable, rowId: number): S
   return queryRows(from, text, [table.id, rowId])[0]?.[0] ?? null;
 }
 
+/**
+ * Ids of rows that wait and are known to be deleted here: their delete was refused, or a person is asked about it. Of a row that does not wait, a
+ * mark does not tell a delete from an edit.
+ */
+export function readWaitingDeletes(from: Connection, tableId: number): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND (
+      state = 'refused' AND EXISTS (SELECT 1 FROM _rowsync_refusals f
+        WHERE f.table_id = r.table_id AND f.row_id = r.row_id AND f.kind = 'delete')
+      OR state = 'conflicted' AND EXISTS (SELECT 1 FROM _rowsync_conflicts c
+        WHERE c.table_id = r.table_id AND c.row_id = r.row_id AND c.kind = 'deletedHere' AND c.state = 'open'))`;
+  return queryNumbers(from, text, [tableId]);
+}
+
 /** Ids of rows that wait for what they no longer are: refused with values and deleted here since, or the other way round. */
 export function readOvertakenRefusals(from: Connection, table: TwoWayTable): readonly number[] {
   const text = sql`SELECT r.row_id FROM _rowsync_rows r

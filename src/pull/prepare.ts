@@ -15,7 +15,7 @@ import { captureChanges, giveUpColumns, readAllChanges } from '../capture/change
 import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
-import { retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
+import { readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -25,7 +25,7 @@ import { readTables, storeEditing, storeReturned, type LedgerTable } from '../re
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { forgetEtags } from '../replica/pages.ts';
-import type { RowTarget } from '../replica/rows.ts';
+import { removeRows, type RowTarget } from '../replica/rows.ts';
 import {
   addColumns,
   createTable,
@@ -306,10 +306,13 @@ function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: 
   const isHere = known !== undefined && hasUserTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
   if (known !== undefined && !isHere && known.push === 'on' && hasBase(tx, id)) {
-    // A missing table is no delete of its rows: what the origin last confirmed stands in the base.
+    // A missing table is no delete of its rows: what the origin last confirmed stands in the base. Deletes that wait are listed, and go on waiting.
     restoreTable(tx, known);
     const twoWay = readTwoWayTable(tx, id);
-    if (twoWay !== null) restoreSent(tx, twoWay, { table: true, columns: new Set() });
+    if (twoWay !== null) {
+      restoreSent(tx, twoWay, { table: true, columns: new Set() });
+      removeRows(tx, twoWay, readWaitingDeletes(tx, id));
+    }
     return { ...placeTable(tx, descriptor), changed: true };
   }
   if (known !== undefined && isHere && known.name === name) {

@@ -329,6 +329,30 @@ test('a refused row that REPLACE removes for a unique index of the user’s is d
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
 });
 
+test('deletes that wait go on waiting where another client drops their table, which is made again', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+  const { origin } = fixture;
+  const errors = [{ error: 403, code: 7, message: 'not this one', source: null }];
+  fixture.origin = {
+    ...origin,
+    delete: () => Promise.resolve([{ status: 403, id: 1, key: null, errors }]),
+  };
+  fixture.execute(`DELETE FROM "Note" WHERE _id = 1`);
+  await pushNow(fixture);
+  fixture.execute(`DELETE FROM "Note" WHERE _id = 2`);
+  fixture.sandbox.store.update('Note', 2, { Count: 8 });
+  await fixture.pull();
+
+  fixture.execute(`DROP TABLE "Note"`);
+  await fixture.pull();
+
+  expect(here(fixture, ['Title']).map((row) => (row as unknown[])[0])).toEqual([3, 4, 5, 6]);
+  expect(failures(fixture)).toMatchObject([{ row_id: 1, kind: 'delete', reason: 'not this one' }]);
+  expect(fixture.rows('SELECT row_id, kind, state FROM sync_conflicts')).toEqual([
+    { row_id: 2, kind: 'deletedHere', state: 'open' },
+  ]);
+});
+
 test('why a row is refused follows it where it becomes a new row, since a colleague deleted it', async () => {
   await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
   fixture.execute(`UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);
