@@ -41,6 +41,8 @@ export class Books {
   /** Tags of rows that a user's statement ever added or removed; of a removed one that had none, its id. */
   readonly everInserted = new Set<string>();
   readonly everDeleted = new Set<string>();
+  /** The ids under which rows were last removed, by their tags. */
+  readonly deletedAs = new Map<string, number>();
   /** Whether a user ever did away with the whole table. */
   hasLostTable = false;
   #standing = new Map<string, Written>();
@@ -86,7 +88,7 @@ export class Books {
     const tagsAfter = new Set(after.map(({ tag }) => tag));
     const idsAfter = new Set(after.map(({ id }) => id));
     for (const { tag, id } of before) {
-      if (!tagsAfter.has(tag)) this.#noteDeleted(tag);
+      if (!tagsAfter.has(tag)) this.#noteDeleted(tag, id);
       else if (!idsAfter.has(id)) this.#noteHalfDeleted(tag);
     }
     for (const row of after) {
@@ -156,8 +158,9 @@ export class Books {
     for (const row of before) if (!isTagged(row) && !idsAfter.has(row.id)) this.everDeleted.add(`row ${row.id}`);
   }
 
-  #noteDeleted(tag: string): void {
+  #noteDeleted(tag: string, id: number): void {
     this.everDeleted.add(tag);
+    this.deletedAs.set(tag, id);
     this.#deleted.add(tag);
     this.#inserted.delete(tag);
     this.#forgetCells(tag);

@@ -256,7 +256,16 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
-function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }: Rest): readonly Complaint[] {
+function judgeDeletes({
+  books,
+  origin,
+  kept,
+  evidence,
+  waiting,
+  hidden,
+  writes,
+  isOlderCopy,
+}: Rest): readonly Complaint[] {
   // Deleted at the origin too, and brought back there with a backup since.
   const [gone, back] = [new Set<string>(), new Set<string>()];
   for (const { kind, tag, isHidden = false } of writes) {
@@ -265,7 +274,17 @@ function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }
     if (kind === 'delete') gone.add(tag);
     if (kind === 'restore' && gone.has(tag)) back.add(tag);
   }
-  const there = new Set(origin.filter(({ id }) => !waiting.has(id) && !hidden.has(id)).map(({ tag }) => tag));
+  // A push made it again there, as what was edited here of a row that is gone, and an older copy that forgot so had it deleted as the row that is gone.
+  const isMadeUnknown = (id: number, tag: string): boolean => {
+    const then = books.deletedAs.get(tag) ?? 0;
+    const isMade = writes.some((write) => write.kind === 'create' && write.by === 'api' && write.id === id);
+    return isOlderCopy && then > 0 && then !== id && isMade;
+  };
+  const there = new Set(
+    origin
+      .filter(({ id, tag }) => !waiting.has(id) && !hidden.has(id) && !isMadeUnknown(id, tag))
+      .map(({ tag }) => tag),
+  );
   return [...books.expected().deleted]
     .filter((tag) => there.has(tag) && !back.has(tag) && !(kept + evidence).includes(tag))
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
