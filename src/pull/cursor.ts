@@ -60,7 +60,7 @@ export class PageCursor {
     return this.#highestFull >= this.#lastKnown && this.#fresh <= this.#highestFull + this.#ahead;
   }
 
-  /** Takes note of an answer: how many rows came, and the first one. */
+  /** Takes note of an answer: how many rows came, and the first one, unless they came some other time. */
   answered(page: number, rowCount: number, firstId: number | null = null): void {
     if (rowCount < this.#pageRows) {
       this.#end = Math.min(this.#end, page);

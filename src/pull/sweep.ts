@@ -73,9 +73,10 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
     const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
     if (step.kind === 'done') return;
     if (step.kind === 'giveUp') {
-      throw behind !== null && step.why === 'short'
-        ? shortPageError(table, behind, context.settings.pageRows)
-        : movingError(table);
+      if (behind === null || step.why !== 'short') throw movingError(table);
+      throw behind.isSamePage
+        ? samePageError(table.address.name)
+        : shortPageError(table, behind, context.settings.pageRows);
     }
     wasInFull ||= step.inFull;
     before = pages;
@@ -138,7 +139,7 @@ async function readPass(pass: Pass, from: number, kind: PassKind): Promise<void>
     ahead: concurrency + WAITING_MAX,
     asksBehindEnd: kind !== 'resume',
   });
-  for (const page of settled) cursor.answered(page.page, page.rowCount, page.firstId);
+  for (const page of settled) cursor.answered(page.page, page.rowCount);
   await runPool(
     () => cursor.next(),
     concurrency + WAITING_MAX,
@@ -166,7 +167,7 @@ async function readPage(
   const answer = await context.origin.select(request, { etag, signal: context.signal });
   if (answer.kind === 'notModified') {
     const rowCount = known?.rowCount ?? 0;
-    cursor.answered(page, rowCount, known?.firstId ?? null);
+    cursor.answered(page, rowCount);
     pass.tally.counts.pagesNotModifiedCount += 1;
     pass.proofs.push({ page, at: now(context) });
     progress(pass, page, rowCount, true);
@@ -232,6 +233,8 @@ interface RowsBehind {
   readonly page: number;
   readonly pageRowCount: number;
   readonly followingCount: number;
+  /** Whether they begin with the row with which the page itself began. */
+  readonly isSamePage: boolean;
 }
 
 /**
@@ -248,8 +251,9 @@ async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last.page), skip } };
   const answer = await context.origin.select(request, { signal: context.signal });
   if (answer.kind === 'notModified' || answer.value.ids.length === 0) return null;
-  if (answer.value.ids[0] === last.firstId) throw samePageError(table.address.name);
-  return { page: last.page, pageRowCount: last.rowCount, followingCount: answer.value.ids.length };
+  const { ids } = answer.value;
+  const isSamePage = ids[0] === last.firstId;
+  return { page: last.page, pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
 }
 
 function shortPageError(table: PreparedTable, behind: RowsBehind, pageRows: number): RowsyncError {

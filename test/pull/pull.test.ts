@@ -426,17 +426,24 @@ test('finds out when the origin returns fewer rows than it has', async () => {
   expect(report.tables[0]?.error?.hint).toContain('limits.pageRows');
 });
 
+/** As from a cache that goes by the path: one page, whatever is asked for. */
+function onePageForAll(fixture: Fixture, rowCount: number, etag: string | null, times: number): void {
+  const texts = fixture.sandbox.store
+    .rows('Note')
+    .slice(0, rowCount)
+    .map(({ id, values }) => JSON.stringify({ '@row.id': id, ...values, 'Date Created': null, 'Date Modified': null }));
+  const headers = { 'Content-Type': 'application/json', ...(etag === null ? {} : { ETag: etag }) };
+  const body = `[${texts.join(',')}]`;
+  for (let nth = 1; nth <= times; nth += 1)
+    fixture.sandbox.answerInstead(nth, { status: 200, headers, body }, { method: 'select' });
+}
+
 test.each([
   ['full pages', 5],
   ['a page that is not full', 3],
-])('ends where a cache answers every select with %s of the same rows', async (_what, count) => {
+])('ends where a cache answers every select with %s of the same rows', async (_what, rowCount) => {
   await using fixture = await startFixture({ tables: [notes(12)] }, SMALL_PAGES);
-  const texts = fixture.sandbox.store
-    .rows('Note')
-    .slice(0, count)
-    .map(({ id, values }) => JSON.stringify({ '@row.id': id, ...values, 'Date Created': null, 'Date Modified': null }));
-  const cached = { status: 200, headers: { 'Content-Type': 'application/json' }, body: `[${texts.join(',')}]` };
-  for (let nth = 1; nth <= 100; nth += 1) fixture.sandbox.answerInstead(nth, cached, { method: 'select' });
+  onePageForAll(fixture, rowCount, null, 100);
 
   const first = await fixture.pull();
   const second = await fixture.pull();
@@ -445,6 +452,27 @@ test.each([
   expect(second.tables[0]?.error).toMatchObject({ code: 'origin.samePage' });
   expect(first.requestCount).toBeLessThan(40);
 });
+
+test.each([
+  ['full pages', 5, null],
+  ['full pages with a tag', 5, '"t"'],
+  ['a page that is not full', 3, null],
+])(
+  'reads on once a cache is gone that answered every select with %s of the same rows',
+  async (_what, rowCount, etag) => {
+    await using fixture = await startFixture({ tables: [notes(12)] }, SMALL_PAGES);
+    onePageForAll(fixture, rowCount, etag, 50);
+    const codes: unknown[] = [];
+    for (let round = 1; round <= 12 && codes.at(-1) !== null; round += 1)
+      codes.push((await fixture.pull()).tables[0]?.error?.code ?? null);
+
+    const { here, there } = sides(fixture);
+
+    expect(codes).toContain('origin.samePage');
+    expect(codes.at(-1)).toBeNull();
+    expect(here).toEqual(there);
+  },
+);
 
 test('estimates the rows of a first pull when somebody watches, and knows them afterwards', async () => {
   await using fixture = await startFixture({ tables: [notes(43), notes(0, 'Empty')] }, SMALL_PAGES);
