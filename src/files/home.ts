@@ -3,11 +3,18 @@
  * replica names comes along, as links or copies; what stood there already, since somebody moved it by hand, stays. What is in neither folder
  * is missing from then on, and fetched again. Input: the surroundings of the work on files. Output: an open store. Invariant (I15): the
  * replica names the new folder only once all of it stands there durably; nothing is removed from the former one.
+ *
+ * A store of which nothing is left is on a disk that is not mounted, as far as anybody can tell: it is neither opened nor counted as lost,
+ * since nobody could fetch again what the origin does not have any more, and no row would name it once the disk is back.
  */
+import { RowsyncError } from '../base/errors.ts';
+import { systemFiles, type FileSystem } from '../base/file-system.ts';
+import { plural } from '../base/text.ts';
+import type { Connection } from '../replica/database.ts';
 import { readContents, readStoreFolder, storeContentLost, storeStoreFolder } from '../replica/files.ts';
 import { carryAcross } from './carry.ts';
 import type { FilesContext } from './context.ts';
-import { openStore, type FileStore } from './store.ts';
+import { FileStore, openStore } from './store.ts';
 
 /** An open store, and the files whose content was in neither folder. */
 interface Home {
@@ -22,6 +29,7 @@ export async function openHome({
   fileSystem,
   onAdvance,
 }: Pick<FilesContext, 'replica' | 'settings' | 'fileSystem' | 'onAdvance'>): Promise<Home> {
+  requireStore(replica, settings.folder, fileSystem);
   const store = await openStore(settings.folder, settings.isShared, fileSystem);
   const before = readStoreFolder(replica);
   if (before === store.folder) return { store, lostIds: [] };
@@ -32,4 +40,22 @@ export async function openHome({
     return lost.flatMap((sha256) => storeContentLost(tx, sha256));
   });
   return { store, lostIds };
+}
+
+/**
+ * Refuses to go on where all of the content that a replica names is gone, and the folder that it was kept in is none that a store was ever
+ * opened in. To be called before `folder`, where the store is from now on, is opened. @throws RowsyncError `files.store`.
+ */
+export function requireStore(from: Connection, folder: string, files: FileSystem = systemFiles): void {
+  const before = readStoreFolder(from);
+  if (before === null || new FileStore(before, false, files).isMade()) return;
+  const contents = readContents(from, null);
+  const stores = [...new Set([before, folder])].map((each) => new FileStore(each, false, files));
+  if (contents.length === 0 || contents.some((content) => stores.some((store) => store.hasName(content)))) return;
+  throw new RowsyncError('replica', 'files.store', {
+    message: `The file store ${before} has nothing of the ${plural(contents.length, 'content')} that the replica names`,
+    hint:
+      `Mount its disk, or move the store back; nothing was changed. If it is lost for good, restore a backup, or run ` +
+      `mkdir -p ${before}/incoming and rowsync files verify, which fetches what the origin still has.`,
+  });
 }

@@ -5,6 +5,7 @@
  */
 import type { Connection } from '../replica/database.ts';
 import { readContents } from '../replica/files.ts';
+import { requireStore } from './home.ts';
 import { FileStore, openStore } from './store.ts';
 
 /** What was removed, or would be. */
@@ -18,6 +19,7 @@ export async function pruneFiles(
   from: Connection,
   options: { readonly folder: string; readonly dryRun: boolean },
 ): Promise<PruneReport> {
+  requireStore(from, options.folder);
   const store = options.dryRun ? new FileStore(options.folder) : await openStore(options.folder);
   const known = new Set(readContents(from, null).map(({ sha256 }) => sha256));
   let contentCount = 0;

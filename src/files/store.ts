@@ -188,6 +188,24 @@ export class FileStore {
     return isNew;
   }
 
+  /** Whether this folder was opened as a store before, whatever is left in it. @throws RowsyncError `files.store`. */
+  isMade(): boolean {
+    return this.#stands(join(this.folder, INCOMING));
+  }
+
+  /** Whether anything stands under the name of content, at once. @throws RowsyncError `files.store`. */
+  hasName({ sha256 }: StoredContent): boolean {
+    return this.#stands(this.pathOf(sha256));
+  }
+
+  #stands(path: string): boolean {
+    try {
+      return stands(this.#files, path);
+    } catch (thrown) {
+      throw fileError(thrown, `Looking at ${path}`);
+    }
+  }
+
   /** Whether content stands here with its size, without a look into it. @throws RowsyncError `files.store`. */
   async holds({ sha256, bytes }: StoredContent): Promise<boolean> {
     const path = this.pathOf(sha256);

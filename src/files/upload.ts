@@ -10,6 +10,7 @@ import type { SentFile } from '../reconcile/uploads.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/files.ts';
 import type { FilesContext } from './context.ts';
 import { fileError } from './failures.ts';
+import { requireStore } from './home.ts';
 import { Room } from './room.ts';
 import { openStore, type FileStore } from './store.ts';
 
@@ -27,6 +28,7 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
     if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, room.left()).kind !== 'fetch')
       return false;
     try {
+      if (opening === null) requireStore(replica, settings.folder, fileSystem);
       opening ??= openStore(settings.folder, settings.isShared, fileSystem);
       const store = await opening;
       if (folder === null) {
