@@ -89,6 +89,10 @@ export interface TablePush {
   readonly planned: PushTable;
   /** Indexes of the columns by whose values a row can be found, beside the match column. */
   readonly uniqueColumns: readonly number[];
+  /** Index of the column that says who made a row; null where the origin shows none. */
+  readonly makerColumn: number | null;
+  /** The calling user's e-mail. */
+  readonly email: string;
   readonly options: PushTableOptions;
   /** The calling user's time zone. */
   readonly zone: string;

@@ -79,6 +79,11 @@ export function anchorOf(run: TablePush, { cells }: { readonly cells: readonly S
   return null;
 }
 
+/** What was sent of a row but for the values that the origin allows once, by which it is looked for first. */
+export function cellsBesideUnique(run: TablePush, cells: readonly SentCell[]): readonly SentCell[] {
+  return cells.filter(({ column }) => column !== run.planned.match && !run.uniqueColumns.includes(column));
+}
+
 /** Whether a row can be asked for by a value of a column. */
 function isFindable(run: TablePush, column: number, value: Value): boolean {
   const shape = run.shapes[column];
@@ -194,7 +199,7 @@ export async function findAlike(
 }
 
 /** The e-mail identifies a user; the name is for display, and the origin may write another one (specification 2.4). */
-function isSameUser(one: Value, other: Value): boolean {
+export function isSameUser(one: Value, other: Value): boolean {
   const email = (user: string): string => (/<([^<]*)>$/.exec(user)?.[1] ?? user).trim().toLowerCase();
   return typeof one === 'string' && typeof other === 'string' ? email(one) === email(other) : one === other;
 }

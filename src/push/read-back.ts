@@ -7,7 +7,7 @@ import type { Batch, BatchRow } from '../capture/batches.ts';
 import { readRowStates } from '../capture/marks.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { adoptByValue } from '../reconcile/push-adopt.ts';
+import { adoptByValue, mayBeMade } from '../reconcile/push-adopt.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
@@ -15,7 +15,16 @@ import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { identify, requireSameCaller } from './identity.ts';
-import { anchorOf, findAlike, findById, findByValue, unlessRefused, type FoundRows } from './lookup.ts';
+import {
+  anchorOf,
+  cellsBesideUnique,
+  findAlike,
+  findById,
+  findByValue,
+  isSameUser,
+  unlessRefused,
+  type FoundRows,
+} from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
 
@@ -26,6 +35,8 @@ export interface Findings {
   readonly byValue: ReadonlyMap<number, Row>;
   /** Rows with all the values of a create that has no unique one, by its id here. */
   readonly alike: ReadonlyMap<number, readonly Row[]>;
+  /** Ids of rows that may be what a create made which is not found by its unique value, since they have all else of it, by its id here. */
+  readonly likely: ReadonlyMap<number, readonly number[]>;
   /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
   readonly unclear: ReadonlySet<number>;
   /** Rows whose answer got lost, and by whose unique value the origin refuses to look for them. */
@@ -103,7 +114,41 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), unclear: new Set() };
   for (const id of alike.unclear) unclear.add(id);
   const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
-  return { found, byValue, alike: files.alike, unclear, unaskable, files };
+  const absent = lost.filter(
+    (row) =>
+      row.kind === 'insert' &&
+      !unanchored.includes(row) &&
+      !byValue.has(row.id) &&
+      !unclear.has(row.id) &&
+      !unaskable.has(row.id),
+  );
+  const likely = await findLikely(run, batch, { absent, byValue });
+  return { found, byValue, alike: files.alike, likely, unclear, unaskable, files };
+}
+
+/**
+ * Looks once more for creates that are not found by their unique value: a workflow may give a new row another one, or somebody who saw it. Then the
+ * origin would take the create a second time.
+ */
+async function findLikely(
+  run: TablePush,
+  { rows }: Batch,
+  { absent, byValue }: { readonly absent: readonly BatchRow[]; readonly byValue: ReadonlyMap<number, Row> },
+): Promise<ReadonlyMap<number, readonly number[]>> {
+  const { makerColumn, email } = run;
+  const creates = absent.map(({ id, cells }) => ({ id, cells: cellsBesideUnique(run, cells) }));
+  const alike = await unlessRefused(findAlike(run, creates));
+  const others = new Set([...rows.flatMap(({ answer }) => answer?.id ?? []), ...byValue.values().map((row) => row.id)]);
+  const isOwn = ({ values }: Row): boolean => {
+    const maker = makerColumn === null ? null : (values[makerColumn] ?? null);
+    return maker === null || isSameUser(maker, email);
+  };
+  return new Map(
+    absent.map(({ id, newestKnown }) => {
+      const candidates = (alike?.byKey.get(id) ?? []).filter(isOwn).map((row) => row.id);
+      return [id, mayBeMade(candidates, { newestKnown, others })];
+    }),
+  );
 }
 
 /** The ids of those rows of the origin that the replica knows already. */

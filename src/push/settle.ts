@@ -111,7 +111,7 @@ class Settling {
     const { table, options, counts } = this.#run;
     const adopted = this.#adopt(batch);
     for (const row of batch.rows) {
-      if (row.answer === null) this.#settleLost(row, batch, adopted.get(row.id) ?? null);
+      if (row.answer === null) this.#settleLost(row, batch, adopted);
       else this.#settleAnswered(row, row.answer.as);
     }
     this.#forgetRefusals(batch);
@@ -192,7 +192,8 @@ class Settling {
     return baseAsSent({ base: version?.base ?? null, sent: row.cells }, id, table.columns.length);
   }
 
-  #settleLost(row: BatchRow, batch: Batch, adopted: Row | null): void {
+  #settleLost(row: BatchRow, batch: Batch, adoptions: ReadonlyMap<number, Row>): void {
+    const adopted = adoptions.get(row.id) ?? null;
     const { found, byValue, unclear, unaskable, files } = this.#findings;
     if (found.unreadable.has(row.id) || unclear.has(row.id)) {
       this.#left.push(row);
@@ -228,7 +229,7 @@ class Settling {
     const isMadeAgain = own === undefined && row.kind === 'update' && named !== undefined;
     const isAsSent = named !== undefined && this.#isMadeOf(row, named);
     const remote = own ?? named ?? adopted;
-    if (remote !== null && remote !== undefined) {
+    if (remote !== null) {
       // Whoever was adopted has all the files: they were compared.
       const inFiles = row.cells.flatMap(({ column, file }) => (file === undefined ? [] : [column]));
       const arrived = remote === adopted ? new Set(inFiles) : files.arrived.get(row.id);
@@ -259,7 +260,9 @@ class Settling {
       this.#untaken.add(row.id);
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else {
-      this.#settleAbsent(row, batch, anchorOf(this.#run, row));
+      const taken = new Set(adoptions.values().map(({ id }) => id));
+      const likely = this.#findings.likely.get(row.id)?.find((id) => !taken.has(id)) ?? null;
+      this.#settleAbsent(row, batch, { anchor: anchorOf(this.#run, row), likely });
     }
   }
 
@@ -290,8 +293,12 @@ class Settling {
     );
   }
 
-  /** A create that the origin does not return. */
-  #settleAbsent(row: BatchRow, batch: Batch, anchor: Anchor | null): void {
+  /** A create that the origin does not return; `likely` is a row that may be what it made, under another unique value. */
+  #settleAbsent(
+    row: BatchRow,
+    batch: Batch,
+    { anchor, likely }: { readonly anchor: Anchor | null; readonly likely: number | null },
+  ): void {
     if (anchor === null) {
       this.#doubt(row, 'when it was created, and nothing at the origin proves that it was, or was not');
       return;
@@ -300,6 +307,8 @@ class Settling {
     // To another caller a row that is hidden looks just like none, and nothing would tell of it if the one here were deleted before it went again.
     if (!isSender(this.#tx, table, batch))
       this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
+    else if (likely !== null)
+      this.#doubt(row, `when it was created, and row ${likely} is like it but for what is unique`);
     else if (row.failure !== undefined && isLeftAlone(this.#tx, table, row)) this.#refuse(row, row.failure, 'soon');
     else this.#move([row.id], 'notApplied');
   }

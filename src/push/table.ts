@@ -97,6 +97,8 @@ async function openTable(
       .filter((column) => column.name === descriptor.key || hasOption(column.dataOptions, 'Unique'))
       .map((column) => column.name),
   );
+  const makerName = descriptor.columns.find(({ kind }) => kind === 'CreatedBy')?.name;
+  const maker = table.columns.findIndex(({ name: own }) => own === makerName);
   // `column=*` brings what may be written, so every other column is named.
   const named = descriptor.columns.filter((column) => !isWritable(column)).map((column) => column.name);
   return {
@@ -107,6 +109,8 @@ async function openTable(
     names: ['*', ...named],
     planned: { ...plannedTable(table), allowAdd: descriptor.allowAdd },
     uniqueColumns: table.columns.flatMap((column, index) => (isUnique.has(column.name) ? [index] : [])),
+    makerColumn: maker < 0 ? null : maker,
+    email: caller.email,
     options,
     zone: caller.timezone,
     plan: { version: 0, isStale: true, isLast: false },

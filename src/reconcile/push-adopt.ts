@@ -73,6 +73,19 @@ export function adoptAlike(lost: readonly LostCreate[]): ReadonlyMap<number, num
   return adopted;
 }
 
+/**
+ * Which rows that are alike but for their unique values may be what a create made that is not found by its own; none of them can be taken for
+ * it. A pull may have brought it in meanwhile, so whether they are known says nothing. `others` are rows of other changes.
+ */
+export function mayBeMade(
+  candidates: readonly number[],
+  { newestKnown, others }: { readonly newestKnown: number | undefined; readonly others: ReadonlySet<number> },
+): readonly number[] {
+  // Without it, the row may be any that ever was.
+  if (newestKnown === undefined) return [];
+  return candidates.filter((id) => id > newestKnown && !others.has(id)).toSorted((a, b) => a - b);
+}
+
 function keyOf(candidates: readonly number[]): string {
   return candidates.toSorted((a, b) => a - b).join(' ');
 }

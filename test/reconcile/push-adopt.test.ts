@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { adoptAlike, adoptByValue } from '../../src/reconcile/push-adopt.ts';
+import { adoptAlike, adoptByValue, mayBeMade } from '../../src/reconcile/push-adopt.ts';
 
 function adopted(...creates: readonly (readonly [id: number, candidates: readonly number[]])[]): object {
   return Object.fromEntries(adoptAlike(creates.map(([id, candidates]) => ({ id, candidates }))));
@@ -72,4 +72,10 @@ describe('by a unique value', () => {
       [-2, 7],
     ]);
   });
+});
+
+test('what a create made under another unique value is newer than what was known, and no row of another change', () => {
+  const others = new Set([10]);
+  expect(mayBeMade([11, 10, 9, 8, 7], { newestKnown: 8, others })).toEqual([9, 11]);
+  expect(mayBeMade([9], { newestKnown: undefined, others })).toEqual([]);
 });
