@@ -377,7 +377,7 @@ const backup = section(
       to: 1000,
       default: 7,
       unit: 'backups',
-      doc: 'How many backups of the daemon are kept in the folder; older ones are deleted. Files of other names, and backups of other databases, never are.',
+      doc: 'How many backups of the daemon are kept in the folder; older ones are deleted. Files of other names, and backups of other replicas, never are.',
     }),
   },
   'Backups on schedule.',

@@ -64,7 +64,10 @@ function storeFolder({ path, files }: Config['replica']): string {
   }
 }
 
-/** Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. */
+/**
+ * Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. One without a single row, as of a
+ * replica that was made anew and could not be filled yet, takes the place of none.
+ */
 export async function backUpDated(
   config: Config,
   folder: string,
@@ -73,7 +76,7 @@ export async function backUpDated(
   const { database } = config.origin;
   const { path, earlier } = datedBackups(config.replica.path, { folder, database, nowMs });
   const report = await backUpAll(config, path, { withFiles: true, earlier, onAdvance });
-  for (const old of earlier.slice(config.backup.keep - 1)) {
+  for (const old of report.rowCount === 0 ? [] : earlier.slice(config.backup.keep - 1)) {
     rmSync(old);
     rmSync(filesBeside(old), { recursive: true, force: true });
   }

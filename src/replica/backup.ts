@@ -6,12 +6,13 @@
  * whoever asks, since this folder knows no file store. Invariants: a file under its final name is complete, and its
  * content stands beside it (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
  */
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { disownFile, requireOwnLog } from './copies.ts';
+import { disownFile, realPathOf, requireOwnLog } from './copies.ts';
 import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
 import { checkOwner, takeLock, type Tx } from './database.ts';
 import { replicaError } from './failures.ts';
@@ -92,48 +93,58 @@ export async function backUp<T = null>(
 const DATED = /^\d{8}T\d{6}Z\.db$/;
 
 /**
- * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called alike, and
- * may have one folder for their backups; those of another database are none of the earlier ones.
+ * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called alike, also of
+ * one database, and may have one folder for their backups: those of another one are none of the earlier ones, and have other names, told
+ * apart by where the replica stands. What is dated later than now was made before the clock was set back.
  */
 export function datedBackups(
   source: string,
   { folder, database, nowMs }: { readonly folder: string; readonly database: string; readonly nowMs: number },
 ): { readonly path: string; readonly earlier: readonly string[] } {
   const stem = stemOf(source);
-  const stamp = stampFromMs(nowMs).replaceAll(/[-:]/g, '');
+  const own = `${stem}-${database}-${placeTag(source)}-`;
+  const now = stampFromMs(nowMs).replaceAll(/[-:]/g, '');
   const isDated = (file: string, start: string): boolean =>
     file.startsWith(start) && DATED.test(file.slice(start.length));
+  const order = (file: string): string => `${stampIn(file) > `${now}.db` ? 0 : 1} ${stampIn(file)}`;
+  const kin = readKin(source);
   const earlier = namesIn(folder)
-    .filter(
-      (file) =>
-        isDated(file, `${stem}-${database}-`) ||
-        // Earlier versions did not name the database.
-        (isDated(file, `${stem}-`) && isOfDatabase(join(folder, file), database)),
-    )
-    .toSorted((a, b) => (stampIn(a) < stampIn(b) ? 1 : -1));
-  return {
-    path: join(folder, `${stem}-${database}-${stamp}.db`),
-    earlier: earlier.map((file) => join(folder, file)),
-  };
+    .filter((file) => {
+      if (isDated(file, own)) return true;
+      // Earlier versions did not say where the replica stands, and those before them did not name the database.
+      const isUntold = isDated(file, `${stem}-${database}-`) || isDated(file, `${stem}-`);
+      return isUntold && kin !== null && readKin(join(folder, file)) === kin;
+    })
+    .toSorted((a, b) => (order(a) < order(b) ? 1 : -1));
+  return { path: join(folder, `${own}${now}.db`), earlier: earlier.map((file) => join(folder, file)) };
 }
 
 function stemOf(source: string): string {
   return basename(source).replace(/\.[^.]*$/, '');
 }
 
+/** Tells where a replica stands from other places, in as few letters as do. */
+function placeTag(source: string): string {
+  return createHash('sha256')
+    .update(realPathOf(resolve(source)))
+    .digest('hex')
+    .slice(0, 6);
+}
+
 function stampIn(file: string): string {
   return file.slice(-'19700101T000000Z.db'.length);
 }
 
-/** Whether a file is a replica of a database; one that cannot be read is nobody's. */
-function isOfDatabase(path: string, database: string): boolean {
+/** The database of a replica and what tells it from its copies (copies.ts); one that cannot be read is nobody's. */
+function readKin(path: string): string | null {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { readonly: true, fileMustExist: true });
-    const text = sql`SELECT database FROM _rowsync_identity`;
-    return db.prepare(text).pluck().get() === database;
+    const text = sql`SELECT i.database || ' ' || s.file_id FROM _rowsync_identity i, _rowsync_sent s`;
+    const kin = db.prepare(text).pluck().get();
+    return typeof kin === 'string' ? kin : null;
   } catch {
-    return false;
+    return null;
   } finally {
     db?.close();
   }

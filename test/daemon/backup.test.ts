@@ -1,6 +1,7 @@
 /**
  * Backups with attached files, by command and on schedule, and what a restore brings back of them.
  */
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -54,6 +55,11 @@ backup: { folder: ., keep: 2 }
 `,
   );
   return Object.assign(fixture, { config: loadConfig(file).config });
+}
+
+/** What stands in the name of a dated backup for the place of its replica. */
+function tagOf(path: string): string {
+  return createHash('sha256').update(path).digest('hex').slice(0, 6);
 }
 
 /** What stands in a folder of content, as `name links mode`. */
@@ -223,16 +229,17 @@ test('the newest backups of a folder are kept, with their files, and everything 
   const backups = join(fixture.folder, 'backups');
   mkdirSync(backups);
   writeFileSync(join(backups, 'replica-of-somebody.db'), 'mine');
-  mkdirSync(join(backups, 'replica-21995-20200101T000000Z.db.files')); // its backup never got its name
-  writeFileSync(join(backups, 'replica-21995-20200101T000000Z.db.partial'), '');
+  const stem = `replica-21995-${tagOf(fixture.path)}`;
+  mkdirSync(join(backups, `${stem}-20200101T000000Z.db.files`)); // its backup never got its name
+  writeFileSync(join(backups, `${stem}-20200101T000000Z.db.partial`), '');
 
   for (const day of [1, 2, 3, 4]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day, 3) });
 
   expect(readdirSync(backups).toSorted()).toEqual([
-    'replica-21995-20260603T030000Z.db',
-    'replica-21995-20260603T030000Z.db.files',
-    'replica-21995-20260604T030000Z.db',
-    'replica-21995-20260604T030000Z.db.files',
+    `${stem}-20260603T030000Z.db`,
+    `${stem}-20260603T030000Z.db.files`,
+    `${stem}-20260604T030000Z.db`,
+    `${stem}-20260604T030000Z.db.files`,
     'replica-of-somebody.db',
   ]);
   expect(readFileSync(join(backups, 'replica-of-somebody.db'), 'utf8')).toBe('mine');
@@ -259,6 +266,53 @@ test('backups of another database are left alone, also those that are being made
   ]);
 });
 
+test('backups of another replica of the same database are left alone, also those that are being made', async () => {
+  await using fixture = await startAlbum();
+  await using other = await startAlbum();
+  const backups = join(fixture.folder, 'backups');
+  mkdirSync(backups);
+  const config = { ...other.config, origin: fixture.config.origin };
+  const theirs = await backUpDated(config, backups, { nowMs: Date.UTC(2026, 5, 1, 3) });
+  mkdirSync(`${theirs.path.replace('20260601', '20260602')}.files`); // its backup is about to get its name
+  await backUpAll(config, join(backups, 'replica-21995-20260101T030000Z.db'), { withFiles: false }); // of an earlier version
+  const before = readdirSync(backups);
+
+  for (const day of [1, 2, 3]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day, 3) });
+
+  const after = readdirSync(backups);
+  expect(before.filter((name) => !after.includes(name))).toEqual([]);
+  expect(after.length - before.length).toBe(4);
+});
+
+test('backups that are dated later than now, since the clock was set back, go first', async () => {
+  await using fixture = await startAlbum();
+  const backups = join(fixture.folder, 'backups');
+  mkdirSync(backups);
+
+  for (const year of [2030, 2031, 2026, 2027]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(year, 1) });
+
+  const years = readdirSync(backups).map((name) => /-(\d{4})\d{4}T\d{6}Z\.db$/.exec(name)?.[1]);
+  expect(years.filter((year) => year !== undefined)).toEqual(['2026', '2027']);
+});
+
+test('a backup without any row takes the place of none that has some', async () => {
+  await using fixture = await startAlbum();
+  const backups = join(fixture.folder, 'backups');
+  mkdirSync(backups);
+  const good = await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, 1) });
+  fixture.replica.close();
+  renameSync(fixture.path, `${fixture.path}.broken`);
+  fixture.replica = openReplica(fixture.path, { clock: fixture.context().clock });
+
+  for (const day of [2, 3, 4]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day) });
+  const isKept = existsSync(good.path) && contentsOf(`${good.path}.files`).length === 3;
+  await fixture.pull();
+  await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, 5) });
+
+  expect(isKept).toBe(true);
+  expect(readdirSync(backups).filter((name) => name.endsWith('.db'))).toHaveLength(2);
+});
+
 test('a backup says that it goes on, at each step of the replica and at each of its files', async () => {
   await using fixture = await startAlbum();
   let count = 0;
@@ -283,7 +337,7 @@ test('the daemon makes backups on schedule', async () => {
 
   await daemon.elapse(40);
 
-  const path = join(daemon.folder, 'replica-21995-20260601T123000Z.db');
+  const path = join(daemon.folder, `replica-21995-${tagOf(join(daemon.folder, 'replica.db'))}-20260601T123000Z.db`);
   expect(daemon.events('work.finished').filter(({ work }) => work === 'backup')).toMatchObject([
     { outcome: 'done', rowCount: 3, fileCount: 3, path },
   ]);
