@@ -41,7 +41,7 @@ import { shellWord } from '../base/text.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
-import { requireSameCaller } from './identity.ts';
+import { requireSameCaller, stampOfSending } from './identity.ts';
 import { findById, findByValue, NOTHING_FOUND, type FoundRows } from './lookup.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
@@ -208,7 +208,7 @@ async function record(
     const isCreating = ({ kind }: PlannedRow): boolean => kind === 'insert' || planned.method === 'upsert';
     const batch = {
       method: planned.method,
-      sentAt: at,
+      sentAt: stampOfSending(tx, clock.nowMs()),
       rows: rows.map((row): BatchRow => ({
         id: row.id,
         kind: row.kind,

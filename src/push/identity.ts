@@ -2,6 +2,7 @@
  * Who is calling: asked at the start of a push, and again whenever the origin does not return a row that it had. Whoever lost rights
  * in between sees less, and a row that is hidden is not gone (I5).
  */
+import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
@@ -29,6 +30,15 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
     });
   }
   return caller;
+}
+
+/**
+ * The stamp of a batch that is sent now, a second later where the caller changed in this very second: stamps have no fractions, and whoever sends
+ * it is the present one. A change behind it is never before it (ledger.ts).
+ */
+export function stampOfSending(from: Connection, nowMs: number): string {
+  const at = stampFromMs(nowMs);
+  return at === readIdentityChange(from) ? stampFromMs(nowMs + 1_000) : at;
 }
 
 /**

@@ -348,6 +348,18 @@ describe('a create that is looked for by another user than the one that sent it,
     expect(titlesOf(fixture).at(-1)).toBe('y');
   });
 
+  test('is sent again by the user who came in the very second in which it was sent', async () => {
+    await using fixture = await startTwoWay();
+    const nowMs = Date.parse(AT);
+    fixture.execute(`UPDATE _rowsync_identity SET changed_at = '${AT}'`);
+    await loseCreate(fixture, 'resetBefore', 'SELECT 1', { ...systemClock, nowMs: () => nowMs });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1 });
+    expect(changesSent(fixture)).toEqual(['create', 'create']);
+  });
+
   // Nothing but the doubt tells of the row that stands at the origin, hidden, since there is no other answer to its create.
   test.each([
     ['it is deleted here after that', `DELETE FROM "Note" WHERE "Code" = 'n1'`],
