@@ -3,11 +3,10 @@
  * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
  */
 import type { MergeColumn } from '../reconcile/merge.ts';
-import { foldName } from '../reconcile/naming.ts';
 import type { Connection } from '../replica/database.ts';
 import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { hasBase, hasUserTable, readColumns, readPhysicalColumns, type LedgerColumn } from '../replica/tables.ts';
+import { hasBase, hasUserTable, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
@@ -65,7 +64,8 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   const columns = readColumns(from, table.id);
   const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
   const kept = columns.filter((column) => !isLive(column));
-  const physical = new Set(kept.length === 0 ? [] : readPhysicalColumns(from, table.localName).map(foldName));
+  const keptNames = kept.map(({ localName }) => localName);
+  const standing = new Set(readStanding(from, table.localName, keptNames));
   return {
     id: table.id,
     name: table.name,
@@ -87,6 +87,6 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
       isStamp: column.kind === 'DateModified',
     })),
-    keptColumns: kept.filter(({ localName }) => physical.has(foldName(localName))),
+    keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };
 }

@@ -10,7 +10,7 @@ import { utcFromOffsetText } from '../wire/zone.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
-import { baseName, columnList, readColumns } from './tables.ts';
+import { baseName, columnList, readColumns, readStanding } from './tables.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each; past a few
@@ -303,7 +303,7 @@ export function readKept(
 ): ReadonlyMap<number, readonly Pair[]> {
   if (ids.length === 0) return new Map();
   const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
-  const names = kept.length === 0 ? [] : readStanding(from, localName, kept);
+  const names = readStanding(from, localName, kept);
   if (names.length === 0) return new Map();
   const rows = from
     .prepare(
@@ -315,17 +315,6 @@ export function readKept(
   return new Map(
     rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
   );
-}
-
-/** Those of the names that are columns of a table, as SQLite takes names for one. */
-function readStanding(from: Connection, localName: string, names: readonly string[]): readonly string[] {
-  return from
-    .prepare(
-      sql`SELECT kept.value FROM json_each(?) kept
-          WHERE EXISTS (SELECT 1 FROM pragma_table_xinfo(?) c WHERE c.name = kept.value COLLATE NOCASE)`,
-    )
-    .pluck()
-    .all(JSON.stringify(names), localName) as string[]; // the names just given
 }
 
 /** Deletes rows without evidence; returns how many stood there. */

@@ -125,6 +125,18 @@ export function readPhysicalColumns(from: Connection, localName: string): readon
     .all(localName) as string[]; // name is TEXT
 }
 
+/** Those of the names that are columns of a table, as SQLite takes names for one. */
+export function readStanding(from: Connection, localName: string, names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  return from
+    .prepare(
+      sql`SELECT kept.value FROM json_each(?) kept
+          WHERE EXISTS (SELECT 1 FROM pragma_table_xinfo(?) c WHERE c.name = kept.value COLLATE NOCASE)`,
+    )
+    .pluck()
+    .all(JSON.stringify(names), localName) as string[]; // the names just given
+}
+
 /**
  * Makes sure that rows are found by `_id` and that numbers stay as they are written, which a table that another client rebuilt
  * may not promise: without STRICT, SQLite rounds long decimals in columns of type ANY. @throws RowsyncError `replica.schema`.

@@ -62,6 +62,22 @@ test('a restore says how many edits of the former replica had not reached the or
   former.close();
 });
 
+/** Rebuilds a replica, makes it anew, runs the script of its edits and pushes them, as the command says. */
+async function rebuildAndPush(
+  folder: string,
+  flags: readonly string[],
+): Promise<{ readonly rebuilt: Awaited<ReturnType<typeof runCli>>; readonly script: string }> {
+  const rebuilt = await runCli(['rebuild', ...flags], { folder });
+  await runCli(['pull'], { folder });
+  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  const script = readFileSync(join(folder, file), 'utf8');
+  const fresh = new Database(join(folder, 'replica.db'));
+  fresh.exec(script);
+  fresh.close();
+  await runCli(['push'], { folder });
+  return { rebuilt, script };
+}
+
 test.each([
   ['before anything opened it', []],
   ['after a resync, which asks the origin nothing', [['resync', 'Album']]],
@@ -79,14 +95,7 @@ test.each([
   await runCli(['restore', 'copy.db'], { folder });
   for (const command of between) await runCli(command, { folder });
 
-  const rebuilt = await runCli(['rebuild'], { folder });
-  await runCli(['pull'], { folder });
-  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  const script = readFileSync(join(folder, file), 'utf8');
-  const fresh = new Database(path);
-  fresh.exec(script);
-  fresh.close();
-  await runCli(['push'], { folder });
+  const { rebuilt, script } = await rebuildAndPush(folder, []);
 
   expect(rebuilt.exitCode).toBe(0);
   expect(script).toContain(`-- INSERT INTO "Album" ("Title") VALUES ('new');`);
@@ -138,14 +147,7 @@ test.each([
     db.close();
 
     const pulled = await runCli(['pull'], { folder });
-    const rebuilt = await runCli(['rebuild', ...flags], { folder });
-    await runCli(['pull'], { folder });
-    const [file = ''] = readdirSync(folder).filter((entry) => entry.endsWith('.sql'));
-    const script = readFileSync(join(folder, file), 'utf8');
-    const fresh = new Database(path);
-    fresh.exec(script);
-    fresh.close();
-    await runCli(['push'], { folder });
+    const { rebuilt, script } = await rebuildAndPush(folder, flags);
 
     expect(pulled).toMatchObject({ exitCode: 78, stdout: '' });
     expect(pulled.stderr).toMatch(new RegExp(`${name} is missing.*\\n.*rowsync rebuild`));
