@@ -33,12 +33,13 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
 }
 
 /**
- * The stamp of a batch that is sent now, a second later where the caller changed in this very second: stamps have no fractions, and whoever sends
- * it is the present one. A change behind it is never before it (ledger.ts).
+ * The stamp of a batch that is sent now: always later than that of the last change of the caller, since whoever sends it is the present one, also
+ * in the very second of the change, or where the clock was set back since. A change behind it is never before it (ledger.ts).
  */
 export function stampOfSending(from: Connection, nowMs: number): string {
   const at = stampFromMs(nowMs);
-  return at === readIdentityChange(from) ? stampFromMs(nowMs + 1_000) : at;
+  const changedAt = readIdentityChange(from);
+  return changedAt === null || changedAt < at ? at : stampFromMs(Date.parse(changedAt) + 1_000);
 }
 
 /**

@@ -103,7 +103,8 @@ class Finding {
 
   constructor(run: TablePush, sentAt: string) {
     this.#run = run;
-    this.#isOld = run.context.clock.nowMs() - Date.parse(sentAt) > LOOK_MS_MAX;
+    // One that seems to lie ahead was sent before the clock was set back.
+    this.#isOld = Math.abs(run.context.clock.nowMs() - Date.parse(sentAt)) > LOOK_MS_MAX;
     const columns = readFileColumns(run.context.replica, run.table.id);
     this.#columns = new Map(columns.map((column) => [column.columnName, column]));
   }

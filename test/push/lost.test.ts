@@ -348,16 +348,34 @@ describe('a create that is looked for by another user than the one that sent it,
     expect(titlesOf(fixture).at(-1)).toBe('y');
   });
 
-  test('is sent again by the user who came in the very second in which it was sent', async () => {
-    await using fixture = await startTwoWay();
-    const nowMs = Date.parse(AT);
-    fixture.execute(`UPDATE _rowsync_identity SET changed_at = '${AT}'`);
-    await loseCreate(fixture, 'resetBefore', 'SELECT 1', { ...systemClock, nowMs: () => nowMs });
+  describe.each([
+    ['came in the very second in which it was sent', AT],
+    ['came when the clock was years ahead, which was set right since', '2036-11-21T12:00:00Z'],
+  ])('and that %s,', (_what, changedAt) => {
+    const clock = { ...systemClock, nowMs: () => Date.parse(AT) };
 
-    const report = await pushNow(fixture);
+    test('is sent again by that user', async () => {
+      await using fixture = await startTwoWay();
+      fixture.execute(`UPDATE _rowsync_identity SET changed_at = '${changedAt}'`);
+      await loseCreate(fixture, 'resetBefore', 'SELECT 1', clock);
 
-    expect(countsOf(report)).toEqual({ inserted: 1 });
-    expect(changesSent(fixture)).toEqual(['create', 'create']);
+      const report = await pushNow(fixture);
+
+      expect(countsOf(report)).toEqual({ inserted: 1 });
+      expect(changesSent(fixture)).toEqual(['create', 'create']);
+    });
+
+    test('is in doubt once another one comes', async () => {
+      await using fixture = await startTwoWay();
+      fixture.execute(`UPDATE _rowsync_identity SET changed_at = '${changedAt}'`);
+      await loseCreate(fixture, 'resetAfter', 'SELECT 1', clock);
+      fixture.sandbox.store.changeUser({ id: 4711 });
+      await fixture.pull();
+
+      const report = await pushNow(fixture);
+
+      expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    });
   });
 
   // Nothing but the doubt tells of the row that stands at the origin, hidden, since there is no other answer to its create.

@@ -3,7 +3,7 @@
  * a column without a history. They may have arrived, so none is sent a second time on a guess (I4).
  */
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
@@ -173,9 +173,15 @@ test('one goes again with its row as a person wants, once', async () => {
 describe('one whose revisions the origin fails to give out', () => {
   const hour = { ...systemClock, nowMs: () => systemClock.nowMs() + 61 * 60_000 };
 
-  test.each<FaultName>(['failure', 'truncated'])(
-    '(%s) is looked for with each push, and parked after an hour, so that the table can be pushed',
-    async (fault) => {
+  const setBack = { ...systemClock, nowMs: () => systemClock.nowMs() - 61 * 60_000 };
+
+  test.each<readonly [FaultName, string, Clock]>([
+    ['failure', 'after an hour', hour],
+    ['truncated', 'after an hour', hour],
+    ['failure', 'where the clock was set back since', setBack],
+  ])(
+    '(%s) is looked for with each push, and parked %s, so that the table can be pushed',
+    async (fault, _when, clock) => {
       await using fixture = await startAlbum();
       fixture.put('a.txt', 'mine');
       fixture.execute(ATTACH);
@@ -188,7 +194,7 @@ describe('one whose revisions the origin fails to give out', () => {
       expect(codesOf(await fixture.upload())).toHaveLength(1);
       expect(changesSent(fixture)).toEqual(['update']);
 
-      expect(countsOf(await fixture.upload({ clock: hour }))).toEqual({ updated: 1, ...IN_DOUBT, conflict: 1 });
+      expect(countsOf(await fixture.upload({ clock }))).toEqual({ updated: 1, ...IN_DOUBT, conflict: 1 });
 
       expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 mine']);
       expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'inDoubt' }]);
