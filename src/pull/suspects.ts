@@ -7,12 +7,13 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { judgeDeletion } from '../reconcile/guards.ts';
+import { judgeDeletion, type DeletionVerdict } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
 import { clearSeenSuspects, countSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
+import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import { storeMissing, storeRows } from './store.ts';
@@ -46,13 +47,15 @@ export async function settleSuspects(
           clearSeenSuspects(tx, twoWay === null ? target : baseTarget(target)),
         );
   const known = readTable(replica, target.id);
-  const verdict = judgeDeletion({
-    rowCount: known.rowCount,
-    missingCount,
-    maxDeletePercent: context.settings.maxDeletePercent,
-    identityChanged: !known.identityChecked,
-    confirmed: missingCount <= consent,
-  });
+  const judge = (deletionCount: number): DeletionVerdict =>
+    judgeDeletion({
+      rowCount: known.rowCount,
+      missingCount: deletionCount,
+      maxDeletePercent: context.settings.maxDeletePercent,
+      identityChanged: !known.identityChecked,
+      confirmed: deletionCount <= consent,
+    });
+  const verdict = judge(missingCount);
   if (verdict.kind === 'hold' && isResumed) return { deletedCount: 0, held: null };
   if (verdict.kind === 'hold') {
     const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
@@ -62,8 +65,11 @@ export async function settleSuspects(
     });
     return { deletedCount: 0, held };
   }
-  const deletedCount = count === 0 ? 0 : await lookUp(context, table);
-  if (known.heldCode === null && known.identityChecked) return { deletedCount, held: null };
+  // Rows on a page that was read before they came under suspicion may be gone as well, and were judged by nobody.
+  const mayGo = (deletionCount: number): boolean => deletionCount <= missingCount || judge(deletionCount).kind === 'go';
+  const { deletedCount, isSettled } =
+    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, mayGo);
+  if (!isSettled || (known.heldCode === null && known.identityChecked)) return { deletedCount, held: null };
   await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
     storeHold(tx, target.id, null, '');
     // Rows that were sent for the former caller may be hidden from this one, and come here only when their push is settled.
@@ -72,15 +78,24 @@ export async function settleSuspects(
   return { deletedCount, held: null };
 }
 
-/** Asks for every suspect by id; returns how many rows were deleted. */
-async function lookUp(context: PullContext, table: PreparedTable): Promise<number> {
+/**
+ * Asks for every suspect by id; returns how many rows were deleted, and whether all were that are gone. More than may go stay suspects: the page
+ * that showed them is read anew by the next sweep, and what is missing then is held for a person.
+ */
+async function lookUp(
+  context: PullContext,
+  table: PreparedTable,
+  mayGo: (deletionCount: number) => boolean,
+): Promise<{ readonly deletedCount: number; readonly isSettled: boolean }> {
   const { origin, replica } = context;
-  const { target, address, selection, shapes } = table;
+  const { target, address, selection, shapes, twoWay } = table;
   let deletedCount = 0;
+  let goneCount = 0;
+  let isSettled = true;
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const block = readSuspects(replica, target.id, after, BATCH_ROWS);
-    if (block.length === 0) return deletedCount; // ends: every block lies above the last one
+    if (block.length === 0) return { deletedCount, isSettled }; // ends: every block lies above the last one
     after = block.at(-1) ?? after;
     const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
     if (foreign.length > 0) deletedCount += await deleteForeign(context, table, foreign);
@@ -93,12 +108,15 @@ async function lookUp(context: PullContext, table: PreparedTable): Promise<numbe
       const present = new Set(value.ids);
       const missing = ids.filter((id) => !present.has(id));
       if (missing.length > 0) await requireSameCaller(context);
+      goneCount += readRowsById(replica, twoWay === null ? target : baseTarget(target), missing).length;
+      const gone = mayGo(goneCount) ? missing : [];
+      isSettled &&= gone === missing;
       const what = `Deleting rows of ${target.localName}`;
       deletedCount += await writeInShape(context, table, { what, answer: value }, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);
         storeUnreadable(tx, target.id, value, at);
-        return storeMissing(tx, table, missing, { reason: 'the origin does not return the row', at });
+        return storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
       });
     }
   }

@@ -41,3 +41,23 @@ test('a value that a colleague changed is taken before a push, and followed when
 
   expect(here(fixture, ['Title'], 'Plain')).toContainEqual([2, 'two']);
 });
+
+test('rows that are deleted after a page had them, and before they are asked for, wait for a person where they are too many', async () => {
+  await using fixture = await startTwoWay({ tables: [PLAIN] });
+  fixture.execute(`UPDATE "Plain" SET "Title" = 'changed ' || _id`);
+  await pushNow(fixture, { confirm: true });
+  for (const [index, title] of ['one', 'two', 'three'].entries())
+    fixture.sandbox.store.update('Plain', index + 1, { Title: title });
+  const deleteAll = (): void => [1, 2, 3].forEach((id) => fixture.sandbox.store.delete('Plain', id));
+  fixture.sandbox.before(1, deleteAll, { method: 'retrieve' });
+
+  const first = await fixture.pull();
+  const second = await fixture.pull();
+
+  expect([first, second].map(({ tables }) => tables[0]?.deletedCount)).toEqual([0, 0]);
+  expect(second.tables[0]?.held?.code).toBe('guard.deletes');
+  expect(here(fixture, ['Title'], 'Plain')).toHaveLength(3);
+
+  await fixture.pull({ confirm: true });
+  expect(here(fixture, ['Title'], 'Plain')).toEqual([]);
+});
