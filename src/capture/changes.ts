@@ -16,7 +16,7 @@ import type { Connection, Tx } from '../replica/database.ts';
 import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
-import { readRowsById } from '../replica/rows.ts';
+import { readRowsById, writeRows } from '../replica/rows.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, requireShape } from '../replica/tables.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -162,6 +162,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${joinSql(differing, ' OR ')}`;
+  confirmTaken(tx, table, indexes);
   const columnsByRow = new Map<number, ReadonlySet<number>>();
   const sentByRow = readSentCells(tx, table, indexes);
   for (const ids of blocks([...new Set([...queryNumbers(tx, text, []), ...sentByRow.keys()])])) {
@@ -191,6 +192,28 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
     }
   }
   if (columnsByRow.size > 0) forgetSentCells(tx, table, columnsByRow);
+}
+
+/** What the origin has taken of some columns is what it confirmed last of a row that it knew, though nobody could ask for it since. */
+function confirmTaken(tx: Tx, table: TwoWayTable, indexes: readonly number[]): void {
+  const base = baseTarget(table);
+  for (const { id, cells, answer } of readBatches(tx, table).flatMap(({ rows }) => rows)) {
+    if (answer?.as !== 'accepted' || answer.id !== id) continue;
+    const taken = new Map(
+      cells.flatMap(({ column, value, file }) =>
+        file === undefined && indexes.includes(column) ? [[column, value]] : [],
+      ),
+    );
+    const confirmed = taken.size === 0 ? [] : readRowsById(tx, base, [id]);
+    writeRows(
+      tx,
+      base,
+      confirmed.map((row) => ({
+        ...row,
+        values: row.values.map((value, index) => taken.get(index) ?? (taken.has(index) ? null : value)),
+      })),
+    );
+  }
 }
 
 /** What is on its way of some columns, but for files: values by row and column. */

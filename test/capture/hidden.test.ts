@@ -3,6 +3,7 @@
  * column is shown again.
  */
 import { expect, test } from 'vitest';
+import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import { prune } from '../../src/capture/mode.ts';
 import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';
@@ -76,6 +77,33 @@ test('a row that was refused for a cell goes on without it once the column of th
 
   expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([]);
   expect(atOrigin(fixture, ['Code', 'Count'])[0]).toEqual([1, 'c1', 70]);
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test.each([
+  ['stands', 'SELECT 1', 'mine', []],
+  ['is lost where it is edited again', `UPDATE "Note" SET "Body" = 'again' WHERE _id = 1`, 'mine', ['again']],
+])('what the origin took %s, though its column was hidden before it was read back', async (_what, edit, body, lost) => {
+  await using fixture = await startWithBody();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'mine', "Count" = 70 WHERE _id = 1`);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  const before = (step: string): void => {
+    if (step === 'readBack') throw end;
+  };
+  await pushNow(fixture, { before });
+  fixture.execute(edit);
+  const show = hide(fixture);
+
+  await sync(fixture);
+
+  expect(here(fixture, ['Body', 'Count'])[0]).toEqual([1, body, 70]);
+  expect(conflicts(fixture)).toMatchObject(lost.map((local) => ({ column: 'Body', local, remote: 'mine' })));
+  expect(conflicts(fixture)).toHaveLength(lost.length);
+
+  show();
+  await sync(fixture);
+
+  expect(here(fixture, ['Body', 'Count'])[0]).toEqual([1, 'mine', 70]);
   expect(await captured(fixture)).toEqual([]);
 });
 
