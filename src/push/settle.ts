@@ -18,8 +18,6 @@ import { readFormerBase, storeConflicts } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
-import { isSameValue } from '../reconcile/diff.ts';
-import type { Conflict } from '../reconcile/merge.ts';
 import { adoptAlike } from '../reconcile/push-adopt.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
@@ -38,6 +36,7 @@ import {
   isLeftAsSent,
   mayBeColleagues,
 } from '../reconcile/push-settle.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
 import type { Tx } from '../replica/database.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import { replicaError } from '../replica/failures.ts';
@@ -47,6 +46,7 @@ import type { TablePush } from './context.ts';
 import { isSender } from './identity.ts';
 import { anchorOf, type Anchor } from './lookup.ts';
 import { knownIds, readBack, type Findings } from './read-back.ts';
+import { madeAgain, overMet, writtenOver } from './written-over.ts';
 
 /** Why a row that the origin does not have any more leaves the replica. */
 const REASON = 'not returned by the origin after a push';
@@ -98,6 +98,8 @@ class Settling {
   readonly #left: BatchRow[] = [];
   /** Updates without an answer that the origin does not show: they go again. */
   readonly #untaken = new Set<number>();
+  /** Ids of rows that are on their way themselves, and that others of the batch met. */
+  #twice: ReadonlySet<number> = new Set();
 
   constructor(tx: Tx, run: TablePush, findings: Findings) {
     this.#tx = tx;
@@ -108,9 +110,32 @@ class Settling {
   }
 
   settle(batch: Batch): void {
-    const { table, options, counts } = this.#run;
     const adopted = this.#adopt(batch);
-    for (const row of batch.rows) {
+    this.#twice = this.#onTheirWay(batch.rows);
+    const given = new Set(this.#twice);
+    // One after another, since under one id one row is settled at a time.
+    const later = batch.rows.filter((row) => {
+      const id = metId(row);
+      const isGiven = id !== null && given.has(id);
+      if (id !== null) given.add(id);
+      return isGiven;
+    });
+    this.#settleRows(
+      batch,
+      adopted,
+      batch.rows.filter((row) => !later.includes(row)),
+    );
+    for (const row of later) {
+      if (this.#onTheirWay([row]).size > 0) this.#left.push(row);
+      else this.#settleRows(batch, adopted, [row]);
+    }
+    updateBatch(this.#tx, this.#run.table, batch.id, this.#left);
+  }
+
+  #settleRows(batch: Batch, adopted: ReadonlyMap<number, Row>, rows: readonly BatchRow[]): void {
+    const { table, options, counts } = this.#run;
+    this.#toSettle.length = 0;
+    for (const row of rows) {
       if (row.answer === null) this.#settleLost(row, batch, adopted);
       else this.#settleAnswered(row, row.answer.as);
     }
@@ -127,7 +152,13 @@ class Settling {
     this.#storeShown();
     this.#count(batch, settled);
     counts.conflictCount += settled.reduce((sum, { conflictCount }) => sum + conflictCount, 0);
-    updateBatch(this.#tx, table, batch.id, this.#left);
+  }
+
+  /** The ids of rows on their way that others met, as where a colleague gave one the unique value of a new one while both were sent. */
+  #onTheirWay(rows: readonly BatchRow[]): ReadonlySet<number> {
+    const met = rows.flatMap((row) => metId(row) ?? []);
+    const states = readRowStates(this.#tx, this.#run.table.id, met);
+    return new Set(met.filter((id) => isInFlight(states.get(id) ?? 'clean')));
   }
 
   #settleAnswered(row: BatchRow, as: AnsweredAs): void {
@@ -164,8 +195,10 @@ class Settling {
     }
     const id = must(row.answer?.id, 'an accepted write names its row');
     const { columns } = this.#run.table;
-    // A row that is not returned was taken nevertheless: it may be hidden from the calling user, and a pull finds out.
-    const remote = byId.get(id) ?? this.#asSent(row, { id, isMadeAgain });
+    // A row that is not returned was taken nevertheless: it may be hidden from the calling user, and a pull finds out. What another one put
+    // there, which met it, is settled behind it, and kept with what it went over.
+    const returned = this.#twice.has(row.id) ? undefined : byId.get(id);
+    const remote = returned ?? this.#asSent(row, { id, isMadeAgain });
     const former = as === 'met' ? readFormerBase(this.#tx, this.#run.table, row.id) : null;
     this.#toSettle.push({
       rowId: row.id,
@@ -179,8 +212,8 @@ class Settling {
       remote,
       sent: row.cells,
       known: (now, there) => {
-        const before = as === 'met' ? this.#met(row, there) : isMadeAgain ? madeAgain(now) : [];
-        return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];
+        const before = as === 'met' ? overMet(row, there, this.#run.planned.match) : isMadeAgain ? madeAgain(now) : [];
+        return [...before, ...writtenOver(this.#run.table, row, now, { remote, isMadeAgain })];
       },
     });
   }
@@ -253,7 +286,7 @@ class Settling {
         sent: row.cells,
         known: (now) => [
           ...(isMadeAgain ? madeAgain(now) : []),
-          ...this.#writtenOver(row, now, { remote, isMadeAgain: isMadeAgain && isAsSent }),
+          ...writtenOver(this.#run.table, row, now, { remote, isMadeAgain: isMadeAgain && isAsSent }),
         ],
       });
     } else if (row.kind === 'update') {
@@ -344,48 +377,6 @@ class Settling {
         .filter(([id]) => !parts.has(id))
         .map(([id, candidate]) => [id, must(rowById.get(candidate), 'candidates were found')]),
     );
-  }
-
-  /** The insert changed a row that somebody had added meanwhile; what it overwrote is known only if a pull had seen it. */
-  #met({ cells }: BatchRow, { base }: VersionsNow): readonly Conflict[] {
-    const { match } = this.#run.planned;
-    return cells.flatMap(({ column, value }): readonly Conflict[] => {
-      const before = base?.values[column] ?? null;
-      if (before === value && column !== match) return [];
-      if (base === null && column !== match) return [];
-      return [{ kind: 'cell', column, base: null, local: value, remote: before, winner: 'local' }];
-    });
-  }
-
-  /**
-   * Cells that were edited here since they were sent, and hold something else at the origin: nobody can tell what the origin made of the
-   * value, or a default of a new row, from what somebody wrote there meanwhile, so the edit wins, and what it goes over is kept. So does
-   * a delete of the row. A lookup merges the cells that were sent by itself. A row that its update made again is a new one there, in which
-   * all goes on that was not sent.
-   */
-  #writtenOver(
-    { kind, cells, answer }: BatchRow,
-    now: VersionsNow,
-    { remote, isMadeAgain }: { readonly remote: Row; readonly isMadeAgain: boolean },
-  ): readonly Conflict[] {
-    const { table } = this.#run;
-    const { local } = now;
-    const isNew = kind === 'insert' || isMadeAgain;
-    const edited = editedCells({ base: now.base, sent: cells }, table.columns);
-    const asked = isNew ? table.columns.keys() : edited.values().map(({ column }) => column);
-    const over = [...asked].flatMap((column): readonly (Conflict & { kind: 'cell' })[] => {
-      const { type, writable, automatic } = must(table.columns[column], 'a cell names a column of its table');
-      const cell = cells.find((sent) => sent.column === column);
-      const isOurs = cell === undefined ? isNew && !automatic : answer !== null && cell.file === undefined;
-      const [was, there] = [cell?.value ?? null, remote.values[column] ?? null];
-      const here = local?.values[column] ?? null;
-      const isEdited = local === null || (!isSameValue(type, here, was) && !isSameValue(type, here, there));
-      if (!isOurs || !writable || !isEdited || isSameValue(type, there, was)) return [];
-      return [{ kind: 'cell', column, base: was, local: here, remote: there, winner: 'local' }];
-    });
-    if (local !== null || over.length === 0) return over;
-    const base = baseAsSent({ base: now.base, sent: cells }, remote.id, table.columns.length);
-    return [{ kind: 'deletedHere', base, remote, winner: 'local' }];
   }
 
   #refuse(row: BatchRow, words: OriginWords | null, hope: RetryHope): void {
@@ -490,7 +481,8 @@ class Settling {
   }
 }
 
-/** The update made a new row, because the old one was deleted: both sides changed it. */
-function madeAgain({ base, local }: VersionsNow): readonly Conflict[] {
-  return base === null || local === null ? [] : [{ kind: 'deletedThere', base, local, winner: 'local' }];
+/** The id of the row at the origin that an answer says a row is, where that is another one than it has here. */
+function metId({ id, answer }: BatchRow): number | null {
+  const given = answer?.id ?? id;
+  return given === id ? null : given;
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Fixture } from '../support/replica.ts';
-import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -127,6 +127,36 @@ describe('a match value', () => {
     expect(fixture.sandbox.store.rows('Note')).toHaveLength(7);
     expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
   });
+
+  test.each([
+    ['the new row', `"Title" = 'new'`, ['new', 'n1', 'again']],
+    ['the other one', '_id = 1', ['new', 'n1', 'again']],
+    ['neither', 'false', ['new', 'n1', null]],
+  ])(
+    'that a row of the same batch is given at the origin between the two is told once both are settled; %s is edited again',
+    async (_what, where, row) => {
+      await using fixture = await startTwoWay(MATCHED);
+      fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1;
+        INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+      // Too large as a whole, they go one by one.
+      fixture.sandbox.answerInstead(1, { status: 413, body: '' }, { method: 'upsert' });
+      const between = (): void => {
+        fixture.sandbox.store.update('Note', 1, { Code: 'n1' });
+        fixture.execute(`UPDATE "Note" SET "Body" = 'again' WHERE ${where}`);
+      };
+      fixture.sandbox.before(3, between, { method: 'upsert' });
+
+      for (let round = 0; round < 2; round += 1) expect(codesOf(await pushNow(fixture))).toEqual([]);
+
+      expect(atOrigin(fixture, ['Title', 'Code', 'Body'])[0]).toEqual([1, ...row]);
+      expect(here(fixture, ['Title', 'Code', 'Body'])).toEqual(atOrigin(fixture, ['Title', 'Code', 'Body']));
+      expect(fixture.rows(`SELECT "column", remote FROM sync_conflicts ORDER BY id`)).toEqual([
+        { column: 'Title', remote: 'mine' },
+        { column: 'Code', remote: 'c1' },
+      ]);
+      expect(await captured(fixture)).toEqual([]);
+    },
+  );
 
   test.each([
     ['is deleted', 'DELETE FROM "Note" WHERE _id = 1'],

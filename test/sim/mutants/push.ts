@@ -153,14 +153,14 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: '        return [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
+        find: '        return [...before, ...writtenOver(this.#run.table, row, now, { remote, isMadeAgain })];',
         replace:
-          '        return isMadeAgain ? before : [...before, ...this.#writtenOver(row, now, { remote, isMadeAgain })];',
+          '        return isMadeAgain ? before : [...before, ...writtenOver(this.#run.table, row, now, { remote, isMadeAgain })];',
       },
       {
-        file: 'push/settle.ts',
-        find: "    const isNew = kind === 'insert' || isMadeAgain;",
-        replace: "    const isNew = kind === 'insert';",
+        file: 'push/written-over.ts',
+        find: "  const isNew = kind === 'insert' || isMadeAgain;",
+        replace: "  const isNew = kind === 'insert';",
       },
     ],
   },
@@ -227,7 +227,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'const remote = byId.get(id) ?? this.#asSent(row, { id, isMadeAgain });',
+        find: 'const remote = returned ?? this.#asSent(row, { id, isMadeAgain });',
         replace: 'const remote = this.#asSent(row, { id, isMadeAgain });',
       },
     ],
