@@ -34,7 +34,7 @@ export async function findById(run: TablePush, ids: readonly number[]): Promise<
 }
 
 /** What is found; null where the origin refuses the question itself, as it would each time. */
-export async function unlessRefused<T>(finding: Promise<T>): Promise<T | null> {
+async function unlessRefused<T>(finding: Promise<T>): Promise<T | null> {
   try {
     return await finding;
   } catch (thrown) {
@@ -159,20 +159,24 @@ function isAlikeKey(one: Value, other: Value): boolean {
 /** Without case, accents and widths. */
 const ALIKE = new Intl.Collator('und', { sensitivity: 'base' });
 
+/** What rows are asked for by. Where `newestKnown` is given, one that is not newer is none of them, though it cannot be read. */
+interface Wanted {
+  readonly id: number;
+  readonly cells: readonly SentCell[];
+  readonly newestKnown?: number | undefined;
+}
+
 /**
  * Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing, and neither does
- * one of which there are more rows than an answer has.
+ * one by which the origin refuses to look, or of which there are more rows than an answer has.
  */
-export async function findAlike(
-  run: TablePush,
-  creates: readonly { readonly id: number; readonly cells: readonly SentCell[] }[],
-): Promise<RowsByContent<number>> {
+export async function findAlike(run: TablePush, creates: readonly Wanted[]): Promise<RowsByContent<number>> {
   const clauses = creates.map(({ cells }) => clauseOf(run, cells));
-  const { rows, isWhole, cut } = await findByClauses(
-    run,
-    clauses.filter((clause) => clause !== null),
-  );
-  if (!isWhole && creates.length > 1) {
+  const asked = clauses.filter((clause) => clause !== null);
+  const found = await unlessRefused(findByClauses(run, asked));
+  // What one list finds too much of is cut off from the others as well.
+  const isTooMuch = found !== null && found.cut.size > 0 && new Set(asked).size > 1;
+  if ((found?.isWhole !== true || isTooMuch) && creates.length > 1) {
     // Each half by itself, as with values.
     const middle = Math.ceil(creates.length / 2);
     const [one, other] = [await findAlike(run, creates.slice(0, middle)), await findAlike(run, creates.slice(middle))];
@@ -181,6 +185,7 @@ export async function findAlike(
       unclear: new Set([...one.unclear, ...other.unclear]),
     };
   }
+  const { rows, isAnswered, unreadableIds, cut } = found ?? REFUSED;
   const byKey = new Map(
     creates.map(({ id, cells }, index) => {
       const alike = rows.filter((row) =>
@@ -195,7 +200,9 @@ export async function findAlike(
       return [id, clause === null || cut.has(clause) ? [] : alike];
     }),
   );
-  return { byKey, unclear: new Set(isWhole ? [] : creates.map(({ id }) => id)) };
+  const isUnclear = ({ newestKnown = 0 }: Wanted): boolean =>
+    !isAnswered || unreadableIds.some((id) => id > newestKnown);
+  return { byKey, unclear: new Set(creates.filter(isUnclear).map(({ id }) => id)) };
 }
 
 /** The e-mail identifies a user; the name is for display, and the origin may write another one (specification 2.4). */
@@ -226,25 +233,40 @@ function clauseOf(run: TablePush, cells: readonly SentCell[]): string | null {
   return parts.length === 0 ? null : `(${parts.join(' and ')})`;
 }
 
-/** The rows that satisfy one of the clauses, each once; whether all of them could be read; clauses of which more may satisfy. */
-async function findByClauses(
-  run: TablePush,
-  clauses: readonly string[],
-): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean; readonly cut: ReadonlySet<string> }> {
+/** Rows that satisfy one of some clauses. */
+interface FoundByClauses {
+  /** Each once. */
+  readonly rows: readonly Row[];
+  /** Whether all of them could be read; if not, whether every answer had rows, and which of them could not. */
+  readonly isWhole: boolean;
+  readonly isAnswered: boolean;
+  readonly unreadableIds: readonly number[];
+  /** Clauses that more rows may satisfy. */
+  readonly cut: ReadonlySet<string>;
+}
+
+/** The origin refuses to look. */
+const REFUSED: FoundByClauses = { rows: [], isWhole: true, isAnswered: true, unreadableIds: [], cut: new Set() };
+
+/** The rows that satisfy one of the clauses. */
+async function findByClauses(run: TablePush, clauses: readonly string[]): Promise<FoundByClauses> {
   const { context, address, shapes, names } = run;
   const rows = new Map<number, Row>();
   const cut = new Set<string>();
-  let isWhole = true;
+  const unreadableIds: number[] = [];
+  let isAnswered = true;
   for (const together of cutClauses(clauses)) {
     // A unique value is found once; of rows that are merely alike, one page is more than enough to know that there are many.
     const query = { columns: names, sort: [], filter: together.join(' or '), top: TOP_MAX };
     const answer = await context.origin.select({ table: address, columns: shapes, query }, { signal: context.signal });
     const page: RowPage | null = answer.kind === 'ok' ? answer.value : null;
     for (const row of page?.rows ?? []) rows.set(row.id, row);
-    if (page === null || page.unreadable.length > 0) isWhole = false;
+    if (page === null) isAnswered = false;
+    unreadableIds.push(...(page?.unreadable ?? []).map(({ id }) => id));
     if (page !== null && page.ids.length >= TOP_MAX) for (const clause of together) cut.add(clause);
   }
-  return { rows: [...rows.values()], isWhole, cut };
+  const isWhole = isAnswered && unreadableIds.length === 0;
+  return { rows: [...rows.values()], isWhole, isAnswered, unreadableIds, cut };
 }
 
 /** As many clauses together as a filter takes. */

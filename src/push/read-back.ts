@@ -15,16 +15,7 @@ import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { identify, requireSameCaller } from './identity.ts';
-import {
-  anchorOf,
-  cellsBesideUnique,
-  findAlike,
-  findById,
-  findByValue,
-  isSameUser,
-  unlessRefused,
-  type FoundRows,
-} from './lookup.ts';
+import { anchorOf, cellsBesideUnique, findAlike, findById, findByValue, isSameUser, type FoundRows } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
 
@@ -110,8 +101,8 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       else if (unclearValues.has(value)) unclear.add(row.id);
     }
   }
-  const creates = unanchored.filter(({ kind }) => kind === 'insert');
-  const alike = (await unlessRefused(findAlike(run, creates))) ?? { byKey: new Map(), unclear: new Set() };
+  const creates = unanchored.flatMap(({ id, kind, cells }) => (kind === 'insert' ? [{ id, cells }] : []));
+  const alike = await findAlike(run, creates);
   for (const id of alike.unclear) unclear.add(id);
   const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
   const absent = lost.filter(
@@ -123,7 +114,8 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       !unaskable.has(row.id),
   );
   const likely = await findLikely(run, batch, { absent, byValue });
-  return { found, byValue, alike: files.alike, likely, unclear, unaskable, files };
+  for (const id of likely.unclear) unclear.add(id);
+  return { found, byValue, alike: files.alike, likely: likely.idsByKey, unclear, unaskable, files };
 }
 
 /**
@@ -134,21 +126,24 @@ async function findLikely(
   run: TablePush,
   { rows }: Batch,
   { absent, byValue }: { readonly absent: readonly BatchRow[]; readonly byValue: ReadonlyMap<number, Row> },
-): Promise<ReadonlyMap<number, readonly number[]>> {
+): Promise<{ readonly idsByKey: ReadonlyMap<number, readonly number[]>; readonly unclear: ReadonlySet<number> }> {
   const { makerColumn, email } = run;
-  const creates = absent.map(({ id, cells }) => ({ id, cells: cellsBesideUnique(run, cells) }));
-  const alike = await unlessRefused(findAlike(run, creates));
+  const creates = absent.map(({ id, cells, newestKnown }) => ({
+    id,
+    cells: cellsBesideUnique(run, cells),
+    newestKnown,
+  }));
+  const { byKey, unclear } = await findAlike(run, creates);
   const others = new Set([...rows.flatMap(({ answer }) => answer?.id ?? []), ...byValue.values().map((row) => row.id)]);
   const isOwn = ({ values }: Row): boolean => {
     const maker = makerColumn === null ? null : (values[makerColumn] ?? null);
     return maker === null || isSameUser(maker, email);
   };
-  return new Map(
-    absent.map(({ id, newestKnown }) => {
-      const candidates = (alike?.byKey.get(id) ?? []).filter(isOwn).map((row) => row.id);
-      return [id, mayBeMade(candidates, { newestKnown, others })];
-    }),
-  );
+  const likely = absent.map(({ id, newestKnown }) => {
+    const candidates = (byKey.get(id) ?? []).filter(isOwn).map((row) => row.id);
+    return [id, mayBeMade(candidates, { newestKnown, others })] as const;
+  });
+  return { idsByKey: new Map(likely), unclear };
 }
 
 /** The ids of those rows of the origin that the replica knows already. */

@@ -7,6 +7,7 @@ import { carryOutDecision } from '../../src/capture/decide.ts';
 import type { WorkflowRule } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
+import type { RawAnswer } from '../support/sandbox.ts';
 import { AT, captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 const COLUMNS = ['Title', 'Code'];
@@ -19,6 +20,17 @@ function lose(fixture: Fixture, fault: 'resetAfter' | 'resetBefore', nth = 1): v
     fixture,
     ['upsert', 'create'].map((method) => ({ fault, method, nth })),
   );
+}
+
+/** An answer with a row of this id that cannot be read. */
+async function unreadableAnswer({ sandbox }: Fixture, id: number): Promise<RawAnswer> {
+  const { url, token, requests } = sandbox;
+  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
+  asked.searchParams.delete('skip');
+  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
+  const [row] = (await found.json()) as object[];
+  const body = JSON.stringify([{ ...row, '@row.id': id, Done: 'maybe' }]);
+  return { status: 200, headers: { 'Content-Type': 'application/json' }, body };
 }
 
 describe.each([
@@ -61,6 +73,50 @@ describe.each([
       { row_id: -2, kind: 'inDoubt', reason: expect.stringContaining('row 7 ') as unknown },
     ]);
     expect(here(fixture, COLUMNS)[0]).toEqual([-2, 'x', 'n1']);
+  });
+
+  test('is looked for again where nothing readable is answered about rows that are like it', async () => {
+    await using fixture = await startTwoWay({ tables: [{ ...NOTE, rules: NUMBERED }], editing: { match } });
+    const unreadable = await unreadableAnswer(fixture, 7);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    lose(fixture, 'resetAfter');
+    // After the question by its value, before which a match value was asked for once more.
+    fixture.sandbox.answerInstead(match === null ? 2 : 3, unreadable, { method: 'select' });
+
+    await pushNow(fixture);
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inDoubt: 1, parked: 1 }]);
+    expect(atOrigin(fixture, COLUMNS).slice(6)).toEqual([[7, 'x', 'N-7']]);
+  });
+
+  test('goes again where a row that cannot be read was known, so that it did not make it', async () => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    const unreadable = await unreadableAnswer(fixture, 2);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    lose(fixture, 'resetBefore');
+    fixture.sandbox.answerInstead(match === null ? 2 : 3, unreadable, { method: 'select' });
+
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1 }]);
+  });
+
+  test('is looked for by itself where the origin refuses to look for several at once', async () => {
+    await using fixture = await startTwoWay({ tables: [{ ...NOTE, rules: NUMBERED }], editing: { match } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1'), ('y', 'n2')`);
+    lose(fixture, 'resetAfter');
+    const body = JSON.stringify({ error: 400, code: 3000, message: 'the filter cannot be read' });
+    const refusal = { status: 400, headers: { 'Content-Type': 'application/json' }, body };
+    fixture.sandbox.answerInstead(match === null ? 2 : 3, refusal, { method: 'select' });
+
+    const report = await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inDoubt: 2, parked: 2 }]);
+    expect(atOrigin(fixture, COLUMNS).slice(6)).toEqual([
+      [7, 'x', 'N-7'],
+      [8, 'y', 'N-8'],
+    ]);
   });
 
   test('stays listed where it was deleted here meanwhile', async () => {
@@ -129,6 +185,18 @@ describe.each([
       [8, 'x', 'N-8'],
     ]);
   });
+});
+
+test('a new row without an answer is looked for by itself where another one is like more rows than an answer has', async () => {
+  const rows = Array.from({ length: 500 }, () => ({ Title: 'x' }));
+  await using fixture = await startTwoWay({ tables: [{ ...NOTE, rules: NUMBERED, rows }] });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1'), ('y', 'n2')`);
+  lose(fixture, 'resetAfter');
+
+  await pushNow(fixture);
+
+  expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -3, kind: 'inDoubt' }]);
+  expect(fixture.sandbox.store.rows('Note').filter(({ values }) => values['Title'] === 'y')).toHaveLength(1);
 });
 
 test('a new row without an answer that has its unique value is asked for once', async () => {
