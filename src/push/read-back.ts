@@ -15,7 +15,16 @@ import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { identify, requireSameCaller } from './identity.ts';
-import { anchorOf, cellsBesideUnique, findAlike, findById, findByValue, isSameUser, type FoundRows } from './lookup.ts';
+import {
+  anchorOf,
+  cellsBesideUnique,
+  findAlike,
+  findById,
+  findByValue,
+  isSameUser,
+  type FoundRows,
+  type RowsByContent,
+} from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
 
@@ -26,8 +35,8 @@ export interface Findings {
   readonly byValue: ReadonlyMap<number, Row>;
   /** Rows with all the values of a create that has no unique one, by its id here. */
   readonly alike: ReadonlyMap<number, readonly Row[]>;
-  /** Ids of rows that may be what a create made which is not found by its unique value, since they have all else of it, by its id here. */
-  readonly likely: ReadonlyMap<number, readonly number[]>;
+  /** Rows that may be what a create made which is not found by its unique value, since they have all else of it, by its id here. */
+  readonly likely: ReadonlyMap<number, readonly Row[]>;
   /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
   readonly unclear: ReadonlySet<number>;
   /** Rows whose answer got lost, and by whose unique value the origin refuses to look for them. */
@@ -115,7 +124,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   );
   const likely = await findLikely(run, batch, { absent, byValue });
   for (const id of likely.unclear) unclear.add(id);
-  return { found, byValue, alike: files.alike, likely: likely.idsByKey, unclear, unaskable, files };
+  return { found, byValue, alike: files.alike, likely: likely.byKey, unclear, unaskable, files };
 }
 
 /**
@@ -126,7 +135,7 @@ async function findLikely(
   run: TablePush,
   { rows }: Batch,
   { absent, byValue }: { readonly absent: readonly BatchRow[]; readonly byValue: ReadonlyMap<number, Row> },
-): Promise<{ readonly idsByKey: ReadonlyMap<number, readonly number[]>; readonly unclear: ReadonlySet<number> }> {
+): Promise<RowsByContent<number>> {
   const { makerColumn, email } = run;
   const creates = absent.map(({ id, cells, newestKnown }) => ({
     id,
@@ -140,10 +149,11 @@ async function findLikely(
     return maker === null || isSameUser(maker, email);
   };
   const likely = absent.map(({ id, newestKnown }) => {
-    const candidates = (byKey.get(id) ?? []).filter(isOwn).map((row) => row.id);
-    return [id, mayBeMade(candidates, { newestKnown, others })] as const;
+    const candidates = new Map((byKey.get(id) ?? []).filter(isOwn).map((row) => [row.id, row]));
+    const made = mayBeMade([...candidates.keys()], { newestKnown, others });
+    return [id, made.flatMap((candidate) => candidates.get(candidate) ?? [])] as const;
   });
-  return { idsByKey: new Map(likely), unclear };
+  return { byKey: new Map(likely), unclear };
 }
 
 /** The ids of those rows of the origin that the replica knows already. */

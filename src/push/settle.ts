@@ -293,9 +293,7 @@ class Settling {
       this.#untaken.add(row.id);
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else {
-      const taken = new Set(adoptions.values().map(({ id }) => id));
-      const likely = this.#findings.likely.get(row.id)?.find((id) => !taken.has(id)) ?? null;
-      this.#settleAbsent(row, batch, { anchor: anchorOf(this.#run, row), likely });
+      this.#settleAbsent(row, batch, { anchor: anchorOf(this.#run, row), likely: this.#likelyOf(row, adoptions) });
     }
   }
 
@@ -306,6 +304,21 @@ class Settling {
     const isWhole =
       hidden === undefined && editedCells({ base: version?.base ?? null, sent: cells }, columns).length > 0;
     return isWhole && isApplied(cells, remote, columns, this.#findings.files.arrived.get(id));
+  }
+
+  /**
+   * A row that may be what a create made which is not found by its unique value; none where it has the match value that the new row has here by now:
+   * sent again, the create is about that row.
+   */
+  #likelyOf({ id }: BatchRow, adoptions: ReadonlyMap<number, Row>): Row | undefined {
+    const { planned, table } = this.#run;
+    const [version] = readVersions(this.#tx, table, [id]);
+    const match = planned.match ?? -1;
+    const [value, type] = [version?.local?.values[match] ?? null, table.columns[match]?.type ?? 'Text'];
+    const isMet = ({ values }: Row): boolean =>
+      value !== null && value !== '' && isSameValue(type, values[match] ?? null, value);
+    const taken = new Set(adoptions.values().map((row) => row.id));
+    return this.#findings.likely.get(id)?.find((row) => !taken.has(row.id) && !isMet(row));
   }
 
   #mayBeColleagues(row: BatchRow, remote: Row): boolean {
@@ -330,7 +343,7 @@ class Settling {
   #settleAbsent(
     row: BatchRow,
     batch: Batch,
-    { anchor, likely }: { readonly anchor: Anchor | null; readonly likely: number | null },
+    { anchor, likely }: { readonly anchor: Anchor | null; readonly likely: Row | undefined },
   ): void {
     if (anchor === null) {
       this.#doubt(row, 'when it was created, and nothing at the origin proves that it was, or was not');
@@ -340,8 +353,8 @@ class Settling {
     // To another caller a row that is hidden looks just like none, and nothing would tell of it if the one here were deleted before it went again.
     if (!isSender(this.#tx, table, batch))
       this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
-    else if (likely !== null)
-      this.#doubt(row, `when it was created, and row ${likely} is like it but for what is unique`);
+    else if (likely !== undefined)
+      this.#doubt(row, `when it was created, and row ${likely.id} is like it but for what is unique`);
     else if (row.failure !== undefined && isLeftAlone(this.#tx, table, row)) this.#refuse(row, row.failure, 'soon');
     else this.#move([row.id], 'notApplied');
   }

@@ -187,6 +187,24 @@ describe.each([
   });
 });
 
+test('a new row without an answer goes again where it has the match value here by now that its row has at the origin', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+  lose(fixture, 'resetAfter');
+  const before = (step: string): void => {
+    if (step !== 'store') return;
+    fixture.sandbox.store.update('Note', 7, { Code: 'k9' });
+    fixture.execute(`UPDATE "Note" SET "Code" = 'k9' WHERE "Title" = 'x'`);
+  };
+
+  const report = await pushNow(fixture, { before });
+
+  expect(codesOf(report)).toEqual([]);
+  expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([]);
+  expect(here(fixture, COLUMNS).slice(6)).toEqual([[7, 'x', 'k9']]);
+  expect(atOrigin(fixture, COLUMNS).slice(6)).toEqual([[7, 'x', 'k9']]);
+});
+
 test('a new row without an answer is looked for by itself where another one is like more rows than an answer has', async () => {
   const rows = Array.from({ length: 500 }, () => ({ Title: 'x' }));
   await using fixture = await startTwoWay({ tables: [{ ...NOTE, rules: NUMBERED, rows }] });

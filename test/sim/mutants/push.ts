@@ -390,7 +390,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       'A copy in which a create is on its way counts as the file that sent last, once the create has arrived; and one that is not found by its unique value is not looked for by all else of it, which tells of most such rows.',
     edits: [
       { file: 'push/settle.ts', find: '    countBatch(tx);\n', replace: '' },
-      { file: 'push/settle.ts', find: 'else if (likely !== null)', replace: 'else if (likely === 0)' },
+      { file: 'push/settle.ts', find: 'else if (likely !== undefined)', replace: 'else if (likely === null)' },
     ],
   },
   {
