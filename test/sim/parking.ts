@@ -28,6 +28,10 @@ interface SentRow {
   /** The unique value that was sent of a create; null where none was. */
   readonly code: LocalValue;
   readonly hasFile: boolean;
+  /** All else that was sent of a create in columns that people write into. */
+  readonly beside: readonly LocalValue[];
+  /** The largest id that a row of the base had then: whatever it made has a larger one. */
+  readonly newestKnown: number;
 }
 
 /** A row that waits, and why, as the replica says. */
@@ -195,12 +199,13 @@ export class Parking {
     const what = `row ${row.id} (${row.names.join(', ')}) is ${row.state}`;
     if (row.state === 'conflicted') return this.#judgeConflicted(row, what);
     if (row.reason === null) return `${what}, and nothing says why`;
-    const isCause = row.state === 'inDoubt' ? this.#isDoubtful(row) : this.#isRefused(row, row.reason);
+    const isCause = row.state === 'inDoubt' ? this.#isDoubtful(row, row.reason) : this.#isRefused(row, row.reason);
     return isCause ? null : `${what} without a cause: ${row.kind} ${row.status ?? ''}: ${row.reason}`;
   }
 
-  #isDoubtful({ id, names, keys, sent }: ParkedRow): boolean {
+  #isDoubtful({ id, names, keys, sent }: ParkedRow, reason: string): boolean {
     const { user, writes } = this.#parts;
+    const likely = Number(/, and row (\d+) is like it but for what is unique/.exec(reason)?.[1] ?? 0);
     const here = user.rows().find((row) => row.id === id);
     const code = here?.cells['Code'];
     // Whoever has the unique value that was given up here may be somebody else.
@@ -210,10 +215,22 @@ export class Parking {
       row.names.some((name) => keys.includes(name) || sent.includes(name)) &&
       (row.hasFile ||
         // To another caller, absence proves nothing.
-        (row.kind === 'insert' && (row.code === null || isOther(row) || this.#isCallerDoubtful)));
+        (row.kind === 'insert' &&
+          (row.code === null || isOther(row) || this.#isLike(likely, row) || this.#isCallerDoubtful)));
     const unknown = [...this.#open.values()].flat();
     if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
     return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));
+  }
+
+  /**
+   * Whether a row of the origin may be what a create made, under another unique value, which somebody gave it or a backup brought back: it is newer
+   * than what was known then, and had all else of it.
+   */
+  #isLike(id: number, { beside, code, newestKnown }: SentRow): boolean {
+    const writes = this.#parts.writes.all.filter((write) => write.id === id);
+    const held = new Set(writes.flatMap(({ cells }) => Object.values(cells)));
+    const isOther = writes.some(({ cells }) => cells['Code'] !== undefined && cells['Code'] !== code);
+    return id > newestKnown && isOther && beside.every((value) => value === null || held.has(value));
   }
 
   #isInOlderCopy(name: string): boolean {
@@ -335,7 +352,7 @@ export class Parking {
   }
 
   #rowsOf({ method, query, body }: SeenRequest): readonly SentRow[] {
-    const nothing = { values: new Set<string>(), code: null, hasFile: false };
+    const nothing = { values: new Set<string>(), code: null, hasFile: false, beside: [], newestKnown: 0 };
     if (method === 'delete') {
       const ids = new URLSearchParams(query).getAll('id').map(Number);
       return ids.map((id) => ({ ...nothing, kind: 'delete', names: namesOf(id, this.#tagOf(id)) }));
@@ -347,13 +364,16 @@ export class Parking {
   /** A row that is written, with the id that it has at the origin, and cells by the names that requests use. */
   #writeOf(id: number, row: Readonly<Record<string, LocalValue>>): SentRow {
     const cells = this.#parts.names.fromOrigin(row);
+    const { Code: code = null, ...beside } = cells;
     const tag = id > 0 ? this.#tagOf(id) : cells['Tag'];
     return {
       kind: id > 0 ? 'update' : 'insert',
-      names: keysOf(id, typeof tag === 'string' ? tag : null, cells['Code']),
+      names: keysOf(id, typeof tag === 'string' ? tag : null, code),
       values: new Set(Object.values(row).map(String)),
-      code: cells['Code'] ?? null,
+      code,
       hasFile: typeof cells['File'] === 'string',
+      beside: Object.values(beside),
+      newestKnown: id > 0 ? 0 : this.#base().reduce((most, other) => Math.max(most, other.id), 0),
     };
   }
 

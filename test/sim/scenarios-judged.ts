@@ -453,4 +453,49 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t-1","c-1",\{"A":"u-1","B":"u-1~"/,
     hasOneEnd: false,
   },
+  // A colleague gives the row of a create without an answer another unique value: it may be that row, and nothing but a person tells.
+  {
+    name: 'given-another-code-without-an-answer',
+    setup: CALM,
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      { after: SENT('upsert'), act: (hands) => hands.kill() },
+      colleague(null, 4, { Code: 'w-1' }),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /^colleague: sets/],
+    end: /"t-1","c-1",.*\n.*"t-1","w-1"/,
+    hasOneEnd: false,
+  },
+  // The same with a backup: a row that was deleted there goes on as a new one under another value; it is lost, and the former one comes back.
+  {
+    name: 'like-a-row-of-a-backup',
+    setup: { ...ADMINISTERED, policy: 'local' },
+    acts: [
+      backsUpOrRestores(null),
+      user(null, `UPDATE Thing SET Code = 'c-9' WHERE _id = 3`),
+      colleagueDeletes(null, 3),
+      { after: SENT('upsert'), act: (hands) => hands.kill() },
+      backsUpOrRestores(null),
+    ],
+    cycles: 2,
+    proofs: [/^the engine dies/, /brings the backup/],
+    hasOneEnd: false,
+  },
+  // In an older copy, a create is on its way under a value that was edited here since; the origin has the row under that.
+  {
+    name: 'on-its-way-in-an-older-copy',
+    setup: CALM,
+    acts: [
+      user(null, `INSERT INTO Thing (Tag, Code, A) VALUES ('t-1', 'c-1', 'u-1')`),
+      user(SENT('upsert'), `UPDATE Thing SET Code = 'c-2' WHERE Tag = 't-1'`),
+      copies(null),
+      user(SENT('update'), 'SELECT 1'),
+      putsBack(CYCLE_ENDS),
+    ],
+    cycles: 2,
+    proofs: [/puts the older copy/],
+    end: /^\["t-1","c-2",.*\n(?:\["t0\d.*\n?){3}$/,
+    hasOneEnd: false,
+  },
 ];
