@@ -31,7 +31,7 @@ export class Person {
   /** What is being carried out, and the rows before it. */
   #decision: PersonDecision | null = null;
   #before: readonly LocalRow[] = [];
-  /** New rows that are in doubt before it, and those that were when they were discarded: to take one of these again is another try of its create. */
+  /** New rows that may be made before it, and those that might when they were discarded: to take one of these again is another try of its create. */
   #doubtful: readonly number[] = [];
   readonly #givenUp = new Set<number>();
   /** Decisions of a story, for the next cycle. */
@@ -45,7 +45,8 @@ export class Person {
   onCommit(what: string): void {
     if (!isOfDecision(what)) return;
     this.#before = this.#parts.user.rows();
-    this.#doubtful = this.#creates();
+    // In an older copy, what the decision finds first is in doubt from then on, within the decision.
+    this.#doubtful = [...this.#creates(), ...this.#uncaptured()];
   }
 
   /** After a commit, also where the engine dies behind it, so that nobody hears of it. */
@@ -93,6 +94,12 @@ export class Person {
   #creates(): readonly number[] {
     const found = this.#parts.user.query(`SELECT row_id FROM sync_failures WHERE kind = 'inDoubt' AND row_id < 0`);
     return found.map(([id]) => Number(id));
+  }
+
+  /** New rows of an older copy that nobody has looked at since it was put back. */
+  #uncaptured(): readonly number[] {
+    const [[from = null] = []] = this.#parts.user.query('SELECT max(doubt_creates_from) FROM _rowsync_tables');
+    return from === null ? [] : this.#before.flatMap(({ id }) => (id < 0 && id >= Number(from) ? [id] : []));
   }
 
   async #decide(life: Life, decision: PersonDecision): Promise<void> {
