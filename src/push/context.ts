@@ -13,6 +13,7 @@ import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
+import type { SortKey } from '../wire/query.ts';
 import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts } from './report.ts';
 
@@ -87,6 +88,8 @@ export interface TablePush {
   readonly shapes: readonly ColumnShape[];
   readonly names: readonly string[];
   readonly planned: PushTable;
+  /** The order in which rows come that were made last; empty where the origin does not show when a row was made. */
+  readonly newestFirst: readonly SortKey[];
   /** Indexes of the columns by whose values a row can be found, beside the match column. */
   readonly uniqueColumns: readonly number[];
   /** Index of the column that says who made a row; null where the origin shows none. */

@@ -7,7 +7,7 @@ import { asRowsyncError } from '../base/errors.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
 import { isSameValue, isTakenAs } from '../reconcile/diff.ts';
 import { FILTER_BYTES_MAX, filterOfValue } from '../reconcile/findable.ts';
-import { TOP_MAX } from '../wire/query.ts';
+import { TOP_MAX, type SortKey } from '../wire/query.ts';
 import type { ColumnType, Row, RowPage, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 
@@ -99,7 +99,7 @@ export async function findByValue(run: TablePush, column: number, values: readon
   const shape = run.shapes[column];
   if (shape === undefined) return NOTHING_FOUND;
   const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
-  const found = await unlessRefused(findByClauses(run, clauses));
+  const found = await unlessRefused(findByClauses(run, clauses, []));
   const isAlone = values.length < 2;
   if (found === null && isAlone) return { ...NOTHING_FOUND, refused: new Set(values) };
   if (found !== null) {
@@ -159,7 +159,13 @@ function isAlikeKey(one: Value, other: Value): boolean {
 /** Without case, accents and widths. */
 const ALIKE = new Intl.Collator('und', { sensitivity: 'base' });
 
-/** What rows are asked for by. Where `newestKnown` is given, one that is not newer is none of them, though it cannot be read. */
+/** Rows that have all the cells of one of the lists, by whose list it is. */
+export interface AlikeRows extends RowsByContent<number> {
+  /** Of which there may be more than an answer has. */
+  readonly partial: ReadonlySet<number>;
+}
+
+/** What rows are asked for by. Where `newestKnown` is given, one that is not newer is none of them, though it cannot be read, or is cut off. */
 interface Wanted {
   readonly id: number;
   readonly cells: readonly SentCell[];
@@ -167,15 +173,20 @@ interface Wanted {
 }
 
 /**
- * Asks for the rows that have all the cells of one of the lists; a list without a cell that a filter can say finds nothing, and neither does
- * one by which the origin refuses to look, or of which there are more rows than an answer has.
+ * Asks for the rows that have all the cells of one of the lists, the newest first; a list without a cell that a filter can say finds nothing, and
+ * neither does one by which the origin refuses to look, or of which there are more rows than an answer has, unless the others are too old.
  */
-export async function findAlike(run: TablePush, creates: readonly Wanted[]): Promise<RowsByContent<number>> {
+export async function findAlike(run: TablePush, creates: readonly Wanted[]): Promise<AlikeRows> {
   const clauses = creates.map(({ cells }) => clauseOf(run, cells));
   const asked = clauses.filter((clause) => clause !== null);
-  const found = await unlessRefused(findByClauses(run, asked));
+  const found = await unlessRefused(findByClauses(run, asked, run.newestFirst));
   // What one list finds too much of is cut off from the others as well.
-  const isTooMuch = found !== null && found.cut.size > 0 && new Set(asked).size > 1;
+  const isCut = ({ newestKnown = 0 }: Wanted, index: number): boolean => {
+    const oldest = found?.oldest.get(clauses[index] ?? '');
+    return oldest !== undefined && (run.newestFirst.length === 0 || oldest > newestKnown);
+  };
+  const cut = new Set(creates.filter(isCut).map(({ id }) => id));
+  const isTooMuch = cut.size > 0 && new Set(asked).size > 1;
   if ((found?.isWhole !== true || isTooMuch) && creates.length > 1) {
     // Each half by itself, as with values.
     const middle = Math.ceil(creates.length / 2);
@@ -183,9 +194,10 @@ export async function findAlike(run: TablePush, creates: readonly Wanted[]): Pro
     return {
       byKey: new Map([...one.byKey, ...other.byKey]),
       unclear: new Set([...one.unclear, ...other.unclear]),
+      partial: new Set([...one.partial, ...other.partial]),
     };
   }
-  const { rows, isAnswered, unreadableIds, cut } = found ?? REFUSED;
+  const { rows, isAnswered, unreadableIds } = found ?? REFUSED;
   const byKey = new Map(
     creates.map(({ id, cells }, index) => {
       const alike = rows.filter((row) =>
@@ -196,13 +208,12 @@ export async function findAlike(run: TablePush, creates: readonly Wanted[]): Pro
           return type === 'User' ? isSameUser(held, value) : isTakenAs(type, value, held);
         }),
       );
-      const clause = clauses[index] ?? null;
-      return [id, clause === null || cut.has(clause) ? [] : alike];
+      return [id, clauses[index] === null || cut.has(id) ? [] : alike];
     }),
   );
   const isUnclear = ({ newestKnown = 0 }: Wanted): boolean =>
     !isAnswered || unreadableIds.some((id) => id > newestKnown);
-  return { byKey, unclear: new Set(creates.filter(isUnclear).map(({ id }) => id)) };
+  return { byKey, unclear: new Set(creates.filter(isUnclear).map(({ id }) => id)), partial: cut };
 }
 
 /** The e-mail identifies a user; the name is for display, and the origin may write another one (specification 2.4). */
@@ -241,32 +252,37 @@ interface FoundByClauses {
   readonly isWhole: boolean;
   readonly isAnswered: boolean;
   readonly unreadableIds: readonly number[];
-  /** Clauses that more rows may satisfy. */
-  readonly cut: ReadonlySet<string>;
+  /** The last row of an answer behind which more may come, by the clauses that it is the answer to. */
+  readonly oldest: ReadonlyMap<string, number>;
 }
 
 /** The origin refuses to look. */
-const REFUSED: FoundByClauses = { rows: [], isWhole: true, isAnswered: true, unreadableIds: [], cut: new Set() };
+const REFUSED: FoundByClauses = { rows: [], isWhole: true, isAnswered: true, unreadableIds: [], oldest: new Map() };
 
 /** The rows that satisfy one of the clauses. */
-async function findByClauses(run: TablePush, clauses: readonly string[]): Promise<FoundByClauses> {
+async function findByClauses(
+  run: TablePush,
+  clauses: readonly string[],
+  sort: readonly SortKey[],
+): Promise<FoundByClauses> {
   const { context, address, shapes, names } = run;
   const rows = new Map<number, Row>();
-  const cut = new Set<string>();
+  const oldest = new Map<string, number>();
   const unreadableIds: number[] = [];
   let isAnswered = true;
   for (const together of cutClauses(clauses)) {
     // A unique value is found once; of rows that are merely alike, one page is more than enough to know that there are many.
-    const query = { columns: names, sort: [], filter: together.join(' or '), top: TOP_MAX };
+    const query = { columns: names, sort, filter: together.join(' or '), top: TOP_MAX };
     const answer = await context.origin.select({ table: address, columns: shapes, query }, { signal: context.signal });
     const page: RowPage | null = answer.kind === 'ok' ? answer.value : null;
     for (const row of page?.rows ?? []) rows.set(row.id, row);
     if (page === null) isAnswered = false;
     unreadableIds.push(...(page?.unreadable ?? []).map(({ id }) => id));
-    if (page !== null && page.ids.length >= TOP_MAX) for (const clause of together) cut.add(clause);
+    const last = page === null || page.ids.length < TOP_MAX ? undefined : page.ids.at(-1);
+    if (last !== undefined) for (const clause of together) oldest.set(clause, last);
   }
   const isWhole = isAnswered && unreadableIds.length === 0;
-  return { rows: [...rows.values()], isWhole, isAnswered, unreadableIds, cut };
+  return { rows: [...rows.values()], isWhole, isAnswered, unreadableIds, oldest };
 }
 
 /** As many clauses together as a filter takes. */

@@ -22,8 +22,8 @@ import {
   findById,
   findByValue,
   isSameUser,
+  type AlikeRows,
   type FoundRows,
-  type RowsByContent,
 } from './lookup.ts';
 import { findFiles, type FileFindings } from './settle-files.ts';
 import { requireShapeAsSent } from './shape.ts';
@@ -37,6 +37,8 @@ export interface Findings {
   readonly alike: ReadonlyMap<number, readonly Row[]>;
   /** Rows that may be what a create made which is not found by its unique value, since they have all else of it, by its id here. */
   readonly likely: ReadonlyMap<number, readonly Row[]>;
+  /** Creates that are not found by their unique value, and of which an answer does not have all rows that are like them. */
+  readonly partial: ReadonlySet<number>;
   /** Rows whose answer got lost, and which may be there or not, because an answer about them could not be read whole. */
   readonly unclear: ReadonlySet<number>;
   /** Rows whose answer got lost, and by whose unique value the origin refuses to look for them. */
@@ -110,7 +112,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       else if (unclearValues.has(value)) unclear.add(row.id);
     }
   }
-  const creates = unanchored.flatMap(({ id, kind, cells }) => (kind === 'insert' ? [{ id, cells }] : []));
+  const creates = unanchored.filter(({ kind }) => kind === 'insert');
   const alike = await findAlike(run, creates);
   for (const id of alike.unclear) unclear.add(id);
   const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
@@ -124,7 +126,16 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   );
   const likely = await findLikely(run, batch, { absent, byValue });
   for (const id of likely.unclear) unclear.add(id);
-  return { found, byValue, alike: files.alike, likely: likely.byKey, unclear, unaskable, files };
+  return {
+    found,
+    byValue,
+    alike: files.alike,
+    likely: likely.byKey,
+    partial: likely.partial,
+    unclear,
+    unaskable,
+    files,
+  };
 }
 
 /**
@@ -135,14 +146,14 @@ async function findLikely(
   run: TablePush,
   { rows }: Batch,
   { absent, byValue }: { readonly absent: readonly BatchRow[]; readonly byValue: ReadonlyMap<number, Row> },
-): Promise<RowsByContent<number>> {
+): Promise<AlikeRows> {
   const { makerColumn, email } = run;
   const creates = absent.map(({ id, cells, newestKnown }) => ({
     id,
     cells: cellsBesideUnique(run, cells),
     newestKnown,
   }));
-  const { byKey, unclear } = await findAlike(run, creates);
+  const { byKey, unclear, partial } = await findAlike(run, creates);
   const others = new Set([...rows.flatMap(({ answer }) => answer?.id ?? []), ...byValue.values().map((row) => row.id)]);
   const isOwn = ({ values }: Row): boolean => {
     const maker = makerColumn === null ? null : (values[makerColumn] ?? null);
@@ -153,7 +164,7 @@ async function findLikely(
     const made = mayBeMade([...candidates.keys()], { newestKnown, others });
     return [id, made.flatMap((candidate) => candidates.get(candidate) ?? [])] as const;
   });
-  return { byKey: new Map(likely), unclear };
+  return { byKey: new Map(likely), unclear, partial };
 }
 
 /** The ids of those rows of the origin that the replica knows already. */

@@ -18,6 +18,7 @@ import { readFormerBase, storeConflicts } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
+import { isSameValue } from '../reconcile/diff.ts';
 import { adoptAlike } from '../reconcile/push-adopt.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
@@ -355,6 +356,8 @@ class Settling {
       this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
     else if (likely !== undefined)
       this.#doubt(row, `when it was created, and row ${likely.id} is like it but for what is unique`);
+    else if (this.#findings.partial.has(row.id))
+      this.#doubt(row, 'when it was created, and more rows are like it but for what is unique than one answer has');
     else if (row.failure !== undefined && isLeftAlone(this.#tx, table, row)) this.#refuse(row, row.failure, 'soon');
     else this.#move([row.id], 'notApplied');
   }

@@ -14,6 +14,7 @@ import { compareInSteps } from '../capture/steps.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { judgePush } from '../reconcile/guards.ts';
+import { newestFirst } from '../reconcile/selection.ts';
 import type { Tx } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { isPushProblemStored, readTable, storePushProblem } from '../replica/ledger.ts';
@@ -108,6 +109,7 @@ async function openTable(
     shapes: table.columns,
     names: ['*', ...named],
     planned: { ...plannedTable(table), allowAdd: descriptor.allowAdd },
+    newestFirst: newestFirst(descriptor),
     uniqueColumns: table.columns.flatMap((column, index) => (isUnique.has(column.name) ? [index] : [])),
     makerColumn: maker < 0 ? null : maker,
     email: caller.email,

@@ -3,6 +3,7 @@
  * other readable column is named as well. The order must be total and should be append-only: creation time, then key;
  * without an explicit sort the origin promises none. Pure.
  */
+import type { SortKey } from '../wire/query.ts';
 import type { ColumnDescriptor } from '../wire/schema.ts';
 import { columnType, isWritable } from '../wire/schema.ts';
 
@@ -32,6 +33,15 @@ export function planSelection(
   const sort = key === undefined || known.includes(key) ? known : [...known, key];
   const unknownSort = wished.filter((name) => !byLowerName.has(name.toLowerCase()));
   return { selection: { columns: ['*', ...named], sort }, unknownSort };
+}
+
+/** The order in which the rows come first that were made last; empty where the calling user is not shown when a row was made. */
+export function newestFirst(table: {
+  readonly key: string;
+  readonly columns: readonly ColumnDescriptor[];
+}): readonly SortKey[] {
+  if (defaultSort(table.columns).length === 0) return [];
+  return planSelection(table, null).selection.sort.map((column) => ({ column, descending: true }));
 }
 
 function defaultSort(columns: readonly ColumnDescriptor[]): readonly string[] {

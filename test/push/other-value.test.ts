@@ -213,8 +213,56 @@ test('a new row without an answer is looked for by itself where another one is l
 
   await pushNow(fixture);
 
-  expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -3, kind: 'inDoubt' }]);
-  expect(fixture.sandbox.store.rows('Note').filter(({ values }) => values['Title'] === 'y')).toHaveLength(1);
+  expect(fixture.rows('SELECT row_id, kind FROM sync_failures ORDER BY row_id')).toEqual([
+    { row_id: -3, kind: 'inDoubt' },
+    { row_id: -2, kind: 'inDoubt' },
+  ]);
+  const titles = fixture.sandbox.store.rows('Note').map(({ values }) => values['Title']);
+  expect([titles.filter((title) => title === 'y').length, titles.filter((title) => title === 'x').length]).toEqual([
+    1, 501,
+  ]);
+});
+
+/** Rows that are like a new one but for what is unique: more than an answer has. */
+const MANY = Array.from({ length: 501 }, (_, index) => ({ Title: 'x', Code: `m${index}` }));
+
+describe('a new row without an answer that is like more rows than an answer has', () => {
+  test.each([
+    ['is not made twice where the workflow numbers rows anew', 'resetAfter', [[508, 'x', 'N-508']]],
+    ['goes again where none of them is new', 'resetBefore', [[508, 'x', 'N-508']]],
+  ] as const)('%s', async (_what, fault, made) => {
+    const rows = [...(NOTE.rows ?? []), ...MANY];
+    await using fixture = await startTwoWay({ tables: [{ ...NOTE, rows, rules: NUMBERED }] });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    lose(fixture, fault);
+
+    const report = await pushNow(fixture);
+    await pushNow(fixture);
+
+    expect([codesOf(report), countsOf(report)]).toEqual([
+      [],
+      fault === 'resetAfter' ? { inDoubt: 1, parked: 1 } : { inserted: 1 },
+    ]);
+    expect(atOrigin(fixture, COLUMNS).slice(507)).toEqual(made);
+  });
+
+  test('is in doubt where all of them are new', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    lose(fixture, 'resetAfter');
+    const rows = [...MANY];
+    const before = (step: string): void => {
+      if (step !== 'store') return;
+      fixture.sandbox.store.update('Note', 7, { Code: 'k9' });
+      for (const row of rows.splice(0)) fixture.sandbox.store.insert('Note', row);
+    };
+
+    const report = await pushNow(fixture, { before });
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inDoubt: 1, parked: 1 }]);
+    expect(changesSent(fixture)).toEqual(['create']);
+    expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
+  });
 });
 
 test('a new row without an answer that has its unique value is asked for once', async () => {
