@@ -112,7 +112,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       else if (unclearValues.has(value)) unclear.add(row.id);
     }
   }
-  const creates = unanchored.filter(({ kind }) => kind === 'insert');
+  const creates = unanchored.flatMap(({ id, kind, cells }) => (kind === 'insert' ? [{ id, cells }] : []));
   const alike = await findAlike(run, creates);
   for (const id of alike.unclear) unclear.add(id);
   const files = await findFiles(run, batch, { found, byValue, alike: alike.byKey, isAtOnce });
