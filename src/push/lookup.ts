@@ -68,12 +68,16 @@ export interface Anchor {
   readonly value: Value;
 }
 
-/** A cell of a row that was sent and by which the row can be found: the match value, or that of another unique column. */
+/**
+ * A cell of a row that was sent and by which the row can be found: the match value, or that of another unique column. A number that the origin gives
+ * by itself is none: another row may have got it meanwhile, which says nothing of this one.
+ */
 export function anchorOf(run: TablePush, { cells }: { readonly cells: readonly SentCell[] }): Anchor | null {
   const { match } = run.planned;
   for (const column of [...(match === null ? [] : [match]), ...run.uniqueColumns]) {
     const cell = cells.find((sent) => sent.column === column);
     if (cell === undefined || cell.value === null || cell.value === '') continue;
+    if (run.shapes[column]?.type === 'Autonumber') continue;
     if (isFindable(run, column, cell.value)) return cell;
   }
   return null;

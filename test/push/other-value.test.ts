@@ -223,6 +223,28 @@ test('a new row without an answer is looked for by itself where another one is l
   ]);
 });
 
+describe('a new row without an answer, with a number that the origin gives to another row meanwhile,', () => {
+  test.each([
+    ['goes again, and is refused, where it has a unique value', `'n1'`, [{ kind: 'insert' }]],
+    ['is in doubt where nothing else identifies it', 'NULL', [{ kind: 'inDoubt' }]],
+  ])('is not taken for that one: it %s', async (_what, code, waiting) => {
+    await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
+    fixture.execute(`INSERT INTO "Note" ("Id", "Title", "Code") VALUES ('7', 'x', ${code})`);
+    lose(fixture, 'resetBefore');
+    const strangers = [{ Title: 'stranger', Code: 's1' }];
+    const before = (step: string): void => {
+      if (step === 'store') for (const row of strangers.splice(0)) fixture.sandbox.store.insert('Note', row);
+    };
+
+    const report = await pushNow(fixture, { before, options: { conflict: 'local' } });
+    await fixture.pull();
+
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, COLUMNS).slice(6)).toEqual([[7, 'stranger', 's1']]);
+    expect(fixture.rows('SELECT kind FROM sync_failures')).toEqual(waiting);
+  });
+});
+
 /** Rows that are like a new one but for what is unique: more than an answer has. */
 const MANY = Array.from({ length: 501 }, (_, index) => ({ Title: 'x', Code: `m${index}` }));
 
