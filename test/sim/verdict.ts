@@ -364,10 +364,14 @@ function judgeCreates({
   }
   // An update of a row that was deleted meanwhile may make a new one, which then gets the tag of that row; an older copy forgot that,
   // and a table that a user did away with took it along. Deleted here before that, it gets no tag any more; then it goes, or it stands on both
-  // sides because somebody, or the workflow, has written into it, and a conflict says so.
+  // sides because somebody, or the workflow, has written into it, and a conflict says so; or since the user did, under its new id.
+  const isEditedHere = ({ id, cells }: LocalRow): boolean =>
+    Object.entries(cells).some(
+      ([column, value]) => value !== null && books.everWritten.has(writtenKey({ tag: `row ${id}`, column, value })),
+    );
   for (const { id, tag } of origin) {
     if (tag !== 'null' || isOlderCopy || books.hasLostTable || waiting.has(id)) continue;
-    if (spared.has(id) && local.some((row) => row.id === id)) continue;
+    if (local.some((row) => row.id === id && (spared.has(id) || isEditedHere(row)))) continue;
     if (isTakenForGone(id) || isAsInBackup(id)) continue;
     complaints.push({ oracle: 'I4', what: `row ${id} was made at the origin by a push, and belongs to nobody` });
   }
