@@ -160,9 +160,7 @@ async function findLikely(
     return maker === null || isSameUser(maker, email);
   };
   const likely = absent.map(({ id, newestKnown }) => {
-    const candidates = new Map((byKey.get(id) ?? []).filter(isOwn).map((row) => [row.id, row]));
-    const made = mayBeMade([...candidates.keys()], { newestKnown, others });
-    return [id, made.flatMap((candidate) => candidates.get(candidate) ?? [])] as const;
+    return [id, mayBeMade((byKey.get(id) ?? []).filter(isOwn), { newestKnown, others })] as const;
   });
   return { byKey: new Map(likely), unclear, partial };
 }

@@ -19,7 +19,7 @@ import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { adoptAlike } from '../reconcile/push-adopt.ts';
+import { adoptAlike, doubtOfAbsent } from '../reconcile/push-adopt.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
 import {
@@ -45,7 +45,7 @@ import { storeUploadedFile } from '../replica/files.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { isSender } from './identity.ts';
-import { anchorOf, type Anchor } from './lookup.ts';
+import { anchorOf } from './lookup.ts';
 import { knownIds, readBack, type Findings } from './read-back.ts';
 import { madeAgain, overMet, writtenOver } from './written-over.ts';
 
@@ -294,7 +294,7 @@ class Settling {
       this.#untaken.add(row.id);
       this.#toSettle.push({ rowId: row.id, base: ({ base }) => base, remote: null });
     } else {
-      this.#settleAbsent(row, batch, { anchor: anchorOf(this.#run, row), likely: this.#likelyOf(row, adoptions) });
+      this.#settleAbsent(row, batch, adoptions);
     }
   }
 
@@ -340,24 +340,16 @@ class Settling {
     );
   }
 
-  /** A create that the origin does not return; `likely` is a row that may be what it made, under another unique value. */
-  #settleAbsent(
-    row: BatchRow,
-    batch: Batch,
-    { anchor, likely }: { readonly anchor: Anchor | null; readonly likely: Row | undefined },
-  ): void {
-    if (anchor === null) {
-      this.#doubt(row, 'when it was created, and nothing at the origin proves that it was, or was not');
-      return;
-    }
+  /** A create that the origin does not return. */
+  #settleAbsent(row: BatchRow, batch: Batch, adoptions: ReadonlyMap<number, Row>): void {
     const { table } = this.#run;
-    // To another caller a row that is hidden looks just like none, and nothing would tell of it if the one here were deleted before it went again.
-    if (!isSender(this.#tx, table, batch))
-      this.#doubt(row, 'when it was created, and it may be hidden from the present user or role');
-    else if (likely !== undefined)
-      this.#doubt(row, `when it was created, and row ${likely.id} is like it but for what is unique`);
-    else if (this.#findings.partial.has(row.id))
-      this.#doubt(row, 'when it was created, and more rows are like it but for what is unique than one answer has');
+    const why = doubtOfAbsent({
+      isIdentified: anchorOf(this.#run, row) !== null,
+      isSender: isSender(this.#tx, table, batch),
+      likelyId: this.#likelyOf(row, adoptions)?.id ?? null,
+      isPartial: this.#findings.partial.has(row.id),
+    });
+    if (why !== null) this.#doubt(row, `when it was created, and ${why}`);
     else if (row.failure !== undefined && isLeftAlone(this.#tx, table, row)) this.#refuse(row, row.failure, 'soon');
     else this.#move([row.id], 'notApplied');
   }

@@ -77,13 +77,31 @@ export function adoptAlike(lost: readonly LostCreate[]): ReadonlyMap<number, num
  * Which rows that are alike but for their unique values may be what a create made that is not found by its own; none of them can be taken for
  * it. A pull may have brought it in meanwhile, so whether they are known says nothing. `others` are rows of other changes.
  */
-export function mayBeMade(
-  candidates: readonly number[],
+export function mayBeMade<Candidate extends { readonly id: number }>(
+  candidates: readonly Candidate[],
   { newestKnown, others }: { readonly newestKnown: number | undefined; readonly others: ReadonlySet<number> },
-): readonly number[] {
+): readonly Candidate[] {
   // Without it, the row may be any that ever was.
   if (newestKnown === undefined) return [];
-  return candidates.filter((id) => id > newestKnown && !others.has(id)).toSorted((a, b) => a - b);
+  return candidates.filter(({ id }) => id > newestKnown && !others.has(id)).toSorted((a, b) => a.id - b.id);
+}
+
+/** Why a create without an answer, which the origin does not return, may have been made nevertheless; null where it may go again. */
+export function doubtOfAbsent(facts: {
+  /** It has a value by which it would have been found. */
+  readonly isIdentified: boolean;
+  /** Whoever looked is shown what its sender was shown. */
+  readonly isSender: boolean;
+  /** A row that may be what it made, under another unique value; null where none is like it. */
+  readonly likelyId: number | null;
+  /** More rows are like it than were looked at. */
+  readonly isPartial: boolean;
+}): string | null {
+  if (!facts.isIdentified) return 'nothing at the origin proves that it was, or was not';
+  // To another caller a row that is hidden looks just like none, and nothing would tell of it if the one here were deleted before it went again.
+  if (!facts.isSender) return 'it may be hidden from the present user or role';
+  if (facts.likelyId !== null) return `row ${facts.likelyId} is like it but for what is unique`;
+  return facts.isPartial ? 'more rows are like it but for what is unique than one answer has' : null;
 }
 
 function keyOf(candidates: readonly number[]): string {

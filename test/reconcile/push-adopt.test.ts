@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { adoptAlike, adoptByValue, mayBeMade } from '../../src/reconcile/push-adopt.ts';
+import { adoptAlike, adoptByValue, doubtOfAbsent, mayBeMade } from '../../src/reconcile/push-adopt.ts';
 
 function adopted(...creates: readonly (readonly [id: number, candidates: readonly number[]])[]): object {
   return Object.fromEntries(adoptAlike(creates.map(([id, candidates]) => ({ id, candidates }))));
@@ -76,6 +76,27 @@ describe('by a unique value', () => {
 
 test('what a create made under another unique value is newer than what was known, and no row of another change', () => {
   const others = new Set([10]);
-  expect(mayBeMade([11, 10, 9, 8, 7], { newestKnown: 8, others })).toEqual([9, 11]);
-  expect(mayBeMade([9], { newestKnown: undefined, others })).toEqual([]);
+  const rows = [11, 10, 9, 8, 7].map((id) => ({ id }));
+  expect(mayBeMade(rows, { newestKnown: 8, others })).toEqual([{ id: 9 }, { id: 11 }]);
+  expect(mayBeMade(rows, { newestKnown: undefined, others })).toEqual([]);
+});
+
+test.each([
+  ['may go again where its sender does not find it, and nothing is like it', {}, null],
+  [
+    'is in doubt where no value tells it',
+    { isIdentified: false },
+    'nothing at the origin proves that it was, or was not',
+  ],
+  ['is in doubt where another caller looked', { isSender: false }, 'it may be hidden from the present user or role'],
+  ['is in doubt where a row is like it', { likelyId: 7 }, 'row 7 is like it but for what is unique'],
+  [
+    'is in doubt where more rows are like it than were looked at',
+    { isPartial: true },
+    'more rows are like it but for what is unique than one answer has',
+  ],
+])('a create without an answer, which is not returned, %s', (_what, facts, why) => {
+  const usual = { isIdentified: true, isSender: true, likelyId: null, isPartial: false };
+
+  expect(doubtOfAbsent({ ...usual, ...facts })).toBe(why);
 });

@@ -34,13 +34,13 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'if (anchor === null) {\n      this.#doubt(',
-        replace: 'if (anchor === undefined) {\n      this.#doubt(',
+        find: 'isIdentified: anchorOf(this.#run, row) !== null,',
+        replace: 'isIdentified: true,',
       },
       {
         file: 'push/settle.ts',
-        find: 'if (!isSender(this.#tx, table, batch))',
-        replace: 'if (batch === null)',
+        find: 'isSender: isSender(this.#tx, table, batch),',
+        replace: 'isSender: true,',
       },
     ],
   },
@@ -95,8 +95,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'if (!isSender(this.#tx, table, batch))',
-        replace: 'if (batch === null)',
+        find: 'isSender: isSender(this.#tx, table, batch),',
+        replace: 'isSender: true,',
       },
     ],
   },
@@ -118,8 +118,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'if (anchor === null) {',
-        replace: 'if (anchor === null || anchor.column >= 0) {',
+        find: 'isIdentified: anchorOf(this.#run, row) !== null,',
+        replace: 'isIdentified: false,',
       },
     ],
   },
@@ -390,7 +390,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       'A copy in which a create is on its way counts as the file that sent last, once the create has arrived; and one that is not found by its unique value is not looked for by all else of it, which tells of most such rows.',
     edits: [
       { file: 'push/settle.ts', find: '    countBatch(tx);\n', replace: '' },
-      { file: 'push/settle.ts', find: 'else if (likely !== undefined)', replace: 'else if (likely === null)' },
+      { file: 'reconcile/push-adopt.ts', find: 'if (facts.likelyId !== null)', replace: 'if (facts.likelyId === 0)' },
     ],
   },
   {
