@@ -92,6 +92,8 @@ export function doubtOfAbsent(facts: {
   readonly isIdentified: boolean;
   /** Whoever looked is shown what its sender was shown. */
   readonly isSender: boolean;
+  /** It was on its way in an older copy that was put back, without a match value: what identifies it may have been changed from here since. */
+  readonly isOlder: boolean;
   /** A row that may be what it made, under another unique value; null where none is like it. */
   readonly likelyId: number | null;
   /** More rows are like it than were looked at. */
@@ -100,6 +102,7 @@ export function doubtOfAbsent(facts: {
   if (!facts.isIdentified) return 'nothing at the origin proves that it was, or was not';
   // To another caller a row that is hidden looks just like none, and nothing would tell of it if the one here were deleted before it went again.
   if (!facts.isSender) return 'it may be hidden from the present user or role';
+  if (facts.isOlder) return 'this replica is an older copy that was put back: it may have another unique value by now';
   if (facts.likelyId !== null) return `row ${facts.likelyId} is like it but for what is unique`;
   return facts.isPartial ? 'more rows are like it but for what is unique than one answer has' : null;
 }

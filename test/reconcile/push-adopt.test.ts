@@ -89,6 +89,11 @@ test.each([
     'nothing at the origin proves that it was, or was not',
   ],
   ['is in doubt where another caller looked', { isSender: false }, 'it may be hidden from the present user or role'],
+  [
+    'is in doubt where it was on its way in an older copy',
+    { isOlder: true },
+    'this replica is an older copy that was put back: it may have another unique value by now',
+  ],
   ['is in doubt where a row is like it', { likelyId: 7 }, 'row 7 is like it but for what is unique'],
   [
     'is in doubt where more rows are like it than were looked at',
@@ -96,7 +101,7 @@ test.each([
     'more rows are like it but for what is unique than one answer has',
   ],
 ])('a create without an answer, which is not returned, %s', (_what, facts, why) => {
-  const usual = { isIdentified: true, isSender: true, likelyId: null, isPartial: false };
+  const usual = { isIdentified: true, isSender: true, isOlder: false, likelyId: null, isPartial: false };
 
   expect(doubtOfAbsent({ ...usual, ...facts })).toBe(why);
 });

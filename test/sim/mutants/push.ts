@@ -34,7 +34,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'isIdentified: anchorOf(this.#run, row) !== null,',
+        find: 'isIdentified: anchor !== null,',
         replace: 'isIdentified: true,',
       },
       {
@@ -118,7 +118,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'isIdentified: anchorOf(this.#run, row) !== null,',
+        find: 'isIdentified: anchor !== null,',
         replace: 'isIdentified: false,',
       },
     ],
