@@ -8,10 +8,12 @@ import { readRowStates } from '../capture/marks.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { adoptByValue, mayBeMade } from '../reconcile/push-adopt.ts';
+import { isApplied } from '../reconcile/push-settle.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
-import { readRowsById } from '../replica/rows.ts';
+import { BLOCK_ROWS } from '../replica/query.ts';
+import { readIds, readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import { identify, requireSameCaller } from './identity.ts';
@@ -124,7 +126,9 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       !unclear.has(row.id) &&
       !unaskable.has(row.id),
   );
-  const likely = await findLikely(run, batch, { absent, byValue });
+  for (const [id, row] of readSeen(run, batch, absent)) byValue.set(id, row);
+  const unseen = absent.filter(({ id }) => !byValue.has(id));
+  const likely = await findLikely(run, batch, { absent: unseen, byValue });
   for (const id of likely.unclear) unclear.add(id);
   return {
     found,
@@ -136,6 +140,34 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     unaskable,
     files,
   };
+}
+
+/**
+ * Rows that a pull has brought in just as creates made them, by the creates' ids here. The origin does not return them by their unique value any
+ * more, since somebody deleted or changed them there; the next pull settles that, as for any row.
+ */
+function readSeen({ context, table }: TablePush, batch: Batch, absent: readonly BatchRow[]): ReadonlyMap<number, Row> {
+  const base = baseTarget(table);
+  const creates = absent.filter(({ newestKnown, hidden }) => newestKnown !== undefined && hidden === undefined);
+  const seen = new Map<number, Row>();
+  const firstId = Math.min(...creates.map(({ newestKnown = 0 }) => newestKnown));
+  for (let after = firstId; seen.size < creates.length;) {
+    const ids = readIds(context.replica, base, after, BLOCK_ROWS);
+    const newest = ids.at(-1);
+    if (newest === undefined) break;
+    after = newest;
+    const rows = readRowsById(context.replica, base, ids);
+    const taken = new Set(takenIds({ context, table }, batch, rows));
+    for (const { id, cells, newestKnown = 0 } of creates) {
+      const own = rows.find(
+        (row) => row.id > newestKnown && !taken.has(row.id) && isApplied(cells, row, table.columns),
+      );
+      if (own === undefined) continue;
+      seen.set(id, own);
+      taken.add(own.id);
+    }
+  }
+  return seen;
 }
 
 /**
@@ -172,7 +204,11 @@ export function knownIds(from: Connection, table: TwoWayTable, rows: readonly Ro
 }
 
 /** The ids of those rows of the origin that other changes are about which were sent. */
-function takenIds({ context, table }: TablePush, batch: Batch, rows: readonly Row[]): ReadonlySet<number> {
+function takenIds(
+  { context, table }: Pick<TablePush, 'context' | 'table'>,
+  batch: Batch,
+  rows: readonly Row[],
+): ReadonlySet<number> {
   const states = readRowStates(
     context.replica,
     table.id,
