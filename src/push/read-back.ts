@@ -7,8 +7,7 @@ import type { Batch, BatchRow } from '../capture/batches.ts';
 import { readRowStates } from '../capture/marks.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { adoptByValue, mayBeMade } from '../reconcile/push-adopt.ts';
-import { isApplied } from '../reconcile/push-settle.ts';
+import { adoptAsSent, adoptByValue, mayBeMade } from '../reconcile/push-adopt.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
@@ -146,7 +145,8 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
  * Rows that a pull has brought in just as creates made them, by the creates' ids here. The origin does not return them by their unique value any
  * more, since somebody deleted or changed them there; the next pull settles that, as for any row.
  */
-function readSeen({ context, table }: TablePush, batch: Batch, absent: readonly BatchRow[]): ReadonlyMap<number, Row> {
+function readSeen(run: TablePush, batch: Batch, absent: readonly BatchRow[]): ReadonlyMap<number, Row> {
+  const { context, table } = run;
   const base = baseTarget(table);
   const creates = absent.filter(({ newestKnown, hidden }) => newestKnown !== undefined && hidden === undefined);
   const seen = new Map<number, Row>();
@@ -157,15 +157,9 @@ function readSeen({ context, table }: TablePush, batch: Batch, absent: readonly 
     if (newest === undefined) break;
     after = newest;
     const rows = readRowsById(context.replica, base, ids);
-    const taken = new Set(takenIds({ context, table }, batch, rows));
-    for (const { id, cells, newestKnown = 0 } of creates) {
-      const own = rows.find(
-        (row) => row.id > newestKnown && !taken.has(row.id) && isApplied(cells, row, table.columns),
-      );
-      if (own === undefined) continue;
-      seen.set(id, own);
-      taken.add(own.id);
-    }
+    const left = creates.filter(({ id }) => !seen.has(id));
+    const found = adoptAsSent(left, rows, { taken: takenIds(run, batch, rows), columns: table.columns });
+    for (const [id, row] of found) seen.set(id, row);
   }
   return seen;
 }
@@ -204,11 +198,7 @@ export function knownIds(from: Connection, table: TwoWayTable, rows: readonly Ro
 }
 
 /** The ids of those rows of the origin that other changes are about which were sent. */
-function takenIds(
-  { context, table }: Pick<TablePush, 'context' | 'table'>,
-  batch: Batch,
-  rows: readonly Row[],
-): ReadonlySet<number> {
+function takenIds({ context, table }: TablePush, batch: Batch, rows: readonly Row[]): ReadonlySet<number> {
   const states = readRowStates(
     context.replica,
     table.id,

@@ -5,6 +5,9 @@
  * rows as creates, and no row that fits another create as well. Everything else is in doubt. Pure.
  */
 import type { Row } from '../wire/schema.ts';
+import type { MergeColumn } from './merge.ts';
+import type { SentCell } from './push-plan.ts';
+import { isApplied } from './push-settle.ts';
 
 /** A row without an answer that is looked for by its unique value. */
 export interface LostByValue {
@@ -69,6 +72,30 @@ export function adoptAlike(lost: readonly LostCreate[]): ReadonlyMap<number, num
     // Creates are numbered downwards in the order in which they were sent; the origin numbers upwards.
     const inOrder = group.toSorted((a, b) => b.id - a.id);
     for (const [index, { id }] of inOrder.entries()) adopted.set(id, candidates[index] ?? 0);
+  }
+  return adopted;
+}
+
+/**
+ * Rows that stand as creates with a unique value sent them, by the creates' ids here: each row once, none that is `taken` by another change, and
+ * none that was known when the create left.
+ */
+export function adoptAsSent(
+  creates: readonly {
+    readonly id: number;
+    readonly cells: readonly SentCell[];
+    readonly newestKnown?: number | undefined;
+  }[],
+  rows: readonly Row[],
+  { taken, columns }: { readonly taken: ReadonlySet<number>; readonly columns: readonly MergeColumn[] },
+): ReadonlyMap<number, Row> {
+  const adopted = new Map<number, Row>();
+  const given = new Set(taken);
+  for (const { id, cells, newestKnown = 0 } of creates) {
+    const own = rows.find((row) => row.id > newestKnown && !given.has(row.id) && isApplied(cells, row, columns));
+    if (own === undefined) continue;
+    adopted.set(id, own);
+    given.add(own.id);
   }
   return adopted;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { adoptAlike, adoptByValue, doubtOfAbsent, mayBeMade } from '../../src/reconcile/push-adopt.ts';
+import { adoptAlike, adoptAsSent, adoptByValue, doubtOfAbsent, mayBeMade } from '../../src/reconcile/push-adopt.ts';
 
 function adopted(...creates: readonly (readonly [id: number, candidates: readonly number[]])[]): object {
   return Object.fromEntries(adoptAlike(creates.map(([id, candidates]) => ({ id, candidates }))));
@@ -79,6 +79,36 @@ test('what a create made under another unique value is newer than what was known
   const rows = [11, 10, 9, 8, 7].map((id) => ({ id }));
   expect(mayBeMade(rows, { newestKnown: 8, others })).toEqual([{ id: 9 }, { id: 11 }]);
   expect(mayBeMade(rows, { newestKnown: undefined, others })).toEqual([]);
+});
+
+describe('by all that was sent', () => {
+  const columns = [
+    { type: 'Text', writable: true },
+    { type: 'Text', writable: true },
+  ] as const;
+  const sent = [
+    { column: 0, value: 'A-1' },
+    { column: 1, value: 'x' },
+  ];
+  const rowOf = (id: number, ...values: readonly string[]) => ({ id, allow: null, values });
+  const none = new Set<number>();
+
+  test.each([
+    ['that stands as it was sent', [rowOf(8, 'A-2', 'x'), rowOf(9, 'A-1', 'x')], none, 9],
+    ['never one with another value', [rowOf(9, 'A-1', 'y')], none, undefined],
+    ['never one that was known when it left', [rowOf(7, 'A-1', 'x')], none, undefined],
+    ['never one that another change is about', [rowOf(9, 'A-1', 'x')], new Set([9]), undefined],
+  ])('a create is the row of a pull %s', (_what, rows, taken, id) => {
+    const found = adoptAsSent([{ id: -1, cells: sent, newestKnown: 7 }], rows, { taken, columns });
+    expect(found.get(-1)?.id).toBe(id);
+  });
+
+  test('a row is taken for one create only', () => {
+    const creates = [-1, -2].map((id) => ({ id, cells: sent }));
+    expect(adoptAsSent(creates, [rowOf(9, 'A-1', 'x')], { taken: none, columns })).toEqual(
+      new Map([[-1, rowOf(9, 'A-1', 'x')]]),
+    );
+  });
 });
 
 test.each([
