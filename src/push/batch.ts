@@ -14,19 +14,14 @@
 import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
 import { storeBatch, updateBatch, type Batch, type BatchRow, type OriginWords } from '../capture/batches.ts';
-import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
-import { moveRows, readRowStates } from '../capture/marks.ts';
+import { diffRows, type RowChange } from '../capture/changes.ts';
+import { moveRows } from '../capture/marks.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { storeRefusal } from '../capture/refusals.ts';
-import { readFormerBase } from '../capture/conflicts.ts';
-import { settleRows, type VersionsNow } from '../capture/settle.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
-import { judgeHolder } from '../reconcile/match.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
-import { baseOfMetUnsent } from '../reconcile/push-settle.ts';
 import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
-import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
@@ -43,12 +38,13 @@ import type { StatusDescriptor } from '../wire/writes.ts';
 import type { PushStep, TablePush } from './context.ts';
 import { requireSameCaller, stampOfSending } from './identity.ts';
 import { findById, findByValue, NOTHING_FOUND, type FoundRows } from './lookup.ts';
+import { isAsAsked, settleMet } from './met.ts';
 import { planOptions } from './plan.ts';
 import { sendRows, type Sent, type SendOutcome } from './send.ts';
 import { readBack } from './read-back.ts';
 import { isLeftAlone, settleFound } from './settle.ts';
 import { requireSameShape } from './shape.ts';
-import { attachUploads, readUploads, type Uploads } from './upload.ts';
+import { attachUploads, readUploads, type Held, type Uploads } from './upload.ts';
 
 /** What a batch is pushed with beside its rows. */
 export interface BatchOrder {
@@ -77,7 +73,7 @@ export interface BatchEnd {
  * replica.
  */
 export async function pushBatch(run: TablePush, planned: PlannedBatch, order: BatchOrder): Promise<BatchEnd> {
-  const uploads = await readUploads(run, planned);
+  const uploads = await readUploads(run, planned, order.present.takenBy);
   await step(run, 'record');
   const batch = await record(run, planned, { ...order, uploads });
   if (batch === null) return { stop: null, settle: null, isApart: true };
@@ -191,7 +187,7 @@ async function record(
   await requireSameShape(run, remotes, baseById);
   return replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     const at = stampFromMs(clock.nowMs());
-    mergePresent(tx, run, planned, { ...present, baseById }, { at, confirmed });
+    mergePresent(tx, run, planned, { ...present, baseById, held: uploads.held }, { at, confirmed });
     parkUnaskable(tx, run, { ids: present.unaskable, asked: present.asked, why: UNASKABLE }, at);
     // A wrong answer is asked for again with the next round; behind the last one, the row would wait without a word.
     if (run.plan.isLast) parkUnaskable(tx, run, { ids: present.unclear, asked: present.asked, why: UNCLEAR }, at);
@@ -252,7 +248,7 @@ function mergePresent(
   tx: Tx,
   run: TablePush,
   { rows }: PlannedBatch,
-  { found, asked, takenBy, baseById }: Present & { readonly baseById: ReadonlyMap<number, Row> },
+  { found, asked, takenBy, baseById, held }: Present & Held & { readonly baseById: ReadonlyMap<number, Row> },
   { at, confirmed }: { readonly at: string; readonly confirmed: boolean },
 ): void {
   const { table, options, counts } = run;
@@ -283,51 +279,8 @@ function mergePresent(
   storeRemoteRows(tx, table, moved, merge);
   storeMissingRows(tx, table, missing, { ...merge, reason: 'not returned by the origin before a push' });
   suspectPushedRows(tx, table.id, [...moved.map(({ id }) => id), ...missing]);
-  const versions = readVersions(tx, table, [...takenBy.keys()]);
-  const localById = new Map(versions.map(({ rowId, local }) => [rowId, local]));
-  const taken = rows.flatMap(({ id }) => {
-    const remote = takenBy.get(id);
-    // Edited or deleted since it was asked about: with another value, it is another row than the one that was found.
-    if (remote === undefined || !isAsAsked(run, asked, { rowId: id, local: localById.get(id) ?? null })) return [];
-    if (isTakenHere(tx, run, id, remote)) return [];
-    const former = readFormerBase(tx, table, id);
-    return [{ rowId: id, remote, base: ({ local }: VersionsNow) => baseOfMetUnsent(former, local, table.columns) }];
-  });
-  settleRows(tx, table, taken, { ...merge, isSent: false, reason: 'not returned by the origin before a push' });
+  settleMet(tx, run, rows, { asked, takenBy, held, ...merge });
   counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
-}
-
-/**
- * An insert whose match value belongs to a row that was edited here too: which of them is meant, only a person knows. One that was sent has
- * to be settled first, and one that was deleted or has another value here to be pushed.
- */
-function isTakenHere(tx: Tx, run: TablePush, id: number, remote: Row): boolean {
-  const { table, context, counts, planned } = run;
-  const [twin] = readVersions(tx, table, [remote.id]);
-  const { base = null, local = null } = twin ?? {};
-  const isEdited = base === null || local === null ? base !== local : !isSameRow(base, local);
-  const isSent = isInFlight(readRowStates(tx, table.id, [remote.id]).get(remote.id) ?? 'clean');
-  if (!isEdited && !isSent) return false;
-  const { why, hope } = judgeHolder({ base, local }, { match: planned.match, columns: table.columns, isEdited });
-  const reason = `row ${remote.id} has the same match value at the origin, and ${why}`;
-  storeRefusal(
-    tx,
-    table,
-    { rowId: id, kind: 'insert', reason, column: planned.match, words: null, hope, cells: [] },
-    context.clock.nowMs(),
-  );
-  moveRows(tx, table.id, [id], { event: 'refused', at: stampFromMs(context.clock.nowMs()) });
-  counts.refusedCount += 1;
-  return true;
-}
-
-/** Whether an insert still has the match value that the origin was asked for. */
-function isAsAsked(
-  { planned: { match } }: TablePush,
-  asked: Present['asked'],
-  { rowId, local }: Pick<RowChange, 'rowId' | 'local'>,
-): boolean {
-  return match !== null && local !== null && local.values[match] === asked.get(rowId);
 }
 
 const UNASKABLE = {

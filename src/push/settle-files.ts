@@ -1,6 +1,7 @@
 /**
  * What became of the files of a batch. Input: its rows, and what the origin has of them now. Output: which files arrived although
- * their answer got lost, told by content; which cells show a revision of ours, whose content is then put into the file store.
+ * their answer got lost, told by content; which cells show a revision of ours, whose content is then put into the file store. And which
+ * files are there before anything is sent.
  *
  * A file is never sent twice where the origin has it already (I4), and never kept under a revision that may be somebody else's
  * (I15). Requests: for each file without an answer one list, and a download for each new revision of the same size.
@@ -18,6 +19,7 @@ import {
   likelyRevisions,
   mayBeHidden,
   revisionsToCompare,
+  showsName,
   type SentFile,
 } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -65,7 +67,9 @@ export async function findFiles(
   if (withFiles.length === 0) {
     return { arrived: new Map(), unclear: new Set(), alike: looked.alike, overtaken: new Map(), shown: [] };
   }
-  const finding = new Finding(run, sentAt);
+  // One that seems to lie ahead was sent before the clock was set back.
+  const isOld = Math.abs(run.context.clock.nowMs() - Date.parse(sentAt)) > LOOK_MS_MAX;
+  const finding = new Finding(run, { isOld });
   const alike = new Map(looked.alike);
   for (const row of withFiles) {
     if (row.answer !== null) {
@@ -79,6 +83,39 @@ export async function findFiles(
   }
   const { arrived, unclear, overtaken } = finding;
   return { arrived, unclear, alike, overtaken, shown: await finding.keep() };
+}
+
+/** A new row with files, and the row of the origin that has its match value. */
+export interface MetFiles {
+  /** The id here. */
+  readonly id: number;
+  readonly remote: Row;
+  readonly files: readonly {
+    readonly column: number;
+    readonly value: string;
+    readonly file: Omit<SentFile, 'before'>;
+  }[];
+}
+
+/**
+ * Of files that new rows attach, those that the rows which have their match values show already, under the same name and with the same
+ * content: such a row may be what an earlier request made of the new one, unseen by whoever looked. What the origin does not let be
+ * compared is not among them. @returns the values in the cells here, by column, by the id here. @throws RowsyncError of the origin.
+ */
+export async function findHeldFiles(
+  run: TablePush,
+  met: readonly MetFiles[],
+): Promise<ReadonlyMap<number, ReadonlyMap<number, string>>> {
+  const finding = new Finding(run, { isOld: true });
+  const held = new Map<number, ReadonlyMap<number, string>>();
+  for (const { id, remote, files } of met) {
+    const columns = new Map<number, string>();
+    for (const { column, value, file } of files) {
+      if (await finding.isHeld(file, remote, column)) columns.set(column, value);
+    }
+    held.set(id, columns);
+  }
+  return held;
 }
 
 /** A file of ours that a cell shows, whose content is not in the store yet. */
@@ -101,10 +138,9 @@ class Finding {
   readonly #columns: ReadonlyMap<string, FileColumn>;
   readonly #own: OwnFile[] = [];
 
-  constructor(run: TablePush, sentAt: string) {
+  constructor(run: TablePush, { isOld }: { readonly isOld: boolean }) {
     this.#run = run;
-    // One that seems to lie ahead was sent before the clock was set back.
-    this.#isOld = Math.abs(run.context.clock.nowMs() - Date.parse(sentAt)) > LOOK_MS_MAX;
+    this.#isOld = isOld;
     const columns = readFileColumns(run.context.replica, run.table.id);
     this.#columns = new Map(columns.map((column) => [column.columnName, column]));
   }
@@ -158,6 +194,12 @@ class Finding {
       if (isSame) same.push(remote);
     }
     return same;
+  }
+
+  /** Whether a row shows a file as it would be sent to it. */
+  async isHeld(file: Omit<SentFile, 'before'>, remote: Row, index: number): Promise<boolean> {
+    if (!showsName(remote.values[index] ?? null, file.name)) return false;
+    return (await this.#compare({ ...file, before: null }, remote, index, true)) === 'shown';
   }
 
   /** Puts the content of our files into the store; returns the cells that show one. */

@@ -25,9 +25,11 @@ import type { Tx } from '../replica/database.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
+import type { Row } from '../wire/schema.ts';
 import { UPLOAD_PREFIX } from '../wire/values.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
+import { findHeldFiles, type MetFiles } from './settle-files.ts';
 
 /** A file that was read. */
 interface ReadFile {
@@ -38,8 +40,14 @@ interface ReadFile {
   readonly sha256: string;
 }
 
+/** Files that need no sending. */
+export interface Held {
+  /** Those that the row with an insert's match value shows already: the values that name them, by column, by the insert's id here. */
+  readonly held: ReadonlyMap<number, ReadonlyMap<number, string>>;
+}
+
 /** The files of a batch, by the values that name them. */
-export interface Uploads {
+export interface Uploads extends Held {
   readonly files: ReadonlyMap<string, ReadFile>;
   /** Why a value cannot be sent after all. */
   readonly problems: ReadonlyMap<string, string>;
@@ -98,8 +106,15 @@ function problemOf(thrown: unknown): string {
   return `the file to attach cannot be read (${code})`;
 }
 
-/** Reads the files of the rows of a batch, as many as one request takes; rows with the others are left for the next round. */
-export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promise<Uploads> {
+/**
+ * Reads the files of the rows of a batch, as many as one request takes; rows with the others are left for the next round. `takenBy` are
+ * rows that have the match value of an insert, by the insert's id here. @throws RowsyncError of the origin, where these have files.
+ */
+export async function readUploads(
+  run: TablePush,
+  { rows }: PlannedBatch,
+  takenBy: ReadonlyMap<number, Row>,
+): Promise<Uploads> {
   const { settings, fileSystem = systemFiles } = run.context;
   const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
   const files = new Map<string, ReadFile>();
@@ -122,7 +137,15 @@ export async function readUploads(run: TablePush, { rows }: PlannedBatch): Promi
     // Each row sends a copy of its own.
     left -= files.get(value)?.bytes ?? 0;
   }
-  return { files, problems, contents };
+  const met = rows.flatMap((row): readonly MetFiles[] => {
+    const remote = takenBy.get(row.id);
+    const named = uploadsOf(run, row).flatMap((cell) => {
+      const file = files.get(cell.value);
+      return file === undefined ? [] : [{ ...cell, file }];
+    });
+    return remote === undefined ? [] : [{ id: row.id, remote, files: named }];
+  });
+  return { files, problems, contents, held: await findHeldFiles(run, met) };
 }
 
 function uploadsOf(

@@ -188,14 +188,23 @@ export function baseOfMet(
   return { ...local, values };
 }
 
-/** The same before anything of the insert was sent: emptying a cell is an edit of what the origin confirmed of it. */
+/**
+ * The same before anything of the insert was sent: emptying a cell is an edit of what the origin confirmed of it. `held` are files, by column,
+ * that the met row shows already: attaching them is no edit of it.
+ */
 export function baseOfMetUnsent(
   former: readonly Value[] | null,
   local: Row | null,
-  columns: readonly MergeColumn[],
+  { columns, held }: { readonly columns: readonly MergeColumn[]; readonly held: ReadonlyMap<number, string> },
 ): Row | null {
-  const base = baseOfMet(former, local, columns);
-  return base === null ? null : baseOfEmptied(base, { former, local, made: null }, columns);
+  const met = baseOfMet(former, local, columns);
+  const base = met === null ? null : baseOfEmptied(met, { former, local, made: null }, columns);
+  if (local === null || held.size === 0) return base;
+  const values = columns.map((_column, index): Value => {
+    const here = local.values[index] ?? null;
+    return here !== null && held.get(index) === here ? here : (base?.values[index] ?? null);
+  });
+  return { ...local, values };
 }
 
 /**

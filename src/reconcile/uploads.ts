@@ -82,6 +82,11 @@ export function isOvertaken(sent: SentFile, remote: Value, isNew: boolean): bool
   return isKnown && acceptedRevision(sent, remote, { isNew, isAtOnce: true }) === null;
 }
 
+/** Whether a cell shows a file of this name, as the origin writes it. */
+export function showsName(remote: Value, name: string): boolean {
+  return typeof remote === 'string' && fileFromCell(remote)?.name === shownFile(name);
+}
+
 /** The number of the revision that the cell showed before; 0 for none, null where its value does not say. */
 function revisionBefore({ before }: SentFile): number | null {
   return before === null ? 0 : (fileFromCell(before)?.revision ?? null);

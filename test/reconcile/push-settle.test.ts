@@ -259,13 +259,45 @@ test.each<[string, Row, Row, readonly Conflict[]]>([
   const local = row(-2, null, 'old', null);
 
   const decision = mergeRow(
-    { base: baseOfMetUnsent(['was', 'old', 'f'], local, COLUMNS), local, remote },
+    { base: baseOfMetUnsent(['was', 'old', 'f'], local, { columns: COLUMNS, held: new Map() }), local, remote },
     COLUMNS,
     'local',
   );
 
   expect(decision).toMatchObject({ local: merged, conflicts, state: 'changed' });
 });
+
+test.each<[string, readonly Value[] | null, Row, Row, readonly Conflict[], string]>([
+  ['is no edit of it', null, row(-2, 'm', 'file:a'), row(9, 'm', 'a;1;g'), [], 'settled'],
+  [
+    'is none of one that was there before',
+    ['m', 'z;1;g', null],
+    row(-2, 'm', 'file:a'),
+    row(9, 'm', 'a;1;g'),
+    [],
+    'settled',
+  ],
+  [
+    'is one where another was named since',
+    null,
+    row(-2, 'm', 'file:b'),
+    row(9, 'm', 'a;1;g'),
+    [{ kind: 'cell', column: 1, base: null, local: 'file:b', remote: 'a;1;g', winner: 'local' }],
+    'changed',
+  ],
+  ['is nothing where none is named any more', null, row(-2, 'm', null), row(9, 'm', 'a;1;g'), [], 'settled'],
+])(
+  'a file of a new row that the row which it meets shows already %s',
+  (_what, former, local, remote, conflicts, state) => {
+    const columns: readonly MergeColumn[] = [
+      { type: 'Text', writable: true },
+      { type: 'Attachment', writable: true },
+    ];
+    const base = baseOfMetUnsent(former, local, { columns, held: new Map([[1, 'file:a']]) });
+
+    expect(mergeRow({ base, local, remote }, columns, 'local')).toMatchObject({ conflicts, state });
+  },
+);
 
 describe('a create of a row that the origin had before, and whose answer got lost', () => {
   const sent = ['mine', 'old'].map((value, column) => ({ column, value }));
