@@ -126,4 +126,9 @@ export const FILE_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'met-files-not-compared',
+    without: 'A new row sends its file on to the row that it meets by its match value, whatever that one shows.',
+    edits: [{ file: 'push/upload.ts', find: 'held: await findHeldFiles(run, met)', replace: 'held: new Map()' }],
+  },
 ];

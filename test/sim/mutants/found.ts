@@ -94,4 +94,7 @@ export const FOUND_IN: Readonly<Record<string, Hint>> = {
   'refused-though-edited': { story: 'refused-and-deleted-on-its-way', at: '' },
   'back-without-kept-columns': { story: 'row-comes-back-while-a-column-is-hidden', at: '' },
   'unseen-edits-leave-refusals': { kept: 'refused-and-deleted-unseen.json' },
+  'brought-in-not-known': { kept: 'brought-in-and-deleted-before-it-was-looked-for.json' },
+  'older-create-by-its-value': { kept: 'decided-in-an-older-copy.json' },
+  'met-files-not-compared': { kept: 'made-unseen-and-met-once-it-is-shown.json' },
 };

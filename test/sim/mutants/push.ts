@@ -421,4 +421,22 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'brought-in-not-known',
+    without: 'A lost create is not known by the row that a pull has brought in.',
+    edits: [
+      {
+        file: 'push/read-back.ts',
+        find: 'for (const [id, row] of readSeen(run, batch, absent)) byValue.set(id, row);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'older-create-by-its-value',
+    without: 'A create that was on its way in an older copy is judged by its unique value alone.',
+    edits: [
+      { file: 'reconcile/push-adopt.ts', find: 'if (facts.isOlder)', replace: 'if (facts.isOlder && facts.isPartial)' },
+    ],
+  },
 ];
