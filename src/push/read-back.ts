@@ -9,6 +9,7 @@ import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { adoptAsSent, adoptByValue, mayBeMade } from '../reconcile/push-adopt.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
+import { filesAsSent } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
 import { BLOCK_ROWS } from '../replica/query.ts';
@@ -125,7 +126,8 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       !unclear.has(row.id) &&
       !unaskable.has(row.id),
   );
-  for (const [id, row] of readSeen(run, batch, absent)) byValue.set(id, row);
+  const seen = readSeen(run, batch, absent);
+  for (const [id, row] of seen) byValue.set(id, row);
   const unseen = absent.filter(({ id }) => !byValue.has(id));
   const likely = await findLikely(run, batch, { absent: unseen, byValue });
   for (const id of likely.unclear) unclear.add(id);
@@ -137,7 +139,7 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     partial: likely.partial,
     unclear,
     unaskable,
-    files,
+    files: { ...files, arrived: new Map([...files.arrived, ...filesOfSeen(absent, seen)]) },
   };
 }
 
@@ -162,6 +164,17 @@ function readSeen(run: TablePush, batch: Batch, absent: readonly BatchRow[]): Re
     for (const [id, row] of found) seen.set(id, row);
   }
   return seen;
+}
+
+/** Columns whose files came in with such rows, by the creates' ids here. */
+function filesOfSeen(
+  creates: readonly BatchRow[],
+  seen: ReadonlyMap<number, Row>,
+): readonly (readonly [number, ReadonlySet<number>])[] {
+  return creates.flatMap(({ id, cells }) => {
+    const row = seen.get(id);
+    return row === undefined ? [] : [[id, filesAsSent(cells, row)] as const];
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Row } from '../wire/schema.ts';
 import type { MergeColumn } from './merge.ts';
 import type { SentCell } from './push-plan.ts';
 import { isApplied } from './push-settle.ts';
+import { filesAsSent } from './uploads.ts';
 
 /** A row without an answer that is looked for by its unique value. */
 export interface LostByValue {
@@ -92,7 +93,8 @@ export function adoptAsSent(
   const adopted = new Map<number, Row>();
   const given = new Set(taken);
   for (const { id, cells, newestKnown = 0 } of creates) {
-    const own = rows.find((row) => row.id > newestKnown && !given.has(row.id) && isApplied(cells, row, columns));
+    const isOwn = (row: Row): boolean => isApplied(cells, row, columns, filesAsSent(cells, row));
+    const own = rows.find((row) => row.id > newestKnown && !given.has(row.id) && isOwn(row));
     if (own === undefined) continue;
     adopted.set(id, own);
     given.add(own.id);

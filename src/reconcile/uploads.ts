@@ -82,6 +82,17 @@ export function isOvertaken(sent: SentFile, remote: Value, isNew: boolean): bool
   return isKnown && acceptedRevision(sent, remote, { isNew, isAtOnce: true }) === null;
 }
 
+/** The columns of a new row in which the origin shows what was sent as their first file, by its name. */
+export function filesAsSent(
+  sent: readonly { readonly column: number; readonly file?: SentFile | undefined }[],
+  remote: Row,
+): ReadonlySet<number> {
+  const isShown = (file: SentFile | undefined, column: number): boolean =>
+    file !== undefined &&
+    acceptedRevision(file, remote.values[column] ?? null, { isNew: true, isAtOnce: true }) !== null;
+  return new Set(sent.flatMap(({ column, file }) => (isShown(file, column) ? [column] : [])));
+}
+
 /** Whether a cell shows a file of this name, as the origin writes it. */
 export function showsName(remote: Value, name: string): boolean {
   return typeof remote === 'string' && fileFromCell(remote)?.name === shownFile(name);

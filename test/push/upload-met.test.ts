@@ -1,10 +1,12 @@
 /**
- * Files of new rows whose match value a row of the origin has by the time they are sent: what that row shows already is not sent again.
+ * Files of new rows whose match value a row of the origin has by the time they are sent: what that row shows already is not sent again. And
+ * those of new rows that a pull brings in before they are looked for.
  */
 import { describe, expect, test } from 'vitest';
-import { revisionsAt, startAlbum } from '../support/album.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { codesOf, setFaults } from '../support/push.ts';
+import { atOrigin, codesOf, setFaults } from '../support/push.ts';
 import { captured } from '../support/two-way.ts';
 
 describe('a new row whose match value is that of a row which has come since', () => {
@@ -52,5 +54,35 @@ describe('a new row whose match value is that of a row which has come since', ()
 
     expect(revisionsAt(fixture, 4)).toEqual(['a.txt 2 one', 'a.txt 1 one']);
     expect(await captured(fixture, 'Album')).toEqual([]);
+  });
+});
+
+describe('a new row without an answer that a pull brought in, and that was deleted there', () => {
+  test.each<[string, string, readonly (readonly [number, string])[]]>([
+    ['left alone here, leaves', '', []],
+    ['edited here, is made again once', `UPDATE "Album" SET "Title" = 'x' WHERE _id = 4`, [[5, 'x']]],
+  ])('with a file, and %s', async (_what, statement, expected) => {
+    await using fixture = await startAlbum({ match: 'Code' });
+    fixture.put('a.txt', 'one');
+    fixture.execute(`INSERT INTO "Album" ("Title", "Code", "Photo") VALUES ('t', 'n', 'file:a.txt')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+    const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+    await fixture.upload({
+      before: at('readBack', () => {
+        throw end;
+      }),
+    });
+    await fixture.pull();
+    fixture.sandbox.store.delete('Album', 4);
+    fixture.execute(statement);
+    const options = { conflict: 'local' } as const;
+
+    await fixture.upload({ options });
+    await fixture.upload({ options });
+
+    await fixture.pull();
+    expect(atOrigin(fixture, ['Title'], 'Album').slice(3)).toEqual(expected);
+    expect(await captured(fixture, 'Album')).toEqual([]);
+    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { MergeColumn } from '../../src/reconcile/merge.ts';
 import { adoptAlike, adoptAsSent, adoptByValue, doubtOfAbsent, mayBeMade } from '../../src/reconcile/push-adopt.ts';
+import type { Value } from '../../src/wire/schema.ts';
 
 function adopted(...creates: readonly (readonly [id: number, candidates: readonly number[]])[]): object {
   return Object.fromEntries(adoptAlike(creates.map(([id, candidates]) => ({ id, candidates }))));
@@ -82,15 +84,15 @@ test('what a create made under another unique value is newer than what was known
 });
 
 describe('by all that was sent', () => {
-  const columns = [
+  const columns: readonly MergeColumn[] = [
     { type: 'Text', writable: true },
     { type: 'Text', writable: true },
-  ] as const;
+  ];
   const sent = [
     { column: 0, value: 'A-1' },
     { column: 1, value: 'x' },
   ];
-  const rowOf = (id: number, ...values: readonly string[]) => ({ id, allow: null, values });
+  const rowOf = (id: number, ...values: readonly Value[]) => ({ id, allow: null, values });
   const none = new Set<number>();
 
   test.each([
@@ -100,6 +102,24 @@ describe('by all that was sent', () => {
     ['never one that another change is about', [rowOf(9, 'A-1', 'x')], new Set([9]), undefined],
   ])('a create is the row of a pull %s', (_what, rows, taken, id) => {
     const found = adoptAsSent([{ id: -1, cells: sent, newestKnown: 7 }], rows, { taken, columns });
+    expect(found.get(-1)?.id).toBe(id);
+  });
+
+  test.each<[string, string | null, number | undefined]>([
+    ['its file under its name, the first one there', 'a.txt;1;b0a2c9a0-0000-4000-8000-000000000001', 9],
+    ['a later file under its name', 'a.txt;2;b0a2c9a0-0000-4000-8000-000000000001', undefined],
+    ['another file', 'b.txt;1;b0a2c9a0-0000-4000-8000-000000000001', undefined],
+    ['no file', null, undefined],
+  ])('a row that shows %s', (_what, shown, id) => {
+    const file = { path: '/a.txt', name: 'a.txt', type: 'text/plain', bytes: 1, sha256: 'x', before: null };
+    const cells = [
+      { column: 0, value: 'A-1' },
+      { column: 1, value: 'file:a.txt', file },
+    ];
+    const withFile = { taken: none, columns: columns.with(1, { type: 'Attachment', writable: true }) };
+
+    const found = adoptAsSent([{ id: -1, cells }], [rowOf(9, 'A-1', shown)], withFile);
+
     expect(found.get(-1)?.id).toBe(id);
   });
 

@@ -427,8 +427,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/read-back.ts',
-        find: 'for (const [id, row] of readSeen(run, batch, absent)) byValue.set(id, row);',
-        replace: '',
+        find: 'const seen = readSeen(run, batch, absent);',
+        replace: 'const seen = new Map<number, Row>();',
       },
     ],
   },
