@@ -17,8 +17,8 @@ import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledg
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
-import { baseName, requireShape } from '../replica/tables.ts';
+import { ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { forgetSentCells, readBatches } from './batches.ts';
 import { isKeptOfNew, storeConflicts } from './conflicts.ts';
@@ -49,7 +49,7 @@ export interface RowChange {
  * @throws RowsyncError `replica.schema` where another client gave the table a shape in which edits cannot be told.
  */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
-  requireShape(tx, table.localName);
+  requireShape(tx, table);
   const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
@@ -99,10 +99,9 @@ export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at:
 function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
   const differing = table.columns.flatMap(({ localName, writable, type }) => {
     const [here, base] = [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`];
-    const isOther = sql`${here} IS NOT ${base}`;
-    if (!writable) return [isOther];
+    if (!writable) return [isOther(here, base)];
     const canBeSame = respelled(type, here, base);
-    return canBeSame === null ? [] : [sql`(${canBeSame} AND ${isOther})`];
+    return canBeSame === null ? [] : [sql`(${canBeSame} AND ${isOther(here, base)})`];
   });
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
@@ -157,7 +156,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
   const differing = indexes.map((index) => {
     const name = ident(columnAt(table, index).localName);
-    return sql`l.${name} IS NOT b.${name}`;
+    return isOther(sql`l.${name}`, sql`b.${name}`);
   });
   if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
@@ -307,15 +306,22 @@ function readProblems(
   table: TwoWayTable,
   ids: readonly number[],
 ): ReadonlyMap<number, readonly string[]> {
+  const isTyped = isStrict(from, table.localName);
   const tests = table.columns.flatMap((column): readonly Sql[] => {
     if (!column.writable) return [];
     const name = ident(column.localName);
     const test = (when: Sql, rule: CellRule): Sql =>
       sql`CASE WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)} END`;
-    const isChangedCell = sql`NEW.${name} IS NOT b.${name}`;
+    const isChangedCell = isOther(sql`NEW.${name}`, sql`b.${name}`);
+    // What a table without STRICT may hold, and the origin has no value of.
+    const noBytes = {
+      isBroken: sql`typeof(NEW.${name}) = 'blob'`,
+      sentence: `${cellName(table, column)} takes no bytes (BLOB)`,
+    };
     const ofNew = missingRule(table, column, 'new');
     const ofKnown = missingRule(table, column, 'known');
     return [
+      ...(isTyped ? [] : [test(isChangedCell, noBytes)]),
       ...valueRules(table, column).map((rule) => test(isChangedCell, rule)),
       ...(ofNew === null ? [] : [test(sql`b._id IS NULL`, ofNew)]),
       ...(ofKnown === null ? [] : [test(sql`b._id IS NOT NULL AND ${isChangedCell}`, ofKnown)]),

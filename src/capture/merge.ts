@@ -15,6 +15,7 @@ import {
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import { losesFile, rowAsNew } from '../reconcile/uploads.ts';
+import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
 import type { Tx } from '../replica/database.ts';
 import {
   deleteRows,
@@ -165,11 +166,13 @@ function writeLocal(
   const isLost = base === null && rowId > 0;
   const id = isLost ? takeLocalId(tx, table.id) : local.id;
   const raw = readRawTexts(tx, table, before);
+  const own = readOwnCells(tx, table, id === rowId ? [] : [rowId]);
   if (id !== rowId) {
     removeRows(tx, table, [rowId]);
     renumberRow(tx, table.id, rowId, id);
   }
   const row = isLost ? rowAsNew(local, id, table.columns) : { ...local, id };
   writeKeepingRaw(tx, table, row, raw);
+  if (id !== rowId) carryOwnCells(tx, table, id, own.get(rowId));
   return id;
 }

@@ -10,7 +10,7 @@ import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, joinSql, sql, type Sql } from '../replica/sql.ts';
+import { ident, isOther, joinSql, sql, type Sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { readBatches, type BatchRow, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
@@ -108,7 +108,7 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
  */
 export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number>, at: string): void {
   const differing = table.columns.flatMap(({ id, localName }) => {
-    return shown.has(id) ? [sql`l.${ident(localName)} IS NOT b.${ident(localName)}`] : [];
+    return shown.has(id) ? [isOther(sql`l.${ident(localName)}`, sql`b.${ident(localName)}`)] : [];
   });
   if (differing.length === 0) return;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id

@@ -45,7 +45,7 @@ export function* scriptOfTable(
  * are found without them, but not which new rows are on their way or in doubt.
  */
 export function standInForBooks(from: Connection): readonly string[] {
-  const stands = from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
+  const stands = from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`);
   const lost = STAND_INS.filter(({ name }) => stands.get(name) === undefined);
   for (const { table } of lost) from.prepare(table).run();
   return lost.map(({ name }) => name);

@@ -22,6 +22,7 @@ import {
   writeRows,
   type Pair,
 } from '../replica/rows.ts';
+import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
@@ -115,6 +116,7 @@ export function settleRows(
   );
   const replaced = merged.flatMap(({ rowId, newId }) => (newId === rowId ? [] : [rowId]));
   const keptById = readKept(tx, table, table.keptColumns.length === 0 ? [] : replaced);
+  const ownById = readOwnCells(tx, table, replaced);
   const rawById = new Map(merged.map(({ newId, last }) => [newId, readRawTexts(tx, table, last)]));
   const leaving = merged.flatMap(({ rowId, newId, decision: { local } }) => [
     ...(rowId !== newId || local === null ? [rowId] : []),
@@ -133,6 +135,7 @@ export function settleRows(
   });
   writeRows(tx, table, written);
   for (const { rowId, newId } of merged) if (newId < 0) carryKept(tx, table, newId, keptById.get(rowId));
+  for (const { rowId, newId } of merged) if (newId !== rowId) carryOwnCells(tx, table, newId, ownById.get(rowId));
   for (const row of written) putRawBack(tx, table, row, rawById.get(row.id) ?? []);
   noteOutcomes(tx, table, merged, { ...options, keptById });
   return merged.map(({ rowId, newId, decision, conflicts }) => {
@@ -213,7 +216,7 @@ function withTwin(
   const there = twin.local;
   // Deleted here under the id that the pull gave it; an edit under the first one may be newer than that, and is not lost for it.
   if (there === null) {
-    const goesOn = columns.some(({ type }, column) => isEdited(own, column, type));
+    const goesOn = columns.some(({ type }, column) => isEditedSince(own, column, type));
     return goesOn ? { base, local, lost: [] } : { base: twin.base, local: null, lost: [] };
   }
   // Deleted under its first id; an edit under the other one is newer than that, since the pull came in between.
@@ -242,6 +245,13 @@ function withTwin(
 /** Whether a cell says something else than what is taken for confirmed: edited, or sent and not taken. */
 function isEdited({ base, local }: OwnRow, column: number, type: ColumnType): boolean {
   return local !== null && !isSameValue(type, local.values[column] ?? null, base?.values[column] ?? null);
+}
+
+/** Whether a cell was edited since it was sent; where it was not, since it was confirmed. */
+function isEditedSince(own: OwnRow, column: number, type: ColumnType): boolean {
+  const cell = own.sent?.find((sent) => sent.column === column);
+  if (cell === undefined) return isEdited(own, column, type);
+  return own.local !== null && !isSameValue(type, own.local.values[column] ?? null, cell.value);
 }
 
 /** Conflicts, marks and the ids under which both are kept. */

@@ -56,7 +56,7 @@ function compareStep(
   { above, stepRows, at }: { readonly above: number; readonly stepRows: number; readonly at: string },
 ): number | null {
   if (!readTable(tx, table.id).compareDue || isTampered(tx, table.id)) return null;
-  if (!isSound(tx, table.localName) || !areMarksReliable(tx, table)) return null;
+  if (!isSound(tx, table) || !areMarksReliable(tx, table)) return null;
   const upTo = readStepEnd(tx, table, above, stepRows);
   tx.countUncaptured(markDifferingIn(tx, table, { above, upTo: upTo ?? Number.MAX_SAFE_INTEGER }, at));
   if (upTo !== null) return upTo;

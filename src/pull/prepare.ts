@@ -41,6 +41,7 @@ import {
   restoreTable,
   storeColumnState,
   type LedgerColumn,
+  requireShape,
 } from '../replica/tables.ts';
 import { isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
@@ -77,6 +78,7 @@ export async function prepareTable(
     if (before !== null && before.matchColumn !== match.column) retryUnsent(tx, descriptor.id, at);
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
+    requireShape(tx, shaped.target);
     if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);

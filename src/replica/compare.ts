@@ -6,7 +6,7 @@
  */
 import type { Connection, Tx } from './database.ts';
 import type { RowTarget } from './rows.ts';
-import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { baseName } from './tables.ts';
 import { hasForeignTriggers } from './triggers.ts';
 
@@ -25,7 +25,7 @@ const baseTargets = new WeakMap<RowTarget, RowTarget>();
 function differs(target: RowTarget): Sql {
   const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
   return joinSql(
-    names.map((name) => sql`l.${name} IS NOT b.${name}`),
+    names.map((name) => isOther(sql`l.${name}`, sql`b.${name}`)),
     ' OR ',
   );
 }

@@ -423,6 +423,7 @@ function prepareFile(db: Database.Database, path: string, isNew: boolean): Upgra
   applyPragmas(db, [
     ['journal_mode', 'wal'],
     ['synchronous', 1], // a page lost in a power cut is lost together with its ETag, and is simply read again
+    ['foreign_keys', 0], // a key that another client added must not take rows of one table along with those of another
     ['trusted_schema', 0],
     ['cell_size_check', 1],
     ['journal_size_limit', WAL_BYTES_MAX],

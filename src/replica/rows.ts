@@ -4,13 +4,15 @@
  */
 import type Database from 'better-sqlite3';
 import { must } from '../base/assert.ts';
+import { RowsyncError } from '../base/errors.ts';
 import { numericFromText, numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { utcFromOffsetText } from '../wire/zone.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { baseName, columnList, readColumns, readStanding } from './tables.ts';
+import { hasForeignTriggers } from './triggers.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each; past a few
@@ -109,12 +111,14 @@ export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): numb
     target,
     rows.map(({ id }) => id),
   );
+  const expected = hasForeignTriggers(tx) ? countToWrite(tx, target, rows) : null;
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
     if (isWhole) changedCount += prepare(chunk).run(bindings(rows, from, chunk)).changes;
     else for (let at = from; at < rows.length; at += 1) changedCount += prepare(1).run(bindings(rows, at, 1)).changes;
   }
+  requireTaken(target, { expected, count: changedCount });
   if (added.length > 0) fillKept(tx, target, added);
   if (changedCount > 0) distrustMirrors(tx);
   return changedCount;
@@ -175,6 +179,33 @@ function bindings(rows: readonly Row[], from: number, count: number): readonly S
   return values;
 }
 
+/** How many of the rows do not stand in the table as they are. */
+function countToWrite(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
+  const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
+  const differs = names.map((name) => isOther(sql`here.${name}`, sql`given.${name}`));
+  const text = sql`WITH given(${columnList(target.columns)}) AS (VALUES (${joinSql([sql`?`, ...names.map(() => sql`?`)])}))
+    SELECT count(*) FROM given LEFT JOIN ${ident(target.localName)} AS here ON here._id = given._id
+    WHERE here._id IS NULL OR ${joinSql(differs, ' OR ')}`;
+  const count = tx.prepare(text).pluck();
+  const last = new Map(rows.map((row) => [row.id, row]));
+  return [...last.values()].reduce((sum, row) => sum + Number(count.get(bindings([row], 0, 1))), 0);
+}
+
+/**
+ * Whether SQLite took what was written: a trigger of another client's that says RAISE(IGNORE) leaves rows as they were, without a word.
+ * `expected` is null where none stands. @throws RowsyncError `replica.failed`.
+ */
+function requireTaken(
+  { localName }: RowTarget,
+  { expected, count }: { readonly expected: number | null; readonly count: number },
+): void {
+  if (expected === null || count >= expected) return;
+  throw new RowsyncError('replica', 'replica.failed', {
+    message: `${localName}: a trigger of another program left ${expected - count} of the rows as they were that rowsync wrote or deleted`,
+    hint: 'Drop the trigger, or have it say WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer), which is so unless rowsync itself writes.',
+  });
+}
+
 const upsertTexts = new WeakMap<RowTarget, Map<number, Sql>>();
 
 function upsertSql(target: RowTarget, chunk: number): Sql {
@@ -191,7 +222,7 @@ function upsertSql(target: RowTarget, chunk: number): Sql {
   const text = sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${rows}
     ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
     WHERE ${joinSql(
-      names.map((name) => sql`here.${name} IS NOT excluded.${name}`),
+      names.map((name) => isOther(sql`here.${name}`, sql`excluded.${name}`)),
       ' OR ',
     )}`;
   texts.set(chunk, text);
@@ -208,7 +239,7 @@ export function copyRows(
   const copied = (source: Sql): Sql => joinSql(names.map((name) => sql`${name} = ${source}.${name}`));
   const differs = (source: Sql): Sql =>
     joinSql(
-      names.map((name) => sql`here.${name} IS NOT ${source}.${name}`),
+      names.map((name) => isOther(sql`here.${name}`, sql`${source}.${name}`)),
       ' OR ',
     );
   const isKnown = countStanding(tx, to, ids) === ids.length;
@@ -220,7 +251,24 @@ export function copyRows(
     : sql`INSERT INTO ${ident(to.localName)} AS here (${all})
           SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
-  if (tx.prepare(text).run(JSON.stringify(ids)).changes > 0) distrustMirrors(tx);
+  const expected = hasForeignTriggers(tx) ? countToCopy(tx, { from, to }, ids) : null;
+  const { changes } = tx.prepare(text).run(JSON.stringify(ids));
+  requireTaken(to, { expected, count: changes });
+  if (changes > 0) distrustMirrors(tx);
+}
+
+/** How many rows of one table do not stand in the other one as they are. */
+function countToCopy(
+  tx: Tx,
+  { from, to }: { readonly from: RowTarget; readonly to: RowTarget },
+  ids: readonly number[],
+): number {
+  const names = [sql`_allow`, ...to.columns.map(({ localName }) => ident(localName))];
+  const differs = names.map((name) => isOther(sql`here.${name}`, sql`there.${name}`));
+  const text = sql`SELECT count(*) FROM ${ident(from.localName)} there
+    LEFT JOIN ${ident(to.localName)} here ON here._id = there._id
+    WHERE there._id IN (SELECT value FROM json_each(?)) AND (here._id IS NULL OR ${joinSql(differs, ' OR ')})`;
+  return Number(tx.prepare(text).pluck().get(JSON.stringify(ids)));
 }
 
 /** How many of the rows stand in the table; those above the newest one here need no looking up. */
@@ -319,9 +367,11 @@ export function readKept(
 
 /** Deletes rows without evidence; returns how many stood there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
+  const expected = hasForeignTriggers(tx) ? countStanding(tx, target, ids) : null;
   const { changes } = tx
     .prepare(sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
     .run(JSON.stringify(ids));
+  requireTaken(target, { expected, count: changes });
   if (changes > 0) distrustMirrors(tx);
   return changes;
 }

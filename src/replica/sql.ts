@@ -28,6 +28,11 @@ export function literal(text: string): Sql {
   return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'` as Sql; // quoting makes any text safe
 }
 
+/** Whether two values differ, byte for byte: a column of a table that another client rebuilt may compare its texts in another way. */
+export function isOther(one: Sql, other: Sql): Sql {
+  return sql`${one} COLLATE BINARY IS NOT ${other}`;
+}
+
 /** Safe parts with a constant between them. */
 export function joinSql(parts: readonly Sql[], between: ', ' | ' OR ' | ' AND ' | ' UNION ALL ' = ', '): Sql {
   return parts.join(between) as Sql; // both are safe

@@ -106,9 +106,10 @@ export function readTakenNames(from: Connection): readonly string[] {
     .all() as string[]; // name is TEXT
 }
 
-/** Whether the user table stands in the file; another client may have dropped it. */
+/** Whether the user table stands in the file, in whatever case: another client may have dropped it, or written its name anew. */
 export function hasUserTable(from: Connection, localName: string): boolean {
-  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(localName) !== undefined;
+  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`;
+  return from.prepare(text).get(localName) !== undefined;
 }
 
 /** Whether a user table was made here, and is not another one that a client put in its place. */
@@ -138,30 +139,50 @@ export function readStanding(from: Connection, localName: string, names: readonl
 }
 
 /**
- * Makes sure that rows are found by `_id` and that numbers stay as they are written, which a table that another client rebuilt
- * may not promise: without STRICT, SQLite rounds long decimals in columns of type ANY. @throws RowsyncError `replica.schema`.
+ * Makes sure that rows are found by `_id` and that values stay as they are written, which a table that another client rebuilt
+ * may not promise: without STRICT, SQLite rounds long decimals in columns of type ANY, as it does in one of type NUMERIC. @throws RowsyncError `replica.schema`.
  */
-export function requireShape(from: Connection, localName: string): void {
-  if (isSound(from, localName)) return;
+export function requireShape(from: Connection, table: { readonly id: number; readonly localName: string }): void {
+  if (isSound(from, table)) return;
+  const { localName } = table;
   throw new RowsyncError('replica', 'replica.schema', {
-    message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, or without STRICT; none of its edits was sent`,
+    message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, without STRICT, or with other types; nothing of it was sent or stored`,
     hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
   });
 }
 
-/** Whether a user table stands in a shape in which edits can be told. */
-export function isSound(from: Connection, localName: string): boolean {
-  const { hasKey, hasAny } = from
+/** Whether a user table stands in a shape in which edits can be told, and every value stays as it is written. */
+export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
+  const { hasKey, hasAny, changedCount } = from
     .prepare(
-      sql`SELECT count(*) FILTER (WHERE name = '_id' AND pk = 1 AND upper(type) = 'INTEGER') AS hasKey,
-                 count(*) FILTER (WHERE upper(type) = 'ANY') AS hasAny FROM pragma_table_info(?)`,
+      sql`SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
+                 count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
+                 count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
+          FROM pragma_table_info(?) p LEFT JOIN _rowsync_columns c
+            ON c.table_id = ? AND c.state = 'live' AND c.local_name = p.name COLLATE NOCASE`,
     )
-    .get(localName) as { readonly hasKey: number; readonly hasAny: number }; // counts
-  return hasKey === 1 && (hasAny === 0 || isStrict(from, localName));
+    .get(table.localName, table.id) as {
+    readonly hasKey: number;
+    readonly hasAny: number;
+    readonly changedCount: number;
+  }; // counts
+  return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
 }
 
-/** Asked only where it matters: SQLite looks into every view of the file for that. */
-function isStrict(from: Connection, localName: string): boolean {
+/** Whether the type that somebody else gave a column (`p`) keeps what rowsync stores there (`c`): none at all, or one of the same affinity. */
+const KEEPS = sql`(
+  p.type = '' OR upper(p.type) = 'BLOB'
+  OR (c.stored_as = 'INTEGER' AND upper(p.type) GLOB '*INT*')
+  OR (c.stored_as = 'TEXT' AND upper(p.type) NOT GLOB '*INT*'
+      AND (upper(p.type) GLOB '*CHAR*' OR upper(p.type) GLOB '*CLOB*' OR upper(p.type) GLOB '*TEXT*')))`;
+
+/** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
+export function isStrict(from: Connection, localName: string): boolean {
+  const made = from
+    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`)
+    .pluck()
+    .get(localName);
+  if (typeof made === 'string' && made.endsWith(') STRICT')) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
   return from.prepare(text).get(localName) !== undefined;
 }

@@ -59,7 +59,7 @@ export function damagedAmong(path: string, names: readonly string[]): readonly s
       const problems = standing.has(name) ? problemsOf(db, name, path) : [];
       const indexes = db
         .prepare<[string], { name: string; root: number }>(
-          sql`SELECT name, rootpage AS root FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?`,
+          sql`SELECT name, rootpage AS root FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE`,
         )
         .all(name)
         .filter(({ root }) => problems.some((problem) => problem.startsWith(`Tree ${root} `)));

@@ -168,7 +168,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/rows.ts',
-        find: "names.map((name) => sql`here.${name} IS NOT excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
+        find: "names.map((name) => isOther(sql`here.${name}`, sql`excluded.${name}`)),\n      ' OR ',\n    )}`;\n  texts.set",
         replace: "names.map((name) => sql`here.${name} <> excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
       },
     ],

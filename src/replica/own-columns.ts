@@ -1,0 +1,47 @@
+/**
+ * Columns that other clients added to a user table, or gave another name: nothing of them is synced, and what stands there stays with its
+ * row where that gets another id. Input: ids. Output: values, and rows that have them again.
+ */
+import type { Connection, Tx } from './database.ts';
+import type { Pair, RowTarget, Stored } from './rows.ts';
+import { ident, joinSql, sql } from './sql.ts';
+
+/** What rows say in columns that the ledger does not know, by their ids; without those that SQLite computes. */
+export function readOwnCells(
+  from: Connection,
+  { id, localName }: Pick<RowTarget, 'id' | 'localName'>,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly Pair[]> {
+  if (ids.length === 0) return new Map();
+  const names = from
+    .prepare(
+      sql`SELECT name FROM pragma_table_info(?) WHERE name COLLATE NOCASE NOT IN ('_id', '_allow')
+            AND name COLLATE NOCASE NOT IN (SELECT local_name FROM _rowsync_columns WHERE table_id = ?)`,
+    )
+    .pluck()
+    .all(localName, id) as string[]; // name is TEXT
+  if (names.length === 0) return new Map();
+  const rows = from
+    .prepare(
+      sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(JSON.stringify(ids)) as [bigint, ...Stored[]][]; // the columns just listed
+  return new Map(
+    rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
+  );
+}
+
+/** Gives a row that goes on under another id what it said in such columns. */
+export function carryOwnCells(
+  tx: Tx,
+  { localName }: Pick<RowTarget, 'localName'>,
+  id: number,
+  cells: readonly Pair[] | undefined,
+): void {
+  if (cells === undefined) return;
+  const names = cells.map(([name]) => sql`${ident(name)} = ?`);
+  const text = sql`UPDATE ${ident(localName)} SET ${joinSql(names)} WHERE _id = ?`;
+  tx.prepare(text).run(...cells.map(([, value]) => value), id);
+}
