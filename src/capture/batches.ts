@@ -107,6 +107,11 @@ export function readBatches(from: Connection, table: TwoWayTable): readonly Batc
   });
 }
 
+/** The ids that the origin gave for rows of batches of a table which are not settled: each of them is the row of its own change. */
+export function readAnsweredIds(from: Connection, table: TwoWayTable): readonly number[] {
+  return readBatches(from, table).flatMap(({ rows }) => rows.flatMap(({ answer }) => answer?.id ?? []));
+}
+
 /**
  * Puts rows that are on their way back as they were sent, after their table or some of its columns was made again from base, which does
  * not know them: what is missing here would be taken for a delete, and what is old for an edit.

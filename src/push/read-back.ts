@@ -3,14 +3,14 @@
  * id, by a unique value, or by all that was sent. Reads only; what follows from it is settled in one transaction (settle.ts).
  */
 import { must } from '../base/assert.ts';
-import type { Batch, BatchRow } from '../capture/batches.ts';
+import { readAnsweredIds, type Batch, type BatchRow } from '../capture/batches.ts';
 import { readRowStates } from '../capture/marks.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { adoptAsSent, adoptByValue, mayBeMade } from '../reconcile/push-adopt.ts';
+import { adoptAsSent, adoptByValue, mayBeMade, type LostByValue } from '../reconcile/push-adopt.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { filesAsSent } from '../reconcile/uploads.ts';
-import { baseTarget } from '../replica/compare.ts';
+import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/database.ts';
 import { BLOCK_ROWS } from '../replica/query.ts';
 import { readIds, readRowsById } from '../replica/rows.ts';
@@ -96,17 +96,9 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     const { byKey, refused, unclear: unclearValues } = await findByValue(run, column, values);
     const candidates = [...byKey.values()].flat();
     const known = knownIds(run.context.replica, run.table, candidates);
-    const type = must(run.table.columns[column], 'a cell names a column of its table').type;
-    // An upsert of a new row is about whatever row has its match value; but for that, a row that was known made it be refused.
     const isMatched = method === 'upsert' && column === run.planned.match;
-    const alike = asked.map(({ row: { id, kind, newestKnown }, value }) => ({
-      id,
-      newestKnown: isMatched && kind === 'insert' ? undefined : newestKnown,
-      found: (byKey.get(value) ?? []).map((row) => {
-        return { row, isExact: isSameValue(type, row.values[column] ?? null, value) };
-      }),
-    }));
-    const adopted = adoptByValue(alike, { known, taken: takenIds(run, batch, candidates) });
+    const alike = lostByValue(run, asked, { column, byKey, edited: isMatched ? readEdited(run, known) : null });
+    const adopted = adoptByValue(alike, { known, taken: takenIds(run, candidates) });
     for (const { row, value } of asked) {
       const own = adopted.get(row.id);
       if (own !== undefined) byValue.set(row.id, own);
@@ -126,10 +118,10 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
       !unclear.has(row.id) &&
       !unaskable.has(row.id),
   );
-  const seen = readSeen(run, batch, absent);
+  const seen = readSeen(run, absent, byValue);
   for (const [id, row] of seen) byValue.set(id, row);
   const unseen = absent.filter(({ id }) => !byValue.has(id));
-  const likely = await findLikely(run, batch, { absent: unseen, byValue });
+  const likely = await findLikely(run, { absent: unseen, byValue });
   for (const id of likely.unclear) unclear.add(id);
   return {
     found,
@@ -143,12 +135,56 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   };
 }
 
+function readEdited({ context, table }: TablePush, known: ReadonlySet<number>): ReadonlySet<number> {
+  return new Set(readDifferingIds(context.replica, table, [...known]));
+}
+
+/**
+ * Lost rows with the rows that have their value in a column. `edited` are rows that are known and were edited here, null where the column is
+ * not the match column: an upsert of a new row is about whatever row has its match value; but for that, a row that was known made it be refused.
+ * Where that row was edited here, the new one waits beside it (met.ts).
+ */
+function lostByValue(
+  { table }: TablePush,
+  asked: readonly { readonly row: BatchRow; readonly value: Value }[],
+  {
+    column,
+    byKey,
+    edited,
+  }: {
+    readonly column: number;
+    readonly byKey: ReadonlyMap<Value, readonly Row[]>;
+    readonly edited: ReadonlySet<number> | null;
+  },
+): readonly LostByValue[] {
+  const type = must(table.columns[column], 'a cell names a column of its table').type;
+  return asked.map(({ row: { id, kind, newestKnown }, value }) => {
+    const isMet = edited !== null && kind === 'insert';
+    const isOther = (row: Row): boolean => isMet && edited.has(row.id) && row.id <= (newestKnown ?? 0);
+    const rows = (byKey.get(value) ?? []).filter((row) => !isOther(row));
+    return {
+      id,
+      newestKnown: isMet ? undefined : newestKnown,
+      found: rows.map((row) => ({ row, isExact: isSameValue(type, row.values[column] ?? null, value) })),
+    };
+  });
+}
+
 /**
  * Rows that a pull has brought in just as creates made them, by the creates' ids here. The origin does not return them by their unique value any
  * more, since somebody deleted or changed them there; the next pull settles that, as for any row.
  */
-function readSeen(run: TablePush, batch: Batch, absent: readonly BatchRow[]): ReadonlyMap<number, Row> {
+function readSeen(
+  run: TablePush,
+  absent: readonly BatchRow[],
+  byValue: ReadonlyMap<number, Row>,
+): ReadonlyMap<number, Row> {
   const { context, table } = run;
+  const others = byValue
+    .values()
+    .map((row) => row.id)
+    .toArray();
+  const isOwn = ownRows(run);
   const base = baseTarget(table);
   const creates = absent.filter(({ newestKnown, hidden }) => newestKnown !== undefined && hidden === undefined);
   const seen = new Map<number, Row>();
@@ -160,7 +196,8 @@ function readSeen(run: TablePush, batch: Batch, absent: readonly BatchRow[]): Re
     after = newest;
     const rows = readRowsById(context.replica, base, ids);
     const left = creates.filter(({ id }) => !seen.has(id));
-    const found = adoptAsSent(left, rows, { taken: takenIds(run, batch, rows), columns: table.columns });
+    const taken = new Set([...takenIds(run, rows), ...others]);
+    const found = adoptAsSent(left, rows.filter(isOwn), { taken, columns: table.columns });
     for (const [id, row] of found) seen.set(id, row);
   }
   return seen;
@@ -177,27 +214,31 @@ function filesOfSeen(
   });
 }
 
+/** Tells rows that the calling user made, or may have made, from those that say that somebody else did. */
+function ownRows({ makerColumn, email }: TablePush): (row: Row) => boolean {
+  return ({ values }) => {
+    const maker = makerColumn === null ? null : (values[makerColumn] ?? null);
+    return maker === null || isSameUser(maker, email);
+  };
+}
+
 /**
  * Looks once more for creates that are not found by their unique value: a workflow may give a new row another one, or somebody who saw it. Then the
  * origin would take the create a second time.
  */
 async function findLikely(
   run: TablePush,
-  { rows }: Batch,
   { absent, byValue }: { readonly absent: readonly BatchRow[]; readonly byValue: ReadonlyMap<number, Row> },
 ): Promise<AlikeRows> {
-  const { makerColumn, email } = run;
   const creates = absent.map(({ id, cells, newestKnown }) => ({
     id,
     cells: cellsBesideUnique(run, cells),
     newestKnown,
   }));
   const { byKey, unclear, partial } = await findAlike(run, creates);
-  const others = new Set([...rows.flatMap(({ answer }) => answer?.id ?? []), ...byValue.values().map((row) => row.id)]);
-  const isOwn = ({ values }: Row): boolean => {
-    const maker = makerColumn === null ? null : (values[makerColumn] ?? null);
-    return maker === null || isSameUser(maker, email);
-  };
+  const answered = readAnsweredIds(run.context.replica, run.table);
+  const others = new Set([...answered, ...byValue.values().map((row) => row.id)]);
+  const isOwn = ownRows(run);
   const likely = absent.map(({ id, newestKnown }) => {
     return [id, mayBeMade((byKey.get(id) ?? []).filter(isOwn), { newestKnown, others })] as const;
   });
@@ -211,12 +252,12 @@ export function knownIds(from: Connection, table: TwoWayTable, rows: readonly Ro
 }
 
 /** The ids of those rows of the origin that other changes are about which were sent. */
-function takenIds({ context, table }: TablePush, batch: Batch, rows: readonly Row[]): ReadonlySet<number> {
+function takenIds({ context, table }: TablePush, rows: readonly Row[]): ReadonlySet<number> {
   const states = readRowStates(
     context.replica,
     table.id,
     rows.map(({ id }) => id),
   );
   const inFlight = [...states].flatMap(([id, state]) => (isInFlight(state) ? [id] : []));
-  return new Set([...inFlight, ...batch.rows.flatMap(({ answer }) => answer?.id ?? [])]);
+  return new Set([...inFlight, ...readAnsweredIds(context.replica, table)]);
 }

@@ -217,12 +217,13 @@ class Finding {
     });
   }
 
-  /** Whether a row was changed, or made, since it was sent, as far as a date in it tells. */
+  /** Whether a row was changed, or made, since it was sent, as a date in it tells; where it has none, it may have been. */
   #isChanged({ id }: BatchRow, remote: Row): boolean {
     const { context, table } = this.#run;
     const [base] = remote.id === id ? readRowsById(context.replica, baseTarget(table), [id]) : [];
     if (base === undefined) return true;
-    return table.columns.some(({ isStamp }, index) => isStamp && base.values[index] !== remote.values[index]);
+    const stamps = table.columns.flatMap(({ isStamp }, index) => (isStamp ? [index] : []));
+    return stamps.length === 0 || stamps.some((index) => base.values[index] !== remote.values[index]);
   }
 
   #addOvertaken({ id }: Row, index: number): void {

@@ -6,6 +6,7 @@
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import {
+  readAnsweredIds,
   storePushes,
   updateBatch,
   type AnsweredAs,
@@ -368,12 +369,10 @@ class Settling {
   /** The rows that creates without a unique value made, as far as there is no doubt. */
   #adopt({ rows }: Batch): ReadonlyMap<number, Row> {
     const { alike, byValue } = this.#findings;
+    if (alike.size === 0) return new Map();
     const known = knownIds(this.#tx, this.#run.table, [...alike.values()].flat());
     // Rows that are alike may be those of other creates, which are told by their answer or their unique value.
-    const others = new Set([
-      ...rows.flatMap(({ answer }) => answer?.id ?? []),
-      ...byValue.values().map((row) => row.id),
-    ]);
+    const others = new Set([...readAnsweredIds(this.#tx, this.#run.table), ...byValue.values().map((row) => row.id)]);
     const isFree = (id: number): boolean => !known.has(id) && !others.has(id);
     const creates = rows.flatMap(({ id, answer, newestKnown }) => {
       const found = answer === null ? alike.get(id) : undefined;

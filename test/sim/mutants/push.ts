@@ -427,7 +427,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/read-back.ts',
-        find: 'const seen = readSeen(run, batch, absent);',
+        find: 'const seen = readSeen(run, absent, byValue);',
         replace: 'const seen = new Map<number, Row>();',
       },
     ],
