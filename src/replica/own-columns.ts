@@ -3,7 +3,7 @@
  * row where that gets another id. Input: ids. Output: values, and rows that have them again.
  */
 import type { Connection, Tx } from './database.ts';
-import type { Pair, RowTarget, Stored } from './rows.ts';
+import { readCells, type Pair, type RowTarget } from './rows.ts';
 import { ident, joinSql, sql } from './sql.ts';
 
 /** What rows say in columns that the ledger does not know, by their ids; without those that SQLite computes. */
@@ -20,17 +20,7 @@ export function readOwnCells(
     )
     .pluck()
     .all(localName, id) as string[]; // name is TEXT
-  if (names.length === 0) return new Map();
-  const rows = from
-    .prepare(
-      sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(JSON.stringify(ids)) as [bigint, ...Stored[]][]; // the columns just listed
-  return new Map(
-    rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
-  );
+  return readCells(from, localName, { names, ids });
 }
 
 /** Gives a row that goes on under another id what it said in such columns. */

@@ -352,6 +352,15 @@ export function readKept(
   if (ids.length === 0) return new Map();
   const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
   const names = readStanding(from, localName, kept);
+  return readCells(from, localName, { names, ids });
+}
+
+/** What rows say in the columns of these names, by their ids; empty where there are no names. */
+export function readCells(
+  from: Connection,
+  localName: string,
+  { names, ids }: { readonly names: readonly string[]; readonly ids: readonly number[] },
+): ReadonlyMap<number, readonly Pair[]> {
   if (names.length === 0) return new Map();
   const rows = from
     .prepare(

@@ -6,9 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import type { Fixture } from '../support/replica.ts';
-import type { RawAnswer } from '../support/sandbox.ts';
 import { at, startAlbum } from '../support/album.ts';
-import { atOrigin, changesSent, codesOf, here, pushNow, setFaults } from '../support/push.ts';
+import { atOrigin, changesSent, codesOf, here, pushNow, setFaults, unreadableAnswer } from '../support/push.ts';
 import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 const COLUMNS = ['Title', 'Code', 'Body'];
@@ -21,17 +20,6 @@ function die(): never {
 
 function dies(step: PushStep): void {
   if (step === 'readBack') die();
-}
-
-/** The answer to the last select, with one row that cannot be read. */
-async function unreadableAnswer({ sandbox }: Fixture, id: number): Promise<RawAnswer> {
-  const { url, token, requests } = sandbox;
-  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
-  asked.searchParams.delete('skip');
-  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
-  const [row] = (await found.json()) as object[];
-  const body = JSON.stringify([{ ...row, '@row.id': id, Done: 'maybe' }]);
-  return { status: 200, headers: { 'Content-Type': 'application/json' }, body };
 }
 
 test('two new rows that are alike, in two requests, are not both taken for the one that was made', async () => {

@@ -5,9 +5,17 @@
 import { describe, expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import type { WorkflowRule } from '../../src/sandbox/store/spec.ts';
-import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import {
+  atOrigin,
+  changesSent,
+  codesOf,
+  countsOf,
+  here,
+  pushNow,
+  setFaults,
+  unreadableAnswer,
+} from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
-import type { RawAnswer } from '../support/sandbox.ts';
 import { AT, captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 const COLUMNS = ['Title', 'Code'];
@@ -20,17 +28,6 @@ function lose(fixture: Fixture, fault: 'resetAfter' | 'resetBefore', nth = 1): v
     fixture,
     ['upsert', 'create'].map((method) => ({ fault, method, nth })),
   );
-}
-
-/** An answer with a row of this id that cannot be read. */
-async function unreadableAnswer({ sandbox }: Fixture, id: number): Promise<RawAnswer> {
-  const { url, token, requests } = sandbox;
-  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
-  asked.searchParams.delete('skip');
-  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
-  const [row] = (await found.json()) as object[];
-  const body = JSON.stringify([{ ...row, '@row.id': id, Done: 'maybe' }]);
-  return { status: 200, headers: { 'Content-Type': 'application/json' }, body };
 }
 
 describe.each([

@@ -13,6 +13,7 @@ import type { PushReport } from '../../src/push/report.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
 import type { Fixture } from './replica.ts';
+import type { RawAnswer } from './sandbox.ts';
 
 /** Settings of a push for small tables. */
 export function pushSettings(
@@ -99,4 +100,15 @@ export function changesSent(fixture: Fixture): readonly string[] {
 /** Puts faults in force at the sandbox; none ends them. */
 export function setFaults(fixture: Fixture, faults: readonly FaultRule[]): void {
   fixture.sandbox.faults.replace({ faults });
+}
+
+/** An answer to the last select, with a row of this id that cannot be read. */
+export async function unreadableAnswer({ sandbox }: Fixture, id: number): Promise<RawAnswer> {
+  const { url, token, requests } = sandbox;
+  const asked = new URL(requests.find({ method: 'select' }).at(-1)?.path ?? '', url);
+  asked.searchParams.delete('skip');
+  const found = await fetch(asked, { headers: { Authorization: `Bearer ${token}` } });
+  const [row] = (await found.json()) as object[];
+  const body = JSON.stringify([{ ...row, '@row.id': id, Done: 'maybe' }]);
+  return { status: 200, headers: { 'Content-Type': 'application/json' }, body };
 }
