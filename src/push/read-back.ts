@@ -97,8 +97,9 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
     const candidates = [...byKey.values()].flat();
     const known = knownIds(run.context.replica, run.table, candidates);
     const isMatched = method === 'upsert' && column === run.planned.match;
-    const alike = lostByValue(run, asked, { column, byKey, edited: isMatched ? readEdited(run, known) : null });
-    const adopted = adoptByValue(alike, { known, taken: takenIds(run, candidates) });
+    const edited = new Set(isMatched ? readDifferingIds(run.context.replica, run.table, [...known]) : []);
+    const alike = lostByValue(run, asked, { column, byKey, isMatched });
+    const adopted = adoptByValue(alike, { known, taken: takenIds(run, candidates), edited });
     for (const { row, value } of asked) {
       const own = adopted.get(row.id);
       if (own !== undefined) byValue.set(row.id, own);
@@ -135,39 +136,26 @@ async function lookUp(run: TablePush, batch: Batch, { isAtOnce }: { readonly isA
   };
 }
 
-function readEdited({ context, table }: TablePush, known: ReadonlySet<number>): ReadonlySet<number> {
-  return new Set(readDifferingIds(context.replica, table, [...known]));
-}
-
-/**
- * Lost rows with the rows that have their value in a column. `edited` are rows that are known and were edited here, null where the column is
- * not the match column: an upsert of a new row is about whatever row has its match value; but for that, a row that was known made it be refused.
- * Where that row was edited here, the new one waits beside it (met.ts).
- */
+/** Lost rows with the rows that have their value in a column; `isMatched` is the one by which they were upserted. */
 function lostByValue(
   { table }: TablePush,
   asked: readonly { readonly row: BatchRow; readonly value: Value }[],
   {
     column,
     byKey,
-    edited,
-  }: {
-    readonly column: number;
-    readonly byKey: ReadonlyMap<Value, readonly Row[]>;
-    readonly edited: ReadonlySet<number> | null;
-  },
+    isMatched,
+  }: { readonly column: number; readonly byKey: ReadonlyMap<Value, readonly Row[]>; readonly isMatched: boolean },
 ): readonly LostByValue[] {
   const type = must(table.columns[column], 'a cell names a column of its table').type;
-  return asked.map(({ row: { id, kind, newestKnown }, value }) => {
-    const isMet = edited !== null && kind === 'insert';
-    const isOther = (row: Row): boolean => isMet && edited.has(row.id) && row.id <= (newestKnown ?? 0);
-    const rows = (byKey.get(value) ?? []).filter((row) => !isOther(row));
-    return {
-      id,
-      newestKnown: isMet ? undefined : newestKnown,
-      found: rows.map((row) => ({ row, isExact: isSameValue(type, row.values[column] ?? null, value) })),
-    };
-  });
+  return asked.map(({ row: { id, kind, newestKnown }, value }) => ({
+    id,
+    newestKnown,
+    isMet: isMatched && kind === 'insert',
+    found: (byKey.get(value) ?? []).map((row) => ({
+      row,
+      isExact: isSameValue(type, row.values[column] ?? null, value),
+    })),
+  }));
 }
 
 /**

@@ -17,25 +17,35 @@ export interface LostByValue {
   readonly found: readonly { readonly row: Row; readonly isExact: boolean }[];
   /** Of what can only have made a new row: the largest id of a row of the origin that was known when it left. */
   readonly newestKnown?: number | undefined;
+  /** An upsert of a new row by this value: it is about whatever row has it; but for that, a row that was known made it be refused. */
+  readonly isMet?: boolean;
 }
 
 /**
  * The row that each of them made, by its id here; each row of the origin only once, and none that is `taken`: the row of another change that
  * was sent, which somebody may have given the value since. The origin numbers upwards, so a row that is `known` here and not above the
  * newest one known when a change left was not made by it. A row that came under such an id in another way is left to the origin, which
- * refuses the value a second time. Without `newestKnown` the value alone tells.
+ * refuses the value a second time. Without `newestKnown`, and of one that `isMet`, the value alone tells; but a row that was known and was
+ * `edited` here since is left alone, so that the new one waits beside it.
  */
 export function adoptByValue(
   lost: readonly LostByValue[],
-  { known, taken }: { readonly known: ReadonlySet<number>; readonly taken: ReadonlySet<number> },
+  {
+    known,
+    taken,
+    edited = new Set(),
+  }: {
+    readonly known: ReadonlySet<number>;
+    readonly taken: ReadonlySet<number>;
+    readonly edited?: ReadonlySet<number>;
+  },
 ): ReadonlyMap<number, Row> {
   const adopted = new Map<number, Row>();
   const free = new Set(lost.flatMap(({ found }) => found.map(({ row }) => row.id)).filter((id) => !taken.has(id)));
   for (const asksExact of [true, false]) {
-    for (const { id, found, newestKnown = 0 } of lost.filter((row) => !adopted.has(row.id))) {
-      const own = found.find(
-        ({ row, isExact }) => isExact === asksExact && free.has(row.id) && (row.id > newestKnown || !known.has(row.id)),
-      );
+    for (const { id, found, newestKnown = 0, isMet = false } of lost.filter((row) => !adopted.has(row.id))) {
+      const mayBe = (rowId: number): boolean => rowId > newestKnown || !(isMet ? edited : known).has(rowId);
+      const own = found.find(({ row, isExact }) => isExact === asksExact && free.has(row.id) && mayBe(row.id));
       if (own === undefined) continue;
       adopted.set(id, own.row);
       free.delete(own.row.id);

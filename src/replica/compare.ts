@@ -6,8 +6,8 @@
  */
 import type { Connection, Tx } from './database.ts';
 import type { RowTarget } from './rows.ts';
-import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
-import { baseName } from './tables.ts';
+import { ident, sql, type Sql } from './sql.ts';
+import { baseName, rowsDiffer } from './tables.ts';
 import { hasForeignTriggers } from './triggers.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
@@ -23,11 +23,7 @@ const baseTargets = new WeakMap<RowTarget, RowTarget>();
 
 /** Whether the columns of `l` (local) and `b` (base) differ. */
 function differs(target: RowTarget): Sql {
-  const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
-  return joinSql(
-    names.map((name) => isOther(sql`l.${name}`, sql`b.${name}`)),
-    ' OR ',
-  );
+  return rowsDiffer(target.columns, sql`l`, sql`b`);
 }
 
 /** Those of the given rows that stand in one of the two tables only, or differ. */

@@ -10,8 +10,8 @@ import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { utcFromOffsetText } from '../wire/zone.ts';
 import type { Connection, Tx } from './database.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
-import { baseName, columnList, readColumns, readStanding } from './tables.ts';
+import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { baseName, columnList, readColumns, readStanding, rowsDiffer } from './tables.ts';
 import { hasForeignTriggers } from './triggers.ts';
 
 /**
@@ -181,11 +181,10 @@ function bindings(rows: readonly Row[], from: number, count: number): readonly S
 
 /** How many of the rows do not stand in the table as they are. */
 function countToWrite(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
-  const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
-  const differs = names.map((name) => isOther(sql`here.${name}`, sql`given.${name}`));
-  const text = sql`WITH given(${columnList(target.columns)}) AS (VALUES (${joinSql([sql`?`, ...names.map(() => sql`?`)])}))
+  const marks = joinSql(Array.from({ length: target.columns.length + 2 }, () => sql`?`));
+  const text = sql`WITH given(${columnList(target.columns)}) AS (VALUES (${marks}))
     SELECT count(*) FROM given LEFT JOIN ${ident(target.localName)} AS here ON here._id = given._id
-    WHERE here._id IS NULL OR ${joinSql(differs, ' OR ')}`;
+    WHERE here._id IS NULL OR ${rowsDiffer(target.columns, sql`here`, sql`given`)}`;
   const count = tx.prepare(text).pluck();
   const last = new Map(rows.map((row) => [row.id, row]));
   return [...last.values()].reduce((sum, row) => sum + Number(count.get(bindings([row], 0, 1))), 0);
@@ -221,10 +220,7 @@ function upsertSql(target: RowTarget, chunk: number): Sql {
   // A table may be called "Excluded".
   const text = sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${rows}
     ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
-    WHERE ${joinSql(
-      names.map((name) => isOther(sql`here.${name}`, sql`excluded.${name}`)),
-      ' OR ',
-    )}`;
+    WHERE ${rowsDiffer(target.columns, sql`here`, sql`excluded`)}`;
   texts.set(chunk, text);
   return text;
 }
@@ -237,11 +233,7 @@ export function copyRows(
 ): void {
   const names = [sql`_allow`, ...to.columns.map(({ localName }) => ident(localName))];
   const copied = (source: Sql): Sql => joinSql(names.map((name) => sql`${name} = ${source}.${name}`));
-  const differs = (source: Sql): Sql =>
-    joinSql(
-      names.map((name) => isOther(sql`here.${name}`, sql`${source}.${name}`)),
-      ' OR ',
-    );
+  const differs = (source: Sql): Sql => rowsDiffer(to.columns, sql`here`, source);
   const isKnown = countStanding(tx, to, ids) === ids.length;
   const all = columnList([...to.columns, ...(to.keptColumns ?? [])]);
   // Where all of them stand here, an UPDATE takes two thirds of the time.
@@ -263,11 +255,9 @@ function countToCopy(
   { from, to }: { readonly from: RowTarget; readonly to: RowTarget },
   ids: readonly number[],
 ): number {
-  const names = [sql`_allow`, ...to.columns.map(({ localName }) => ident(localName))];
-  const differs = names.map((name) => isOther(sql`here.${name}`, sql`there.${name}`));
   const text = sql`SELECT count(*) FROM ${ident(from.localName)} there
     LEFT JOIN ${ident(to.localName)} here ON here._id = there._id
-    WHERE there._id IN (SELECT value FROM json_each(?)) AND (here._id IS NULL OR ${joinSql(differs, ' OR ')})`;
+    WHERE there._id IN (SELECT value FROM json_each(?)) AND (here._id IS NULL OR ${rowsDiffer(to.columns, sql`here`, sql`there`)})`;
   return Number(tx.prepare(text).pluck().get(JSON.stringify(ids)));
 }
 

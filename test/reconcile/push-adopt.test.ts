@@ -59,6 +59,20 @@ describe('by a unique value', () => {
     expect(adoptByValue([lost], { known: new Set(known), taken: none }).get(-1)?.id).toBe(id);
   });
 
+  test.each<[string, readonly number[], number | undefined]>([
+    ['is about a row that was known', [], 2],
+    ['leaves one alone that was known and is edited here', [2], undefined],
+    ['is about one that came since, edited or not', [7], 2],
+  ])('an upsert of a new row %s', (_what, edited, id) => {
+    const lost = { id: -1, found: [rowWith(2)], newestKnown: 5, isMet: true };
+    const found = adoptByValue([lost], { known: new Set([2, 7]), taken: none, edited: new Set(edited) });
+    expect(found.get(-1)?.id).toBe(id);
+    const later = { ...lost, found: [rowWith(2), rowWith(7)] };
+    expect(adoptByValue([later], { known: new Set([2, 7]), taken: none, edited: new Set(edited) }).get(-1)?.id).toBe(
+      id ?? 7,
+    );
+  });
+
   test('a row of another change that was sent is not its own', () => {
     const lost = { id: -1, found: [rowWith(7)] };
     expect(adoptByValue([lost], { known: none, taken: new Set([7]) }).size).toBe(0);

@@ -168,8 +168,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/rows.ts',
-        find: "names.map((name) => isOther(sql`here.${name}`, sql`excluded.${name}`)),\n      ' OR ',\n    )}`;\n  texts.set",
-        replace: "names.map((name) => sql`here.${name} <> excluded.${name}`),\n      ' OR ',\n    )}`;\n  texts.set",
+        find: 'WHERE ${rowsDiffer(target.columns, sql`here`, sql`excluded`)}`;',
+        replace: "WHERE ${joinSql(names.map((name) => sql`here.${name} <> excluded.${name}`), ' OR ')}`;",
       },
     ],
   },

@@ -170,8 +170,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-adopt.ts',
-        find: '(row.id > newestKnown || !known.has(row.id))',
-        replace: '(row.id > newestKnown || !known.has(row.id) || found.length === 1)',
+        find: 'rowId > newestKnown || !(isMet ? edited : known).has(rowId)',
+        replace: 'rowId > newestKnown || !(isMet ? edited : known).has(rowId) || found.length === 1',
       },
     ],
   },
