@@ -7,13 +7,12 @@ import type { RowTarget } from './rows.ts';
 import { ident, sql } from './sql.ts';
 import { baseName } from './tables.ts';
 
-/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer; of a new row also the newest id then. */
+/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
 export type KeptRow = readonly [
   id: number,
   kind: string,
   cells: readonly KeptCell[],
   answer: KeptAnswer | null,
-  newestKnown?: number | undefined,
 ];
 
 /** A cell as it is kept; the third part stands where a file was sent in place of the value. */
