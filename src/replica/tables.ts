@@ -155,17 +155,15 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
-      sql`SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
+      // Materialized, so that SQLite looks names up in an index instead of comparing each with each.
+      sql`WITH _rowsync_live AS MATERIALIZED (
+            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = ? AND state = 'live')
+          SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
                  count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
                  count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
-          FROM pragma_table_info(?) p LEFT JOIN _rowsync_columns c
-            ON c.table_id = ? AND c.state = 'live' AND c.local_name = p.name COLLATE NOCASE`,
+          FROM pragma_table_info(?) p LEFT JOIN _rowsync_live c ON c.local_name = p.name COLLATE NOCASE`,
     )
-    .get(table.localName, table.id) as {
-    readonly hasKey: number;
-    readonly hasAny: number;
-    readonly changedCount: number;
-  }; // counts
+    .get(table.id, table.localName) as Record<'hasKey' | 'hasAny' | 'changedCount', number>; // counts
   return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
 }
 
