@@ -10,7 +10,7 @@ import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, isOther, joinSql, sql, type Sql } from '../replica/sql.ts';
+import { anyOf, ident, isOther, sql, unionAll, type Sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { readBatches, type BatchRow, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
@@ -113,7 +113,7 @@ export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number
   if (differing.length === 0) return;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
-      WHERE r.table_id = ? AND r.state = 'refused' AND (${joinSql(differing, ' OR ')})`;
+      WHERE r.table_id = ? AND r.state = 'refused' AND ${anyOf(differing)}`;
   moveRows(tx, table.id, queryNumbers(tx, text, [table.id]), { event: 'localEdit', at });
 }
 
@@ -223,7 +223,7 @@ export function readNaming(
           WHERE s.table_id = ${id} AND s.applied = 0 AND coalesce(${value}, '') <> ''`;
       });
     if (values.length === 0) return [];
-    const text = sql`WITH _rowsync_named(value) AS MATERIALIZED (${joinSql(values, ' UNION ALL ')})
+    const text = sql`WITH _rowsync_named(value) AS MATERIALIZED (${unionAll(values)})
       SELECT f.table_id, f.row_id FROM _rowsync_refusals f
       JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state = 'refused'
       WHERE f.table_id <> ? AND f.kind <> 'delete' AND f.status IS NOT NULL AND f.retry_at_ms IS NULL AND f.tries < ?

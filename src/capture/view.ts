@@ -5,7 +5,7 @@
  */
 import type { Tx } from '../replica/database.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { ident, joinSql, literal, sql, unionAll, type Sql } from '../replica/sql.ts';
 import { baseName, replaceChangesView } from '../replica/tables.ts';
 import { readTwoWayTables, type TwoWayTable } from './table.ts';
 
@@ -15,23 +15,9 @@ export function ensureChangesView(tx: Tx): void {
   replaceChangesView(tx, tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables));
 }
 
-/** SQLite takes 500 terms in one compound SELECT (its limits, 5), and as many of those again around them. */
-const TERMS_MAX = 400;
-
 /** The view over two-way tables, of which there is one at least. */
 export function changesView(tables: readonly TwoWayTable[]): Sql {
-  const groups = Array.from({ length: Math.ceil(tables.length / TERMS_MAX) }, (_, index) =>
-    joinSql(tables.slice(index * TERMS_MAX, (index + 1) * TERMS_MAX).map(changesOf), ' UNION ALL '),
-  );
-  const [only] = groups;
-  const all =
-    groups.length === 1 && only !== undefined
-      ? only
-      : joinSql(
-          groups.map((group) => sql`SELECT * FROM (${group})`),
-          ' UNION ALL ',
-        );
-  return sql`CREATE VIEW sync_changes AS ${all}`;
+  return sql`CREATE VIEW sync_changes AS ${unionAll(tables.map(changesOf))}`;
 }
 
 /** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */

@@ -12,7 +12,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './database.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
+import { anyOf, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** How SQLite keeps the values of a column. */
@@ -456,10 +456,7 @@ function forgetParts(tx: Tx, tableId: number): void {
 /** Whether two rows, by the names that a statement gives them, differ in what rowsync stores. */
 export function rowsDiffer(columns: readonly { readonly localName: string }[], one: Sql, other: Sql): Sql {
   const names = [sql`_allow`, ...columns.map(({ localName }) => ident(localName))];
-  return joinSql(
-    names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)),
-    ' OR ',
-  );
+  return anyOf(names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)));
 }
 
 /** The columns of a user table that hold the origin's values, quoted, in the order of `columns`. */

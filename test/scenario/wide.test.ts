@@ -1,0 +1,99 @@
+/**
+ * A table of very many columns is pulled, edited, pushed and verified like any other: SQLite bounds the depth of an expression, the terms
+ * of a compound SELECT and the columns of a result, and nothing of ours comes near them.
+ */
+import { expect, test } from 'vitest';
+import { verify } from '../../src/pull/verify.ts';
+import type { Cells, ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
+import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';
+import { startTwoWay } from '../support/two-way.ts';
+
+const TYPES = ['Text', 'Multiline', 'Numeric', 'Date', 'Timestamp', 'Checkbox', 'Duration', 'Time'] as const;
+
+/** A table of so many columns, `Id` included: C0 and every eighth behind it are required texts, and `last` is a text as well. */
+function wide(columnCount: number): TableSpec {
+  const columns = Array.from({ length: columnCount - 2 }, (_, index): ColumnSpec => {
+    const type = TYPES[index % TYPES.length] ?? 'Text';
+    return { name: `C${index}`, type, ...(type === 'Text' ? { width: 20, options: ['Required'] } : {}) };
+  });
+  return {
+    name: 'Note',
+    systemColumns: false,
+    columns: [...columns, { name: 'last', type: 'Text' }],
+    rows: Array.from({ length: 6 }, () => texts(columnCount)),
+  };
+}
+
+function texts(columnCount: number): Cells {
+  return Object.fromEntries(requiredNames(columnCount).map((name) => [name, 'text']));
+}
+
+function requiredNames(columnCount: number): readonly string[] {
+  return Array.from({ length: columnCount - 2 }, (_, index) => `C${index}`).filter((_, index) => index % 8 === 0);
+}
+
+/** A new row, with what is required. */
+function insertOf(columnCount: number): string {
+  const names = requiredNames(columnCount);
+  return `INSERT INTO "Note" (${names.join(', ')}, last) VALUES (${names.map(() => `'new'`).join(', ')}, 'new')`;
+}
+
+test.each([500])(
+  'a table of %d columns takes edits, which reach the origin, and meets those of a colleague',
+  async (count) => {
+    await using fixture = await startTwoWay({ tables: [wide(count)], editing: { conflict: 'ask' } });
+    const { store } = fixture.sandbox;
+    fixture.execute(`UPDATE "Note" SET C0 = 'mine', C2 = 7, last = 'mine' WHERE _id = 1;
+    UPDATE "Note" SET last = 'mine' WHERE _id = 2;
+    DELETE FROM "Note" WHERE _id = 3;
+    ${insertOf(count)};
+    INSERT OR REPLACE INTO "Note" (_id, ${requiredNames(count).join(', ')}, last) SELECT _id, ${requiredNames(count).join(', ')}, 'put' FROM "Note" WHERE _id = 4`);
+
+    expect(
+      fixture.rows(
+        `SELECT row_id, kind, "column", base, local FROM sync_changes WHERE row_id > 0 ORDER BY row_id, "column"`,
+      ),
+    ).toEqual([
+      { row_id: 1, kind: 'update', column: 'C0', base: 'text', local: 'mine' },
+      { row_id: 1, kind: 'update', column: 'C2', base: null, local: 7 },
+      { row_id: 1, kind: 'update', column: 'last', base: null, local: 'mine' },
+      { row_id: 2, kind: 'update', column: 'last', base: null, local: 'mine' },
+      { row_id: 3, kind: 'delete', column: null, base: null, local: null },
+      { row_id: 4, kind: 'update', column: 'last', base: null, local: 'put' },
+    ]);
+    expect(fixture.rows('SELECT count(*) AS cells FROM sync_changes WHERE row_id < 0')).toEqual([
+      { cells: requiredNames(count).length + 2 },
+    ]);
+
+    store.update('Note', 1, { C1: 'theirs' });
+    store.update('Note', 2, { last: 'theirs' });
+    store.update('Note', 5, { last: 'theirs' });
+    const pulled = await fixture.pull();
+    const pushed = await pushNow(fixture);
+
+    expect(pulled.tables).toMatchObject([{ error: null, updatedCount: 3 }]);
+    expect(codesOf(pushed)).toEqual([]);
+    expect(countsOf(pushed)).toEqual({ inserted: 1, updated: 2, deleted: 1, openConflict: 1 });
+    const rows = [
+      [1, 'mine', 'theirs', 7, 'mine'],
+      [2, 'text', null, null, 'theirs'],
+      [4, 'text', null, null, 'put'],
+      [5, 'text', null, null, 'theirs'],
+      [6, 'text', null, null, null],
+      [7, 'new', null, null, 'new'],
+    ];
+    expect(atOrigin(fixture, ['C0', 'C1', 'C2', 'last'])).toEqual(rows);
+    expect(fixture.rows('SELECT row_id, "column", local, remote, winner FROM sync_conflicts')).toEqual([
+      { row_id: 2, column: 'last', local: 'mine', remote: 'theirs', winner: 'nobody' },
+    ]);
+
+    fixture.execute(`UPDATE sync_conflicts SET resolution = 'remote'`);
+    const again = await fixture.pull();
+    const verified = await verify(fixture.context(), { tables: [] });
+
+    expect(again.tables).toMatchObject([{ error: null }]);
+    expect(verified.tables).toMatchObject([{ error: null, comparedCount: 6, mismatchCount: 0 }]);
+    expect(here(fixture, ['C0', 'C1', 'C2', 'last'])).toEqual(rows);
+    expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
+  },
+);
