@@ -311,7 +311,7 @@ function readProblems(
     if (!column.writable) return [];
     const name = ident(column.localName);
     const test = (when: Sql, rule: CellRule): Sql =>
-      sql`CASE WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)} END`;
+      sql`WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)}`;
     const isChangedCell = isOther(sql`NEW.${name}`, sql`b.${name}`);
     // What a table without STRICT may hold, and the origin has no value of.
     const noBytes = {
@@ -320,12 +320,15 @@ function readProblems(
     };
     const ofNew = missingRule(table, column, 'new');
     const ofKnown = missingRule(table, column, 'known');
-    return [
+    const whens = [
       ...(isTyped ? [] : [test(isChangedCell, noBytes)]),
       ...valueRules(table, column).map((rule) => test(isChangedCell, rule)),
       ...(ofNew === null ? [] : [test(sql`b._id IS NULL`, ofNew)]),
       ...(ofKnown === null ? [] : [test(sql`b._id IS NOT NULL AND ${isChangedCell}`, ofKnown)]),
     ];
+    if (whens.length === 0) return [];
+    // One result for each column: SQLite returns no more than a table may have.
+    return [sql`${whens.reduce((text, when) => sql`${text} ${when}`, sql`CASE`)} END`];
   });
   if (tests.length === 0 || ids.length === 0) return new Map();
   const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW

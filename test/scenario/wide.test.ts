@@ -3,10 +3,11 @@
  * of a compound SELECT and the columns of a result, and nothing of ours comes near them.
  */
 import { expect, test } from 'vitest';
+import { scriptOfTable } from '../../src/capture/script.ts';
 import { verify } from '../../src/pull/verify.ts';
 import type { Cells, ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 const TYPES = ['Text', 'Multiline', 'Numeric', 'Date', 'Timestamp', 'Checkbox', 'Duration', 'Time'] as const;
 
@@ -38,7 +39,7 @@ function insertOf(columnCount: number): string {
   return `INSERT INTO "Note" (${names.join(', ')}, last) VALUES (${names.map(() => `'new'`).join(', ')}, 'new')`;
 }
 
-test.each([500])(
+test.each([500, 1_997])(
   'a table of %d columns takes edits, which reach the origin, and meets those of a colleague',
   async (count) => {
     await using fixture = await startTwoWay({ tables: [wide(count)], editing: { conflict: 'ask' } });
@@ -97,3 +98,31 @@ test.each([500])(
     expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
   },
 );
+
+test('edits of a table of 1,900 columns that no trigger saw are found, and judged', async () => {
+  await using fixture = await startTwoWay({ tables: [wide(1_900)] });
+  const triggers = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`);
+  fixture.execute(`${triggers.map((trigger) => `DROP TRIGGER ${(trigger as { name: string }).name};`).join('')}
+    UPDATE "Note" SET last = 'mine' WHERE _id = 1;
+    UPDATE "Note" SET C0 = NULL, C8 = 'longer than its width' WHERE _id = 2`);
+  await fixture.pull();
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
+  expect(fixture.rows('SELECT row_id, reason FROM sync_failures')).toEqual([
+    { row_id: 2, reason: '"C0" of Note must have a value' },
+  ]);
+});
+
+test('the script of edits deletes a row of 1,900 columns where it is as it was', async () => {
+  await using fixture = await startTwoWay({ tables: [wide(1_900)] });
+  fixture.execute('DELETE FROM "Note" WHERE _id = 3');
+  const script = [...scriptOfTable(fixture.replica, twoWayTable(fixture).id)].join('\n');
+  const names = requiredNames(1_900).join(', ');
+  fixture.execute(`INSERT INTO "Note" (_id, ${names}) SELECT 3, ${names} FROM "Note" WHERE _id = 4`);
+
+  fixture.execute(script);
+
+  expect(await captured(fixture)).toEqual(['delete 3']);
+});
