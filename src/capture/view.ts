@@ -20,16 +20,19 @@ export function changesView(tables: readonly TwoWayTable[]): Sql {
   return sql`CREATE VIEW sync_changes AS ${unionAll(tables.map(changesOf))}`;
 }
 
+/** Columns in a block. SQLite tries the branches of a CASE in turn, so a wide row would cost the square of its columns without blocks. */
+const BLOCK_COLUMNS = 32;
+
 /** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */
 function changesOf(table: TwoWayTable): Sql {
   const names = table.columns.map(({ localName }) => localName);
   const cells = joinSql([sql`(-1, NULL)`, ...names.map((name, index) => sql`(${index}, ${literal(name)})`)]);
   const valueOf = (alias: Sql): Sql => {
-    const whens = names.reduce<Sql>(
-      (text, name, index) => sql`${text} WHEN ${index} THEN ${alias}.${ident(name)}`,
-      sql`CASE c.column1 WHEN -1 THEN NULL`,
+    const values = names.map((name) => sql`${alias}.${ident(name)}`);
+    const blocks = Array.from({ length: Math.ceil(values.length / BLOCK_COLUMNS) }, (_, index) =>
+      valueAt(sql`c.column1 % ${BLOCK_COLUMNS}`, values.slice(index * BLOCK_COLUMNS, (index + 1) * BLOCK_COLUMNS)),
     );
-    return sql`${whens} END`;
+    return valueAt(sql`c.column1 / ${BLOCK_COLUMNS}`, blocks);
   };
   return sql`
   SELECT "table", row_id, kind, "column", base, local, state, since FROM (
@@ -44,4 +47,13 @@ function changesOf(table: TwoWayTable): Sql {
     WHERE r.table_id = ${table.id} AND (l._id IS NOT NULL OR b._id IS NOT NULL))
   WHERE CASE kind WHEN 'update' THEN base IS NOT local WHEN 'insert' THEN "column" IS NULL OR local IS NOT NULL
         ELSE "column" IS NULL END`;
+}
+
+/** The value at an index, NULL at -1. */
+function valueAt(index: Sql, values: readonly Sql[]): Sql {
+  const whens = values.reduce<Sql>(
+    (text, value, at) => sql`${text} WHEN ${at} THEN ${value}`,
+    sql`CASE ${index} WHEN -1 THEN NULL`,
+  );
+  return sql`${whens} END`;
 }
