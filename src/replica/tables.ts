@@ -293,7 +293,19 @@ interface DescribedColumn {
   readonly position: number;
 }
 
-/** Adds described columns, empty; the next sweep fills them. */
+/** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
+const COLUMNS_MAX = 1_999;
+
+function requireRoom(from: Connection, { localName }: { readonly localName: string }, addedCount: number): void {
+  const count = readPhysicalColumns(from, localName).length + addedCount;
+  if (count <= COLUMNS_MAX) return;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: ${count - 2} columns are too many; a table in SQLite has room for ${COLUMNS_MAX - 2} beside _id and _allow`,
+    hint: 'Hide columns from the role of the calling user at the origin, or say false for the table under tables. Columns that only stand here count as well; rowsync schema prune drops those that the origin no longer has.',
+  });
+}
+
+/** Adds described columns, empty; the next sweep fills them. @throws RowsyncError `replica.schema` where there is no room for them. */
 export function addColumns(
   tx: Tx,
   table: { id: number; localName: string },
@@ -301,6 +313,7 @@ export function addColumns(
   at: string,
 ): void {
   if (columns.length === 0) return;
+  requireRoom(tx, table, columns.length);
   dropDependents(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { scriptOfTable } from '../../src/capture/script.ts';
 import { verify } from '../../src/pull/verify.ts';
 import type { Cells, ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startPlain, type PlainTable } from '../support/plain-origin.ts';
 import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';
 import { captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
@@ -125,4 +126,34 @@ test('the script of edits deletes a row of 1,900 columns where it is as it was',
   fixture.execute(script);
 
   expect(await captured(fixture)).toEqual(['delete 3']);
+});
+
+test.each([
+  ['mirror', null],
+  ['two-way', { match: null, conflict: 'origin', workflow: 'run' }],
+] as const)('a %s table of more columns than fit says so, and holds up no other', async (mode, editing) => {
+  const tables = [1_998, 1_997].map((count, index): PlainTable => {
+    const columns = Array.from({ length: count }, (_, at) => ({ id: at + 1, name: `C${at}`, type: 'Text' }));
+    const cells = Object.fromEntries(columns.map(({ name }) => [name, 'a']));
+    return {
+      id: index + 1,
+      name: index === 0 ? 'Over' : 'Full',
+      columns,
+      rows: JSON.stringify([{ '@row.id': 1, ...cells }]),
+    };
+  });
+  await using plain = await startPlain(tables, () => ({ sort: null, editing }));
+
+  const report = await plain.pull();
+
+  expect(report.tables).toMatchObject([
+    {
+      error: {
+        code: 'replica.schema',
+        message: 'Over: 1998 columns are too many; a table in SQLite has room for 1997 beside _id and _allow',
+      },
+    },
+    { error: null, rowCount: 1 },
+  ]);
+  expect(plain.rows(`SELECT mode, state FROM sync_status WHERE "table" = 'Full'`)).toEqual([{ mode, state: 'steady' }]);
 });
