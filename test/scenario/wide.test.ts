@@ -8,6 +8,7 @@ import { verify } from '../../src/pull/verify.ts';
 import type { Cells, ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startPlain, type PlainTable } from '../support/plain-origin.ts';
 import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';
+import { startFixture } from '../support/replica.ts';
 import { captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 const TYPES = ['Text', 'Multiline', 'Numeric', 'Date', 'Timestamp', 'Checkbox', 'Duration', 'Time'] as const;
@@ -156,4 +157,20 @@ test.each([
     { error: null, rowCount: 1 },
   ]);
   expect(plain.rows(`SELECT mode, state FROM sync_status WHERE "table" = 'Full'`)).toEqual([{ mode, state: 'steady' }]);
+});
+
+test('a table whose computed columns are too many for a query says so, and holds up no other', async () => {
+  const columns = Array.from({ length: 700 }, (_, at) => ({
+    name: `A computed one ${at}`,
+    type: 'Text',
+    kind: 'Formula',
+  }));
+  await using fixture = await startFixture({ tables: [{ name: 'Over', columns }, wide(500)] });
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([
+    { table: 'Over', error: { code: 'origin.refused', hint: expect.stringContaining('hide columns') as string } },
+    { table: 'Note', error: null, rowCount: 6 },
+  ]);
 });
