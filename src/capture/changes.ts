@@ -17,7 +17,7 @@ import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledg
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
-import { ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { forgetSentCells, readBatches } from './batches.ts';
@@ -106,7 +106,7 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
       WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
-        AND (${joinSql([sql`l._allow IS NOT b._allow`, ...differing], ' OR ')})`;
+        AND ${anyOf([sql`l._allow IS NOT b._allow`, ...differing])}`;
   return queryNumbers(from, text, [table.id]);
 }
 
@@ -160,7 +160,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   });
   if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
-      WHERE ${joinSql(differing, ' OR ')}`;
+      WHERE ${anyOf(differing)}`;
   confirmTaken(tx, table, indexes);
   const columnsByRow = new Map<number, ReadonlySet<number>>();
   const sentByRow = readSentCells(tx, table, indexes);
@@ -311,7 +311,7 @@ function readProblems(
     if (!column.writable) return [];
     const name = ident(column.localName);
     const test = (when: Sql, rule: CellRule): Sql =>
-      sql`CASE WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)} END`;
+      sql`WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)}`;
     const isChangedCell = isOther(sql`NEW.${name}`, sql`b.${name}`);
     // What a table without STRICT may hold, and the origin has no value of.
     const noBytes = {
@@ -320,12 +320,15 @@ function readProblems(
     };
     const ofNew = missingRule(table, column, 'new');
     const ofKnown = missingRule(table, column, 'known');
-    return [
+    const whens = [
       ...(isTyped ? [] : [test(isChangedCell, noBytes)]),
       ...valueRules(table, column).map((rule) => test(isChangedCell, rule)),
       ...(ofNew === null ? [] : [test(sql`b._id IS NULL`, ofNew)]),
       ...(ofKnown === null ? [] : [test(sql`b._id IS NOT NULL AND ${isChangedCell}`, ofKnown)]),
     ];
+    if (whens.length === 0) return [];
+    // One result for each column: SQLite returns no more than a table may have.
+    return [sql`${whens.reduce((text, when) => sql`${text} ${when}`, sql`CASE`)} END`];
   });
   if (tests.length === 0 || ids.length === 0) return new Map();
   const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW

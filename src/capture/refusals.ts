@@ -9,7 +9,7 @@ import type { Connection, Tx } from '../replica/database.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, isOther, joinSql, sql } from '../replica/sql.ts';
+import { anyOf, ident, isOther, sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { forgetBatches, readBatches, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
@@ -120,7 +120,7 @@ export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number
   if (differing.length === 0) return;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
-      WHERE r.table_id = ? AND r.state = 'refused' AND (${joinSql(differing, ' OR ')})`;
+      WHERE r.table_id = ? AND r.state = 'refused' AND ${anyOf(differing)}`;
   moveRows(tx, table.id, queryNumbers(tx, text, [table.id]), { event: 'localEdit', at });
 }
 

@@ -15,7 +15,7 @@ import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { allOf, ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { readBatches, type BatchRow } from './batches.ts';
 import { diffRows, type RowChange } from './changes.ts';
@@ -142,7 +142,7 @@ function statementsOf(
   }
   const isThere = sql`EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId})`;
   if (kind === 'delete') {
-    const where = joinSql([sql`_id = ${rowId}`, ...writableOf(table).map(isKnown)], ' AND ');
+    const where = allOf([sql`_id = ${rowId}`, ...writableOf(table).map(isKnown)]);
     return [sql`DELETE FROM ${here} WHERE ${where};`, report(isThere)];
   }
   const putBack =

@@ -12,7 +12,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './database.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
+import { anyOf, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** How SQLite keeps the values of a column. */
@@ -155,17 +155,15 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
-      sql`SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
+      // Materialized, so that SQLite looks names up in an index instead of comparing each with each.
+      sql`WITH _rowsync_live AS MATERIALIZED (
+            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = ? AND state = 'live')
+          SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
                  count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
                  count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
-          FROM pragma_table_info(?) p LEFT JOIN _rowsync_columns c
-            ON c.table_id = ? AND c.state = 'live' AND c.local_name = p.name COLLATE NOCASE`,
+          FROM pragma_table_info(?) p LEFT JOIN _rowsync_live c ON c.local_name = p.name COLLATE NOCASE`,
     )
-    .get(table.localName, table.id) as {
-    readonly hasKey: number;
-    readonly hasAny: number;
-    readonly changedCount: number;
-  }; // counts
+    .get(table.id, table.localName) as Record<'hasKey' | 'hasAny' | 'changedCount', number>; // counts
   return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
 }
 
@@ -295,7 +293,19 @@ interface DescribedColumn {
   readonly position: number;
 }
 
-/** Adds described columns, empty; the next sweep fills them. */
+/** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
+const COLUMNS_MAX = 1_999;
+
+function requireRoom(from: Connection, { localName }: { readonly localName: string }, addedCount: number): void {
+  const count = readPhysicalColumns(from, localName).length + addedCount;
+  if (count <= COLUMNS_MAX) return;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: ${count - 2} columns are too many; a table in SQLite has room for ${COLUMNS_MAX - 2} beside _id and _allow`,
+    hint: 'Hide columns from the role of the calling user at the origin, or say false for the table under tables. Columns that only stand here count as well; rowsync schema prune drops those that the origin no longer has.',
+  });
+}
+
+/** Adds described columns, empty; the next sweep fills them. @throws RowsyncError `replica.schema` where there is no room for them. */
 export function addColumns(
   tx: Tx,
   table: { id: number; localName: string },
@@ -303,6 +313,7 @@ export function addColumns(
   at: string,
 ): void {
   if (columns.length === 0) return;
+  requireRoom(tx, table, columns.length);
   dropDependents(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
@@ -458,10 +469,7 @@ function forgetParts(tx: Tx, tableId: number): void {
 /** Whether two rows, by the names that a statement gives them, differ in what rowsync stores. */
 export function rowsDiffer(columns: readonly { readonly localName: string }[], one: Sql, other: Sql): Sql {
   const names = [sql`_allow`, ...columns.map(({ localName }) => ident(localName))];
-  return joinSql(
-    names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)),
-    ' OR ',
-  );
+  return anyOf(names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)));
 }
 
 /** The columns of a user table that hold the origin's values, quoted, in the order of `columns`. */
