@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/consent.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';

@@ -10,7 +10,7 @@ import { isGivenThere, lockedEdit, valuesTaken } from '../reconcile/taken.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import { readTables } from '../replica/ledger.ts';
 import {

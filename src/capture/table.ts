@@ -3,7 +3,7 @@
  * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
  */
 import type { MergeColumn } from '../reconcile/merge.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { hasBase, hasUserTable, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';

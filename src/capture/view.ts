@@ -3,7 +3,7 @@
  * each marked row with its base, so a row that was edited back does not appear. Made again whenever a two-way table appears, goes
  * or changes its shape; while shapes change it is empty, because SQLite checks views then.
  */
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, replaceChangesView } from '../replica/tables.ts';

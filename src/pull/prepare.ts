@@ -19,7 +19,7 @@ import { readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../ca
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { readTables, storeEditing, storeReturned, type LedgerTable } from '../replica/ledger.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';

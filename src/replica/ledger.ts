@@ -4,7 +4,7 @@
  */
 import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { sql } from './sql.ts';
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */

@@ -4,7 +4,7 @@
  * pages are read again, and what the trigger changed is written back. That it may have is kept with the table, because the trigger may
  * be gone by then. Called behind whatever writes rows of user tables. Input: the file. Output: bookkeeping.
  */
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { sql } from './sql.ts';
 import { hasForeignTriggers } from './triggers.ts';
 

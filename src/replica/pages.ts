@@ -8,7 +8,7 @@
  * a row that leaves a page is only taken for seen on another one if that page was applied later.
  */
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { upsertRows, type RowChanges, type RowTarget } from './rows.ts';
 import { ident, sql } from './sql.ts';

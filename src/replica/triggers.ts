@@ -3,7 +3,7 @@
  * rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of two-way
  * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { ident, literal, sql, type Sql } from './sql.ts';
 
 /** A trigger that must stand exactly like this. */
