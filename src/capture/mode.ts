@@ -20,6 +20,7 @@ import {
   storePushProblem,
   type LedgerTable,
 } from '../replica/ledger.ts';
+import { hasForeignTriggers, hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
@@ -28,12 +29,11 @@ import {
   createEmptyBase,
   dropBase,
   hasBase,
-  hasUserTable,
   isOwnTable,
   pruneSchema,
   readColumns,
 } from '../replica/tables.ts';
-import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
+import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded, storeGivenUpDeletes } from './conflicts.ts';
@@ -240,12 +240,12 @@ export function prune(tx: Tx, at: string): readonly string[] {
   }
   // Asked first: the triggers are made again below, and nobody could see then that one was missing.
   for (const table of readTables(tx)) {
-    if (table.state !== 'gone' && hasUserTable(tx, table.localName) && isTampered(tx, table.id))
+    if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
       noteOpenness(tx, table, at);
   }
   const dropped = pruneSchema(tx);
   forgetDroppedFiles(tx);
-  for (const { id, localName } of readTables(tx)) if (hasUserTable(tx, localName)) ensureCapture(tx, id);
+  for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);
   ensureChangesView(tx);
   return dropped;
 }

@@ -5,8 +5,9 @@
 import type { MergeColumn } from '../reconcile/merge.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
+import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { hasBase, hasUserTable, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
+import { hasBase, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
@@ -60,7 +61,7 @@ export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable 
 }
 
 function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
-  if (table.push !== 'on' || !hasBase(from, table.id) || !hasUserTable(from, table.localName)) return null;
+  if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
   const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
   const kept = columns.filter((column) => !isLive(column));

@@ -24,6 +24,7 @@ import { doubtRows } from '../replica/doubt.ts';
 import { readTables, storeEditing, storeReturned, type LedgerTable } from '../replica/ledger.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
+import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import { removeRows, type RowTarget } from '../replica/rows.ts';
 import {
@@ -31,7 +32,6 @@ import {
   createTable,
   describeColumn,
   hasBase,
-  hasUserTable,
   readColumns,
   readPhysicalColumns,
   readTakenNames,
@@ -190,7 +190,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
     for (const table of tables.toSorted((a, b) => a.id - b.id)) {
       // Asked first: triggers are made again under another name, and nobody could see then that one was missing.
       const known = knownById.get(table.id);
-      const wasOpenToEdits = known !== undefined && hasUserTable(tx, known.localName) && isTampered(tx, known.id);
+      const wasOpenToEdits = known !== undefined && hasTable(tx, known.localName) && isTampered(tx, known.id);
       const placed = placeTable(tx, table);
       if (!placed.changed) continue;
       if (wasOpenToEdits) noteOpenness(tx, placed, at);
@@ -221,7 +221,7 @@ function shapeTable(
   options: { readonly at: string; readonly confirmed: boolean; readonly twoWay: TwoWayTable | null },
 ): Shaped {
   const before = readTables(tx).find(({ id }) => id === descriptor.id);
-  const wasDropped = before !== undefined && before.state !== 'gone' && !hasUserTable(tx, before.localName);
+  const wasDropped = before !== undefined && before.state !== 'gone' && !hasTable(tx, before.localName);
   const wasTampered = before !== undefined && isTampered(tx, descriptor.id, options.twoWay);
   const table = placeTable(tx, descriptor);
   const known = readColumns(tx, descriptor.id);
@@ -305,7 +305,7 @@ function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: 
   const { id, recordName: name, alias } = descriptor;
   const tables = readTables(tx);
   const known = tables.find((table) => table.id === id);
-  const isHere = known !== undefined && hasUserTable(tx, known.localName);
+  const isHere = known !== undefined && hasTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
   if (known !== undefined && !isHere && known.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: what the origin last confirmed stands in the base. Deletes that wait are listed, and go on waiting.

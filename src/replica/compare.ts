@@ -8,7 +8,7 @@ import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from './sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
-import { hasForeignTriggers } from './triggers.ts';
+import { hasForeignTriggers } from './objects.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {

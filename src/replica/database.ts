@@ -13,6 +13,7 @@ import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
 import { readSchemaVersion, type Connection, type Tx } from './connection.ts';
 import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
+import { forgetSchema } from './objects.ts';
 import { sql, type Sql } from './sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
@@ -169,10 +170,12 @@ export class Replica implements Connection {
       const schemaVersion = readSchemaVersion(this);
       this.prepare(END[options.end]).run();
       if (options.end === 'COMMIT') this.#schemaVersion = schemaVersion;
+      else forgetSchema(this);
       return result;
     } catch (thrown) {
       // SQLite ends the transaction itself on some errors, a full disk among them.
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      forgetSchema(this);
       throw replicaError(thrown, `${what} in ${this.path}`);
     } finally {
       if (options.synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');

@@ -12,7 +12,8 @@ import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './connection.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
+import { hasTable } from './objects.ts';
+import { foldIdent, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** How SQLite keeps the values of a column. */
@@ -51,7 +52,7 @@ export function baseName(tableId: number): string {
 
 /** Whether a table has a base table, and so may be edited. */
 export function hasBase(from: Connection, tableId: number): boolean {
-  return hasUserTable(from, baseName(tableId));
+  return hasTable(from, baseName(tableId));
 }
 
 /**
@@ -106,16 +107,10 @@ export function readTakenNames(from: Connection): readonly string[] {
     .all() as string[]; // name is TEXT
 }
 
-/** Whether the user table stands in the file, in whatever case: another client may have dropped it, or written its name anew. */
-export function hasUserTable(from: Connection, localName: string): boolean {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`;
-  return from.prepare(text).get(localName) !== undefined;
-}
-
 /** Whether a user table was made here, and is not another one that a client put in its place. */
 export function isOwnTable(from: Connection, localName: string): boolean {
   const names = new Set(readPhysicalColumns(from, localName));
-  return hasUserTable(from, localName) && names.has('_id') && names.has('_allow');
+  return hasTable(from, localName) && names.has('_id') && names.has('_allow');
 }
 
 /** Names of the columns that really stand in a user table, in order; also of those that SQLite computes. */
@@ -248,7 +243,7 @@ export function renameTable(
     };
     // SQLite takes two names that differ only in case for one.
     const between = `_rowsync_renaming_${table.id}`;
-    const isSame = fold(from) === fold(table.localName);
+    const isSame = foldIdent(from) === foldIdent(table.localName);
     if (isSame) rename(from, between);
     rename(isSame ? between : from, table.localName);
   }
@@ -275,17 +270,12 @@ export function renameColumns(
   };
   const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
   // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
-  const leaving = new Set(renames.map(({ column }) => fold(column.localName)));
-  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(fold(localName));
+  const leaving = new Set(renames.map(({ column }) => foldIdent(column.localName)));
+  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(foldIdent(localName));
   const [free, later] = [renames.filter(isFree), renames.filter((one) => !isFree(one))];
   for (const { column } of later) rename(column, column.localName, between(column));
   for (const { column, localName } of free) rename(column, column.localName, localName);
   for (const { column, localName } of later) rename(column, between(column), localName);
-}
-
-/** Names that SQLite takes for one have the same form. */
-function fold(name: string): string {
-  return name.toLowerCase();
 }
 
 /** A column as it is described, with its name here and its place among the others. */
