@@ -45,13 +45,11 @@ import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 
 /**
- * Makes sure that the triggers of a table and the view of changes stand as its mode and its columns want them; `table` is what
- * `readTwoWayTable` says of it now.
+ * Makes sure that the triggers of a table stand as its mode and its columns want them; `table` is what `readTwoWayTable` says of it now.
+ * Returns whether they did not: then the caller makes sure of the view of changes (`ensureChangesView`), which goes through all tables.
  */
 export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
-  const changed = ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
-  ensureChangesView(tx);
-  return changed;
+  return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
 
 /**
@@ -163,6 +161,7 @@ export function finishSwitch(tx: Tx, tableId: number): boolean {
   if (isTampered(tx, tableId)) doubtRows(tx, ledger);
   else switchOn(tx, ledger);
   ensureCapture(tx, tableId);
+  ensureChangesView(tx);
   return true;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { MergeColumn } from '../reconcile/merge.ts';
 import type { Connection } from '../replica/connection.ts';
-import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
+import { findTable, readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
@@ -51,8 +51,8 @@ export function readTwoWayTables(from: Connection): readonly TwoWayTable[] {
 
 /** One table, or null where its edits are not captured, or where it is not known yet. */
 export function findTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
-  const table = readTables(from).find(({ id }) => id === tableId);
-  return table === undefined ? null : twoWayTable(from, table);
+  const table = findTable(from, tableId);
+  return table === null ? null : twoWayTable(from, table);
 }
 
 /** One table that is known, or null where its edits are not captured. */

@@ -27,50 +27,48 @@ export function forgetSchema(connection: Connection): void {
   memos.delete(connection);
 }
 
-interface Objects {
-  /** Names of tables, folded. */
-  readonly tables: ReadonlySet<string>;
-  /** Rows of `sqlite_schema` that are triggers of ours, by the origin id with which their names end. */
-  readonly triggersById: ReadonlyMap<string, readonly number[]>;
-  readonly hasForeignTriggers: boolean;
-}
+/** Rows of `sqlite_schema` that are tables, by their names, folded. */
+const readTableRows = oncePerSchema((from) => {
+  const rows = from.prepare(sql`SELECT lower(name), rowid FROM sqlite_schema WHERE type = 'table'`).raw();
+  return new Map(rows.all() as [string, number][]); // the columns just listed
+});
 
-const OBJECTS = sql`SELECT rowid, type, name FROM sqlite_schema WHERE type IN ('table', 'trigger')`;
-
-const readObjects = oncePerSchema((from): Objects => {
-  const tables = new Set<string>();
-  const triggersById = new Map<string, number[]>();
-  let hasForeign = false;
-  const objects = from.prepare(OBJECTS).raw().all() as [number, 'table' | 'trigger', string][]; // SQLite's own columns
-  for (const [row, type, name] of objects) {
-    if (type === 'table') {
-      tables.add(foldIdent(name));
-    } else if (name.startsWith('_rowsync_')) {
-      const id = name.slice(name.lastIndexOf('_') + 1);
-      const rows = triggersById.get(id);
-      if (rows === undefined) triggersById.set(id, [row]);
-      else rows.push(row);
-    } else {
-      hasForeign = true;
-    }
+/** Rows of `sqlite_schema` that are triggers of ours, by the origin id with which their names end. */
+const readTriggerRows = oncePerSchema((from) => {
+  const rowsById = new Map<string, number[]>();
+  const text = sql`SELECT name, rowid FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*'`;
+  for (const [name, row] of from.prepare(text).raw().all() as [string, number][]) {
+    const id = name.slice(name.lastIndexOf('_') + 1);
+    const rows = rowsById.get(id);
+    if (rows === undefined) rowsById.set(id, [row]);
+    else rows.push(row);
   }
-  return { tables, triggersById, hasForeignTriggers: hasForeign };
+  return rowsById;
+});
+
+/** Whether somebody else's trigger stands in the file, which may change any row while ours are switched off. */
+export const hasForeignTriggers = oncePerSchema((from) => {
+  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
+  return from.prepare(text).get() !== undefined;
 });
 
 /** Whether a table stands in the file, in whatever case: another client may have dropped it, or written its name anew. */
 export function hasTable(from: Connection, name: string): boolean {
-  return readObjects(from).tables.has(foldIdent(name));
+  return readTableRows(from).has(foldIdent(name));
 }
 
-/** Whether somebody else's trigger stands in the file, which may change any row while ours are switched off. */
-export function hasForeignTriggers(from: Connection): boolean {
-  return readObjects(from).hasForeignTriggers;
+/** How a table was made, in SQL; null where there is none of this name. */
+export function readTableText(from: Connection, name: string): string | null {
+  const text = from
+    .prepare(sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`)
+    .pluck()
+    .get(readTableRows(from).get(foldIdent(name)) ?? null);
+  return typeof text === 'string' ? text : null;
 }
 
 /** The triggers of ours on a table. */
 export function readTriggers(from: Connection, tableId: number): readonly { name: string; text: string }[] {
-  const rows = readObjects(from).triggersById.get(String(tableId)) ?? [];
   return from
     .prepare(sql`SELECT name, sql AS text FROM sqlite_schema WHERE rowid IN (SELECT value FROM json_each(?))`)
-    .all(JSON.stringify(rows)) as { name: string; text: string }[]; // both are TEXT
+    .all(JSON.stringify(readTriggerRows(from).get(String(tableId)) ?? [])) as { name: string; text: string }[]; // both are TEXT
 }

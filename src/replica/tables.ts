@@ -12,7 +12,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './connection.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { hasTable } from './objects.ts';
+import { hasTable, readTableText } from './objects.ts';
 import { foldIdent, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
@@ -63,13 +63,18 @@ function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }
 
-/** Makes sure that the view over all two-way tables is this one. */
-export function replaceChangesView(tx: Tx, wanted: Sql): void {
-  const found = tx
+/** Whether the view over all two-way tables is this one. */
+export function isChangesView(from: Connection, wanted: Sql): boolean {
+  const found = from
     .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
     .pluck()
     .get();
-  if (found === wanted.trim()) return;
+  return found === wanted.trim();
+}
+
+/** Makes sure that the view over all two-way tables is this one. */
+export function replaceChangesView(tx: Tx, wanted: Sql): void {
+  if (isChangesView(tx, wanted)) return;
   tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();
   tx.prepare(wanted).run();
 }
@@ -150,13 +155,15 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
-      sql`SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
+      // Apart, so that SQLite reads them once rather than once for each column.
+      sql`WITH live AS MATERIALIZED (
+            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = +? AND state = 'live')
+          SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
                  count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
                  count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
-          FROM pragma_table_info(?) p LEFT JOIN _rowsync_columns c
-            ON c.table_id = ? AND c.state = 'live' AND c.local_name = p.name COLLATE NOCASE`,
+          FROM pragma_table_info(?) p LEFT JOIN live c ON c.local_name = p.name COLLATE NOCASE`,
     )
-    .get(table.localName, table.id) as {
+    .get(table.id, table.localName) as {
     readonly hasKey: number;
     readonly hasAny: number;
     readonly changedCount: number;
@@ -173,11 +180,7 @@ const KEEPS = sql`(
 
 /** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
 export function isStrict(from: Connection, localName: string): boolean {
-  const made = from
-    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`)
-    .pluck()
-    .get(localName);
-  if (typeof made === 'string' && made.endsWith(') STRICT')) return true;
+  if (readTableText(from, localName)?.endsWith(') STRICT') === true) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
   return from.prepare(text).get(localName) !== undefined;
 }
@@ -293,13 +296,14 @@ export function addColumns(
   at: string,
 ): void {
   if (columns.length === 0) return;
-  dropDependents(tx, table.id);
+  dropTriggers(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
   if (isUntouched(tx, table)) {
     tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
     tx.prepare(createSql(table.localName, stored)).run();
   } else {
+    emptyChangesView(tx);
     const definitions = stored.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
     for (const name of shapedTables(tx, table)) {
       for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();

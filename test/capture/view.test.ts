@@ -1,5 +1,5 @@
 /**
- * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT.
+ * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT, and where another client takes it away.
  */
 import { expect, test } from 'vitest';
 import { readTwoWayTables } from '../../src/capture/table.ts';
@@ -19,3 +19,17 @@ test.each([1, 801])('the changes of %d tables are shown together', async (count)
     { table: 'Note', column: 'Title', local: 'mine', n: count },
   ]);
 });
+
+test.each(['', 'CREATE VIEW sync_changes AS SELECT 1 AS mine'])(
+  'the view is back after a pull once another client dropped it (%s)',
+  async (instead) => {
+    await using fixture = await startTwoWay();
+    const view = (): unknown[] => fixture.rows(`SELECT sql FROM sqlite_schema WHERE name = 'sync_changes'`);
+    const before = view();
+    fixture.execute(`DROP VIEW sync_changes; ${instead}`);
+
+    await fixture.pull();
+
+    expect(view()).toEqual(before);
+  },
+);
