@@ -14,7 +14,7 @@ import {
   type WriteMethod,
 } from '../reconcile/push-plan.ts';
 import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readKeptBatches, readKeptPushes, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Value } from '../wire/schema.ts';

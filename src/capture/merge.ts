@@ -6,7 +6,7 @@
 import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
 import {
   addToRowCount,

@@ -18,7 +18,7 @@ import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';

@@ -17,7 +17,7 @@ import { judgeHolder } from '../reconcile/match.ts';
 import { digestOf, planPush, type ChangeKind, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { readTable } from '../replica/ledger.ts';
 import { suspectPushedRows } from '../replica/pages.ts';
 import { countConflicts } from '../replica/push-rows.ts';

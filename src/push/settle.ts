@@ -17,7 +17,7 @@ import { baseAfterAnswer, baseAsSent, isApplied, isLeftAsSent } from '../reconci
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { settlementOf, type Settlement } from '../reconcile/row-state.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
