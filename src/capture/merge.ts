@@ -32,7 +32,6 @@ import {
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { storeConflicts } from './conflicts.ts';
-import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
 import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
@@ -135,7 +134,6 @@ function applyDecision(
   { policy, at }: MergeOptions,
 ): void {
   const decision = mergeRow(versions, table.columns, policy);
-  const isOlder = isFromOlderCopy(tx, table.id, rowId);
   const isReplaced = versions.remote === null && table.keptColumns.length > 0;
   const kept = isReplaced ? readKept(tx, table, [rowId]).get(rowId) : undefined;
   const newId = writeLocal(tx, table, { rowId, before: versions.local }, decision);
@@ -148,8 +146,6 @@ function applyDecision(
   const byState = { settled: 'settled', changed: isMended ? 'localEdit' : 'changed', parked: 'conflicted' } as const;
   const event = byState[decision.state];
   moveRows(tx, table.id, [newId], { event, at });
-  // Edited here and deleted there: after a restore it may have become a new row there before.
-  if (isOlder && newId < 0) doubtLateCreate(tx, table, newId, at);
 }
 
 /** Writes the local row of a decision; one that the origin no longer knows gets an id of ours. Returns the row's id. */

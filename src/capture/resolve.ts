@@ -9,7 +9,6 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { isGivenThere, lockedEdit, valuesTaken } from '../reconcile/taken.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
-import { readOlderConflicts } from '../replica/copies.ts';
 import type { Connection, Tx } from '../replica/database.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import { readTables } from '../replica/ledger.ts';
@@ -36,9 +35,9 @@ import {
   type Resolution,
   type StoredConflict,
 } from './conflicts.ts';
-import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { putBackToBase } from './mode.ts';
+import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';
 import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import { findTwoWayTable, type TwoWayTable } from './table.ts';
@@ -81,6 +80,7 @@ export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string
   if (isInFlight(change.state)) return `row ${rowId} of ${table.localName} ${WAITS}`;
   putBackToBase(tx, table, change, at);
   moveRows(tx, table.id, [rowId], { event: 'discarded', at });
+  captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
   return null;
 }
@@ -96,6 +96,7 @@ export function discardAll(
   for (const change of discarded) putBackToBase(tx, table, change, at);
   const ids = discarded.map(({ rowId }) => rowId);
   moveRows(tx, table.id, ids, { event: 'discarded', at });
+  captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
   return { discardedCount: ids.length, waitingCount: changes.length - ids.length };
 }
@@ -126,9 +127,6 @@ function decide(tx: Tx, table: TwoWayTable, wish: Wish, at: string): string | nu
   const [row] = readVersions(tx, table, [outcome.rowId]);
   const event = isChanged(row?.base ?? null, row?.local ?? null, table.columns) ? 'resolved' : 'discarded';
   moveRows(tx, table.id, [outcome.rowId], { event, at });
-  if (conflict.id <= readOlderConflicts(tx) || isFromOlderCopy(tx, table.id, outcome.rowId)) {
-    doubtLateCreate(tx, table, outcome.rowId, at);
-  }
   return null;
 }
 

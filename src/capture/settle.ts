@@ -27,7 +27,6 @@ import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { hasOpenConflict, storeConflicts, storeKeptOfNew } from './conflicts.ts';
-import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows, renumberRow, takeLocalId } from './marks.ts';
 import { settleQuestions } from './questions.ts';
 import { putRawBack, readRawTexts } from './raw-text.ts';
@@ -274,8 +273,5 @@ function noteOutcomes(
     idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
   }
   for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
-  // Sent and deleted there: after a restore it may have become a new row there before.
-  const lost = merged.flatMap(({ rowId, newId }) => (newId < 0 && newId !== rowId ? [newId] : []));
-  for (const id of lost) if (isFromOlderCopy(tx, table.id, id)) doubtLateCreate(tx, table, id, options.at);
   settleQuestions(tx, table, options.at);
 }

@@ -16,7 +16,6 @@ import {
 } from '../capture/batches.ts';
 import { readVersions } from '../capture/changes.ts';
 import { readFormerBase, storeConflicts } from '../capture/conflicts.ts';
-import { isFromOlderCopy } from '../capture/doubt.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import { settleRows, type RowToSettle, type SettledRow, type VersionsNow } from '../capture/settle.ts';
@@ -344,12 +343,12 @@ class Settling {
 
   /** A create that the origin does not return. */
   #settleAbsent(row: BatchRow, batch: Batch, adoptions: ReadonlyMap<number, Row>): void {
-    const { table, planned } = this.#run;
+    const { table } = this.#run;
     const anchor = anchorOf(this.#run, row);
     const why = doubtOfAbsent({
       isIdentified: anchor !== null,
       isSender: isSender(this.#tx, table, batch),
-      isOlder: anchor?.column !== planned.match && isFromOlderCopy(this.#tx, table.id, row.id),
+      isOlder: false,
       likelyId: this.#likelyOf(row, adoptions)?.id ?? null,
       isPartial: this.#findings.partial.has(row.id),
     });
