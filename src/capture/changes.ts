@@ -13,7 +13,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
+import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
@@ -22,8 +22,8 @@ import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { forgetSentCells, readBatches } from './batches.ts';
 import { isKeptOfNew, storeConflicts } from './conflicts.ts';
-import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';
 import { readOvertakenRefusals } from './refusals.ts';
 import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
@@ -50,22 +50,19 @@ export interface RowChange {
  */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
-  const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
+  const { compareDue } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
     moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);
   }
   const isMarked = hasMarks(tx, table.id);
-  const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
-  if (doubtCreatesFrom !== null) {
-    doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
-    storeCreatesDoubted(tx, table.id);
-  }
   if (isMarked) {
+    for (const id of readForeignIds(tx, table)) renumberForeign(tx, table, id);
     dropEqualMarks(tx, table, SETTLING);
     for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
   }
+  captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
 }
 

@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { stampFromMs } from '../base/clock.ts';
 import type { RowChange } from '../capture/changes.ts';
+import { judgeOlderCopy } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
@@ -46,6 +47,8 @@ export interface TablePreview {
   /** Requests that change something, and those that read before and after; fewer or more if rows changed at the origin. */
   readonly writeCallCount: number;
   readonly readCallCount: number;
+  /** Why a push waits for a person whatever it would send, as in an older copy; null where it does not. */
+  readonly held: string | null;
 }
 
 /** Previews tables; those without any change are left out. */
@@ -94,6 +97,7 @@ function previewTable(
     table: table.localName,
     rows: [...sent, ...waiting],
     writeCallCount: plan.batches.length,
+    held: sent.length === 0 ? null : (judgeOlderCopy(tx, table, sent.length)?.message ?? null),
     // Who is calling, and what the table looks like.
     readCallCount: reads.reduce((sum, count) => sum + count, 0) + (plan.batches.length === 0 ? 0 : 2),
   };

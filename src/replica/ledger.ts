@@ -164,7 +164,7 @@ export interface LedgerTable {
   readonly doubted: boolean;
   /** Marks of edited rows may miss some. */
   readonly compareDue: boolean;
-  /** Rows from this id upwards that the origin does not know may have been created all the same; null for none. */
+  /** In an older copy that was put back, the id from which creates are still to be doubted; 0 once they are. Null for no such copy. */
   readonly doubtCreatesFrom: number | null;
   /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
   readonly pullConsent: number | null;
@@ -246,11 +246,6 @@ export function storeEditing(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
         WHERE id = @tableId AND (match_column, allow_add) IS NOT (@match, @add)`,
   ).run({ tableId, match: editing.matchColumn, add: editing.allowsAdd ? 1 : 0 });
-}
-
-/** Notes that creates which may have happened are in doubt now. */
-export function storeCreatesDoubted(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
 }
 
 /** Notes whether the next capture must compare all rows of a table. */

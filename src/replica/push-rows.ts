@@ -3,9 +3,7 @@
  * capture/refusals.ts, which also write it.
  */
 import type { Connection } from './connection.ts';
-import type { RowTarget } from './rows.ts';
-import { ident, sql } from './sql.ts';
-import { baseName } from './tables.ts';
+import { sql } from './sql.ts';
 
 /** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
 export type KeptRow = readonly [
@@ -135,23 +133,6 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
           WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
     )
     .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
-}
-
-/** Ids of rows that stand here alone, may be sent, and have no value in the match column. */
-export function readCreates(
-  from: Connection,
-  target: RowTarget,
-  { match }: { readonly match: string | null },
-): readonly number[] {
-  const isUnnamed = match === null ? sql`1` : sql`coalesce(l.${ident(match)}, '') = ''`;
-  return from
-    .prepare(
-      sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
-          WHERE r.table_id = ? AND r.state IN ('edited', 'refused') AND ${isUnnamed}
-            AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(target.id))} b WHERE b._id = r.row_id)`,
-    )
-    .pluck()
-    .all(target.id) as number[]; // row_id is an INTEGER within 53 bits
 }
 
 /** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */
