@@ -5,7 +5,7 @@
  * rows were pushed with which values, for the guard against two systems that fight.
  */
 import { must } from '../base/assert.ts';
-import { ALTERNATION_WINDOW_MS, type PastPush } from '../reconcile/guards.ts';
+import { ALTERNATION_WINDOW_MS, ALTERNATIONS_MAX, type PastPush } from '../reconcile/guards.ts';
 import {
   CHANGE_KINDS,
   WRITE_METHODS,
@@ -15,7 +15,7 @@ import {
 } from '../reconcile/push-plan.ts';
 import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readKeptBatches, readKeptPushes, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
+import { readKeptBatches, readKeptPushes, readOftenPushed, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -135,16 +135,14 @@ export function storePushes(
   );
 }
 
-/** The remembered pushes of the given rows, the oldest first. */
-export function readPushes(
-  from: Connection,
-  tableId: number,
-  ids: ReadonlySet<number>,
-): ReadonlyMap<number, readonly PastPush[]> {
+/** The remembered pushes of rows that were pushed often, the oldest first. */
+export function readPushes(from: Connection, tableId: number): ReadonlyMap<number, readonly PastPush[]> {
   const pushes = new Map<number, PastPush[]>();
+  const often = readOftenPushed(from, tableId, ALTERNATIONS_MAX);
+  if (often.size === 0) return pushes;
   for (const { atMs, rowIds, digests } of readKeptPushes(from, tableId)) {
     for (const [index, rowId] of rowIds.entries()) {
-      if (!ids.has(rowId)) continue;
+      if (!often.has(rowId)) continue;
       const past = { atMs, digest: digests[index] ?? 0 };
       pushes.set(rowId, [...(pushes.get(rowId) ?? []), past]);
     }

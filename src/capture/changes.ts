@@ -16,11 +16,10 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
-import { readRowsById, writeRows } from '../replica/rows.ts';
+import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
-import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { forgetSentCells, readBatches } from './batches.ts';
+import type { ColumnType, Row } from '../wire/schema.ts';
 import { isKeptOfNew, storeConflicts } from './conflicts.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { captureOlderCopy } from './older-copy.ts';
@@ -158,20 +157,14 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${anyOf(differing)}`;
-  confirmTaken(tx, table, indexes);
-  const columnsByRow = new Map<number, ReadonlySet<number>>();
-  const sentByRow = readSentCells(tx, table, indexes);
-  for (const ids of blocks([...new Set([...queryNumbers(tx, text, []), ...sentByRow.keys()])])) {
+  for (const ids of blocks(queryNumbers(tx, text, []))) {
     const states = readRowStates(tx, table.id, ids);
     for (const { rowId, base, local } of readVersions(tx, table, ids)) {
       if (local === null) continue; // deleted here since it was sent
       const conflicts = indexes.flatMap((column) => {
-        const confirmed = base?.values[column] ?? null;
+        const before = base?.values[column] ?? null;
         const here = local.values[column] ?? null;
-        const { type } = columnAt(table, column);
-        // Put back since it was sent, it is an edit of what is on its way.
-        const before = isSameValue(type, confirmed, here) ? sentByRow.get(rowId)?.get(column) : confirmed;
-        if (before === undefined || isSameValue(type, before, here)) return [];
+        if (isSameValue(columnAt(table, column).type, before, here)) return [];
         // It stays in the row, and the column may be hidden again and again.
         if (base === null && isKeptOfNew(tx, table, { rowId, column, local: here })) return [];
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
@@ -184,48 +177,8 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
         indexes.includes(column) ? (base.values[column] ?? null) : value,
       );
       writeKeepingRaw(tx, table, { ...local, values }, readRawTexts(tx, table, local));
-      columnsByRow.set(rowId, new Set(conflicts.map(({ column }) => column)));
     }
   }
-  if (columnsByRow.size > 0) forgetSentCells(tx, table, columnsByRow);
-}
-
-/** What the origin has taken of some columns is what it confirmed last of a row that it knew, though nobody could ask for it since. */
-function confirmTaken(tx: Tx, table: TwoWayTable, indexes: readonly number[]): void {
-  const base = baseTarget(table);
-  for (const { id, cells, answer } of readBatches(tx, table).flatMap(({ rows }) => rows)) {
-    if (answer?.as !== 'accepted' || answer.id !== id) continue;
-    const taken = new Map(
-      cells.flatMap(({ column, value, file }) =>
-        file === undefined && indexes.includes(column) ? [[column, value]] : [],
-      ),
-    );
-    const confirmed = taken.size === 0 ? [] : readRowsById(tx, base, [id]);
-    writeRows(
-      tx,
-      base,
-      confirmed.map((row) => ({
-        ...row,
-        values: row.values.map((value, index) => taken.get(index) ?? (taken.has(index) ? null : value)),
-      })),
-    );
-  }
-}
-
-/** What is on its way of some columns, but for files: values by row and column. */
-function readSentCells(
-  from: Connection,
-  table: TwoWayTable,
-  indexes: readonly number[],
-): ReadonlyMap<number, ReadonlyMap<number, Value>> {
-  const rows = readBatches(from, table).flatMap((batch) => batch.rows);
-  return new Map(
-    rows.flatMap(({ id, cells, answer }): [number, ReadonlyMap<number, Value>][] => {
-      if (answer?.as === 'look') return []; // not found there, so nothing of it is on its way
-      const lost = cells.filter(({ column, file }) => file === undefined && indexes.includes(column));
-      return lost.length === 0 ? [] : [[id, new Map(lost.map(({ column, value }) => [column, value]))]];
-    }),
-  );
 }
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {

@@ -145,10 +145,11 @@ function writeLocals(
   tx: Tx,
   table: TwoWayTable,
   merged: readonly MergedRow[],
-  { reason, at }: Pick<MergeRowsOptions, 'reason' | 'at'>,
+  { reason, at, isSent }: Omit<MergeRowsOptions, 'policy'>,
 ): void {
-  const lost = merged.flatMap(({ remote, local, decision }) => {
-    return remote === null && local !== null && decision.local === null ? [local] : [];
+  const lost = merged.flatMap(({ remote, base, local, decision }) => {
+    const last = local ?? (isSent ? null : base);
+    return remote === null && last !== null && decision.local === null ? [last] : [];
   });
   keepEvidence(tx, table, lost, { reason, at });
   const isRenumbered = ({ rowId, newId }: MergedRow): boolean => rowId !== newId;

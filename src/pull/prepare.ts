@@ -13,10 +13,9 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
-import { restoreSent } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
-import { readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
+import { doubtBatches, readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
@@ -28,6 +27,7 @@ import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
+import { readBatchTables } from '../replica/push-rows.ts';
 import { removeRows, type RowTarget } from '../replica/rows.ts';
 import {
   addColumns,
@@ -202,7 +202,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
       // Asked first: triggers are made again under another name, and nobody could see then that one was missing.
       const known = knownById.get(table.id);
       const wasOpenToEdits = known !== undefined && hasTable(tx, known.localName) && isTampered(tx, known.id);
-      const placed = placeTable(tx, table);
+      const placed = placeTable(tx, table, at);
       if (!placed.changed) continue;
       if (wasOpenToEdits) noteOpenness(tx, placed, at);
       ensureCapture(tx, placed.id);
@@ -210,6 +210,22 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
     ensureChangesView(tx);
   });
   replica.forgetStatements();
+}
+
+/**
+ * Makes sure that no row of a table is on its way: what a pull would merge it with may be what was sent. Where another client dropped a
+ * part of the table, nothing can be settled, and the table is made whole first. @throws RowsyncError `pull.unsettled`.
+ */
+export function requireSettled({ replica }: PullContext, tableId: number): void {
+  if (!readBatchTables(replica).includes(tableId)) return;
+  const table = findTwoWayTable(replica, tableId);
+  if (table === null) return;
+  const standing = new Set(readPhysicalColumns(replica, table.localName));
+  if (!table.columns.every(({ localName: name }) => standing.has(name))) return;
+  throw new RowsyncError('originDown', 'pull.unsettled', {
+    message: `${table.localName}: what became of rows that were sent could not be asked yet; the table was not read`,
+    hint: 'The next run asks again; rowsync push tells what keeps it from that.',
+  });
 }
 
 interface Shaped {
@@ -235,7 +251,7 @@ function shapeTable(
   const before = findTable(tx, descriptor.id);
   const wasDropped = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
   const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
-  const table = placeTable(tx, descriptor);
+  const table = placeTable(tx, descriptor, options.at);
   const known = readColumns(tx, descriptor.id);
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const ours = new Set(['_id', ...[ALLOW, ...known].map((column) => foldName(column.localName))]);
@@ -251,8 +267,7 @@ function shapeTable(
   const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
   for (const column of dropped) restoreColumn(tx, table, column);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
-  if (whole !== null)
-    restoreSent(tx, whole, { table: false, columns: new Set(dropped.map((column) => column.localName)) });
+  if (whole !== null) doubtBatches(tx, whole, options.at);
   giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   tryShown(tx, descriptor.id, plan.actions, options.at);
@@ -313,7 +328,7 @@ function isChange({ kind }: SchemaAction): boolean {
 }
 
 /** Creates the table, or renames it, or finds it in place. A table that another client dropped is made again, empty. */
-function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: string; changed: boolean } {
+function placeTable(tx: Tx, descriptor: TableSummary, at: string): { id: number; localName: string; changed: boolean } {
   const { id, recordName: name, alias } = descriptor;
   const known = findTable(tx, id);
   const isHere = known !== null && hasTable(tx, known.localName);
@@ -323,10 +338,10 @@ function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: 
     restoreTable(tx, known);
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {
-      restoreSent(tx, twoWay, { table: true, columns: new Set() });
+      doubtBatches(tx, twoWay, at);
       removeRows(tx, twoWay, readWaitingDeletes(tx, id));
     }
-    return { ...placeTable(tx, descriptor), changed: true };
+    return { ...placeTable(tx, descriptor, at), changed: true };
   }
   if (known !== null && isHere && known.name === name) {
     if (known.alias !== alias) renameTable(tx, { id, name, alias, localName: known.localName }, known.localName);

@@ -36,7 +36,7 @@ import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
 import { runAll } from '../base/pool.ts';
-import { placeTables, prepareTable } from './prepare.ts';
+import { placeTables, prepareTable, requireSettled } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sweep.ts';
@@ -332,6 +332,7 @@ async function pullRows(
   counts: SweepCounts,
   options: Pick<PullOptions, 'confirm' | 'discard'>,
 ): Promise<SuspectsOutcome> {
+  requireSettled(context, summary.id);
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person says so now, or said so while another process was at work.
   const known = findTable(context.replica, summary.id);

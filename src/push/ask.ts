@@ -38,9 +38,11 @@ export const NO_NEWS: Findings = { news: new Map(), shown: [] };
 /** A row of which nothing can be told. */
 const UNCLEAR: RowNews = { finding: 'unclear', remote: null, arrived: new Set() };
 
-/** What is known of a row. */
-export function newsOf({ news }: Findings, rowId: number): RowNews {
-  return news.get(rowId) ?? UNCLEAR;
+/** What is known of a row. Nobody knows whether a file of an update arrived that cannot be asked for: it is not sent twice. */
+export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow): RowNews {
+  const known = news.get(id) ?? UNCLEAR;
+  const isOpen = kind === 'update' && answer === null && cells.some(({ file }) => file !== undefined);
+  return isOpen && known.finding === 'unclear' ? { ...known, finding: 'other' } : known;
 }
 
 /** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */

@@ -107,7 +107,10 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
     const lost = left.flatMap(({ id, answer }) => (answer === null ? [id] : []));
     moveRows(tx, table.id, lost, { event: 'replyLost', at });
     for (const { row, verdict } of judged) {
-      if (verdict.kind === 'left') continue;
+      if (verdict.kind === 'left') {
+        if (verdict.answer?.as === 'accepted') run.progress.tally.takenCount += 1;
+        continue;
+      }
       const isRefused = verdict.kind === 'refused' && isLeftAlone(tx, table, row);
       moveRows(tx, table.id, [row.id], { event: isRefused ? 'refused' : 'notApplied', at });
       if (isRefused) storeRefused(tx, run, row, verdict.why);
@@ -120,8 +123,10 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
 function storeRefused(tx: Tx, { context, table, progress }: TablePush, row: BatchRow, why: RefusedWhy): void {
   const { id: rowId, kind, cells } = row;
   storeRefusal(tx, table, { rowId, kind, column: null, cells, ...why }, context.clock.nowMs());
-  progress.counts.refusedCount += 1;
-  progress.refusedIds.add(rowId);
+  const { counts, tally } = progress;
+  counts.refusedCount += 1;
+  const refused = tally.refused.get(table.id) ?? new Map<number, number>();
+  tally.refused.set(table.id, refused.set(rowId, tally.takenCount));
 }
 
 type RefusedWhy = Pick<NewRefusal, 'reason' | 'words' | 'hope'>;

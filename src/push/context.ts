@@ -90,12 +90,19 @@ export interface TableReading {
   readonly names: readonly string[];
 }
 
+/** What comes of a push of all its tables while it is under way. */
+export interface PushTally {
+  /** Rows that the origin took. */
+  takenCount: number;
+  /** `takenCount` when the origin refused a row, by table and row: what it took after that may be what the row needs. */
+  readonly refused: Map<number, Map<number, number>>;
+}
+
 /** What comes of the push of one table while it is under way. */
 export interface TableProgress {
   /** Added to as batches are recorded and settled. */
   readonly counts: TablePushCounts;
-  /** Rows that the origin refused in this push. */
-  readonly refusedIds: Set<number>;
+  readonly tally: PushTally;
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
   missingCount: number;
   /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */

@@ -12,17 +12,20 @@ import type { PushContext, TablePush } from './context.ts';
 
 /**
  * Asks who is calling. Another user may see other rows, and has other rights: what stands here was read as somebody else.
- * @throws RowsyncError `push.identity`.
+ * @throws RowsyncError `push.identity`, `replica.otherDatabase`.
  */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
   const caller = valueOf(await origin.user({ signal }));
   const verdict = judgeIdentity(readIdentity(replica), identityOf(origin, caller));
-  if (verdict === 'otherDatabase' || verdict === 'changed') {
+  if (verdict === 'otherDatabase') {
+    throw new RowsyncError('replica', 'replica.otherDatabase', {
+      message: `${replica.path} holds another database than the configuration names; nothing was sent`,
+      hint: 'Give each database a replica of its own (replica.path).',
+    });
+  }
+  if (verdict === 'changed') {
     throw new RowsyncError('needsPerson', 'push.identity', {
-      message:
-        verdict === 'changed'
-          ? 'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent'
-          : `${replica.path} holds another database than the configuration names; nothing was sent`,
+      message: 'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent',
       hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
     });
   }

@@ -14,7 +14,7 @@ import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeHolder } from '../reconcile/match.ts';
-import { digestOf, planPush, type ChangeKind, type PlannedBatch, type PlannedRow } from '../reconcile/push-plan.ts';
+import { digestOf, type ChangeKind, type PlannedRow } from '../reconcile/push-plan.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -27,7 +27,7 @@ import { recordBatch } from './batch.ts';
 import { step, type TablePush } from './context.ts';
 import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
 import { requireSameCaller } from './identity.ts';
-import { planOptions } from './plan.ts';
+import { planChanges, planOptions } from './plan.ts';
 import { requireSameShape } from './shape.ts';
 import { attachUploads, type Uploads } from './upload.ts';
 
@@ -142,33 +142,21 @@ function recordPlanned(tx: Tx, run: TablePush, block: Block, order: RecordOrder)
   const { table, context } = run;
   const edited = diffRows(tx, table, block.ids).filter(({ state, kind }) => state === 'edited' && kind === block.kind);
   const askable = edited.filter((change) => mayBeSent(tx, run, change, { block, isLast: order.isLast }));
-  const { batches, unsendable } = planChanges(run, askable);
+  const { batches, unsendable } = planChanges(askable, run.planned, planOptions(context));
   for (const { id: rowId, kind, column, reason, hope = 'never' } of unsendable) {
     park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
   }
   const [first] = batches;
-  const withFiles = first === undefined ? [] : attachUploads(tx, run, first.rows, order.uploads);
+  const withFiles = first === undefined ? [] : attachUploads(tx, run, first.rows, {
+    uploads: order.uploads,
+    park: (refusal) => park(tx, run, refusal),
+  });
   const rows = parkAlternating(tx, run, withFiles, order.past);
   const rest = batches.slice(1).flatMap((batch) => batch.rows.map(({ id }) => id));
   if (first === undefined || rows.length === 0) return { batch: null, rest };
   spendPushConsent(tx, table.id, rows.length);
   storeMadeValues(tx, run, rows);
-  context.log.debug('push.batch', { table: table.localName, rowCount: rows.length });
   return { batch: recordBatch(tx, run, { method: first.method, rows }), rest };
-}
-
-/** Plans rows, with what is wrong with values that came in around the triggers. */
-export function planChanges(
-  run: Pick<TablePush, 'context' | 'planned'>,
-  changes: readonly RowChange[],
-): ReturnType<typeof planPush> {
-  const broken = changes.flatMap(({ rowId, kind, problems: [reason] }) =>
-    reason === undefined ? [] : [{ id: rowId, kind, column: null, reason }],
-  );
-  const whole = changes.filter(({ problems }) => problems.length === 0);
-  const rows = whole.map(({ rowId, base, local }) => ({ id: rowId, base, local }));
-  const plan = planPush(rows, run.planned, planOptions(run.context));
-  return { batches: plan.batches, unsendable: [...broken, ...plan.unsendable] };
 }
 
 /** Whether the match value of an insert is free at the origin; if not, the insert is merged into the row that has it, parked, or left for the next plan. */

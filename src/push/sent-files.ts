@@ -14,6 +14,7 @@ import type { SentCell } from '../reconcile/push-plan.ts';
 import { acceptedRevision, isBeyondComparing, lostFileFate, type SentFile } from '../reconcile/uploads.ts';
 import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/files.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { RowFinding } from '../reconcile/row-state.ts';
 import type { Row } from '../wire/schema.ts';
 import type { RowNews } from './ask.ts';
 import type { TablePush } from './context.ts';
@@ -38,7 +39,7 @@ export async function lookAtFiles(
     const before = news.get(row.id);
     if (before?.finding !== 'there' || before.remote === null) continue;
     const arrived = new Set<number>();
-    let { finding } = before;
+    let finding: RowFinding = before.finding;
     for (const { column, file } of row.cells) {
       if (file === undefined) continue;
       const fate = await fateOf(run, row, { column, file, remote: before.remote, isAtOnce });

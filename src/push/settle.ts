@@ -75,7 +75,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
   const settled = batch.rows.map((row): Settled => {
-    const news = newsOf(findings, row.id);
+    const news = newsOf(findings, row);
     return { row, news, settlement: settlementOf(row.kind, row.answer?.as ?? 'lost', news.finding) };
   });
   const of = (...wanted: readonly Settlement[]): readonly Settled[] =>
@@ -209,7 +209,7 @@ function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, n
   const { id: rowId, kind, cells, answer } = row;
   const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
   const why =
-    news.finding === 'other'
+    news.finding === 'other' && kind === 'insert'
       ? `row ${news.remote?.id ?? 0} has its match value, but not all that was sent`
       : 'nothing at the origin proves that it was taken, or was not';
   const reason = `${said} when it was sent, and ${why}; look there, then retry or discard it`;

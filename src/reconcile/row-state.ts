@@ -197,9 +197,10 @@ export type RowAnswer = (typeof ROW_ANSWERS)[number];
  * Every finding.
  *
  *   there    the row is there; for an insert without an answer: the row with its match value, and it holds all that was sent
- *   other    for an insert without an answer: the row with its match value is not what was sent, or was known here before
+ *   other    for an insert without an answer: the row with its match value is not what was sent, or was known here before;
+ *            for an update without one: whether its file arrived cannot be told
  *   absent   there is no such row
- *   unclear  it cannot be told: the row is unreadable, has no match value, its file cannot be compared, or the caller changed
+ *   unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed
  */
 export const ROW_FINDINGS = ['there', 'other', 'absent', 'unclear'] as const;
 
@@ -237,7 +238,7 @@ const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settle
     met: NEVER,
     missing: MISSING,
     failed: NEVER,
-    lost: { there: 'merge', other: 'impossible', absent: 'gone', unclear: 'doubt' },
+    lost: { there: 'merge', other: 'doubt', absent: 'gone', unclear: 'again' },
   },
   delete: {
     accepted: { there: 'gone', other: 'impossible', absent: 'gone', unclear: 'gone' },

@@ -67,7 +67,7 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes:
     tableId,
     page,
     answer.url,
-    content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null,
+    content.unreadable.length === 0 ? answer.etag : null,
     content.ids.length,
     content.ids[0] ?? null,
     content.ids.at(-1) ?? null,

@@ -95,6 +95,18 @@ export function readKeptPushes(
   }));
 }
 
+/** Rows of a table of which at least so many pushes are remembered. */
+export function readOftenPushed(from: Connection, tableId: number, countMin: number): ReadonlySet<number> {
+  const ids = from
+    .prepare(
+      sql`SELECT i.value FROM _rowsync_pushes p, json_each(p.row_ids) i WHERE p.table_id = +?
+          GROUP BY i.value HAVING count(*) >= ?`,
+    )
+    .pluck()
+    .all(tableId, countMin) as number[]; // row_ids are lists of numbers
+  return new Set(ids);
+}
+
 /** Rows of a table that were refused and are to be tried again by now. */
 export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
   return from

@@ -42,8 +42,6 @@ export interface RowTarget {
 export interface RowChanges {
   readonly insertedCount: number;
   readonly updatedCount: number;
-  /** Rows that were left as they are although the origin says something else of them: the answer to what was sent comes first. */
-  readonly waitingCount?: number;
 }
 
 /**
