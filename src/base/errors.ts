@@ -83,6 +83,8 @@ export const ERROR_CODES = {
   'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',
+  'guard.olderCopy': 'Edits wait in a table of an older copy of the replica that was put back; they may be outdated.',
+  'pull.unsettled': 'What became of rows that were sent could not be asked yet; their table is not read before that.',
   'push.forbidden': 'The origin refuses every change of a table: the calling user may not write it.',
   'push.identity':
     'The calling user, its role or its time zone changed since the last pull; nothing is pushed before the next one.',

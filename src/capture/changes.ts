@@ -12,18 +12,17 @@ import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
-import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
-import { readRowsById, writeRows } from '../replica/rows.ts';
-import { ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { readRowsById } from '../replica/rows.ts';
+import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
-import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { forgetSentCells, readBatches } from './batches.ts';
+import type { ColumnType, Row } from '../wire/schema.ts';
 import { isKeptOfNew, storeConflicts } from './conflicts.ts';
-import { doubtCreates } from './doubt.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';
 import { readOvertakenRefusals } from './refusals.ts';
 import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
@@ -50,22 +49,19 @@ export interface RowChange {
  */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
-  const { compareDue, doubtCreatesFrom } = readTable(tx, table.id);
+  const { compareDue } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
     moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);
   }
   const isMarked = hasMarks(tx, table.id);
-  const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
-  if (doubtCreatesFrom !== null) {
-    doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
-    storeCreatesDoubted(tx, table.id);
-  }
   if (isMarked) {
+    for (const id of readForeignIds(tx, table)) renumberForeign(tx, table, id);
     dropEqualMarks(tx, table, SETTLING);
     for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
   }
+  captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
 }
 
@@ -106,7 +102,7 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
       WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
-        AND (${joinSql([sql`l._allow IS NOT b._allow`, ...differing], ' OR ')})`;
+        AND ${anyOf([sql`l._allow IS NOT b._allow`, ...differing])}`;
   return queryNumbers(from, text, [table.id]);
 }
 
@@ -160,21 +156,15 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   });
   if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
-      WHERE ${joinSql(differing, ' OR ')}`;
-  confirmTaken(tx, table, indexes);
-  const columnsByRow = new Map<number, ReadonlySet<number>>();
-  const sentByRow = readSentCells(tx, table, indexes);
-  for (const ids of blocks([...new Set([...queryNumbers(tx, text, []), ...sentByRow.keys()])])) {
+      WHERE ${anyOf(differing)}`;
+  for (const ids of blocks(queryNumbers(tx, text, []))) {
     const states = readRowStates(tx, table.id, ids);
     for (const { rowId, base, local } of readVersions(tx, table, ids)) {
       if (local === null) continue; // deleted here since it was sent
       const conflicts = indexes.flatMap((column) => {
-        const confirmed = base?.values[column] ?? null;
+        const before = base?.values[column] ?? null;
         const here = local.values[column] ?? null;
-        const { type } = columnAt(table, column);
-        // Put back since it was sent, it is an edit of what is on its way.
-        const before = isSameValue(type, confirmed, here) ? sentByRow.get(rowId)?.get(column) : confirmed;
-        if (before === undefined || isSameValue(type, before, here)) return [];
+        if (isSameValue(columnAt(table, column).type, before, here)) return [];
         // It stays in the row, and the column may be hidden again and again.
         if (base === null && isKeptOfNew(tx, table, { rowId, column, local: here })) return [];
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
@@ -187,48 +177,8 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
         indexes.includes(column) ? (base.values[column] ?? null) : value,
       );
       writeKeepingRaw(tx, table, { ...local, values }, readRawTexts(tx, table, local));
-      columnsByRow.set(rowId, new Set(conflicts.map(({ column }) => column)));
     }
   }
-  if (columnsByRow.size > 0) forgetSentCells(tx, table, columnsByRow);
-}
-
-/** What the origin has taken of some columns is what it confirmed last of a row that it knew, though nobody could ask for it since. */
-function confirmTaken(tx: Tx, table: TwoWayTable, indexes: readonly number[]): void {
-  const base = baseTarget(table);
-  for (const { id, cells, answer } of readBatches(tx, table).flatMap(({ rows }) => rows)) {
-    if (answer?.as !== 'accepted' || answer.id !== id) continue;
-    const taken = new Map(
-      cells.flatMap(({ column, value, file }) =>
-        file === undefined && indexes.includes(column) ? [[column, value]] : [],
-      ),
-    );
-    const confirmed = taken.size === 0 ? [] : readRowsById(tx, base, [id]);
-    writeRows(
-      tx,
-      base,
-      confirmed.map((row) => ({
-        ...row,
-        values: row.values.map((value, index) => taken.get(index) ?? (taken.has(index) ? null : value)),
-      })),
-    );
-  }
-}
-
-/** What is on its way of some columns, but for files: values by row and column. */
-function readSentCells(
-  from: Connection,
-  table: TwoWayTable,
-  indexes: readonly number[],
-): ReadonlyMap<number, ReadonlyMap<number, Value>> {
-  const rows = readBatches(from, table).flatMap((batch) => batch.rows);
-  return new Map(
-    rows.flatMap(({ id, cells, answer }): [number, ReadonlyMap<number, Value>][] => {
-      if (answer?.as === 'look') return []; // not found there, so nothing of it is on its way
-      const lost = cells.filter(({ column, file }) => file === undefined && indexes.includes(column));
-      return lost.length === 0 ? [] : [[id, new Map(lost.map(({ column, value }) => [column, value]))]];
-    }),
-  );
 }
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
@@ -311,7 +261,7 @@ function readProblems(
     if (!column.writable) return [];
     const name = ident(column.localName);
     const test = (when: Sql, rule: CellRule): Sql =>
-      sql`CASE WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)} END`;
+      sql`WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)}`;
     const isChangedCell = isOther(sql`NEW.${name}`, sql`b.${name}`);
     // What a table without STRICT may hold, and the origin has no value of.
     const noBytes = {
@@ -320,12 +270,15 @@ function readProblems(
     };
     const ofNew = missingRule(table, column, 'new');
     const ofKnown = missingRule(table, column, 'known');
-    return [
+    const whens = [
       ...(isTyped ? [] : [test(isChangedCell, noBytes)]),
       ...valueRules(table, column).map((rule) => test(isChangedCell, rule)),
       ...(ofNew === null ? [] : [test(sql`b._id IS NULL`, ofNew)]),
       ...(ofKnown === null ? [] : [test(sql`b._id IS NOT NULL AND ${isChangedCell}`, ofKnown)]),
     ];
+    if (whens.length === 0) return [];
+    // One result for each column: SQLite returns no more than a table may have.
+    return [sql`${whens.reduce((text, when) => sql`${text} ${when}`, sql`CASE`)} END`];
   });
   if (tests.length === 0 || ids.length === 0) return new Map();
   const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW

@@ -1,14 +1,11 @@
 /**
- * Creates of a replica that is an older copy (replica/copies.ts): what waits to be created in it may have been created since the copy was
- * made, and only the match value of a row can tell. Rows without one are in doubt, as after an answer that got lost, and
- * wait for a person (I4). The same goes for rows that become creates later, since the origin deleted what was edited, or on its way, in the
- * copy, or since a conflict of the copy is decided once more. Input: the table, with true marks. Output: marks and reasons.
+ * Creates that stand in an older copy of the replica (older-copy.ts): the origin may have them by now, and only the match value of a row can
+ * tell. Rows without one are in doubt, as after an answer that got lost, and wait for a person (I4).
  */
-import type { Connection, Tx } from '../replica/database.ts';
-import { readCreates } from '../replica/push-rows.ts';
+import type { Tx } from '../replica/connection.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
+import { ident, sql } from '../replica/sql.ts';
 import { moveRows } from './marks.ts';
 import { storeRefusal } from './refusals.ts';
 import type { TwoWayTable } from './table.ts';
@@ -17,46 +14,22 @@ const REASON =
   'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
   'there, then retry or discard it';
 
-/** Puts creates in doubt that stood here when the copy was noticed: those from an id upwards, and the given ones. */
+/** Puts new rows from an id upwards in doubt that have no match value. */
 export function doubtCreates(
   tx: Tx,
   table: TwoWayTable,
-  { from, renumbered, at }: { readonly from: number; readonly renumbered: readonly number[]; readonly at: string },
+  { from, at }: { readonly from: number; readonly at: string },
 ): void {
-  const ids = unnamedCreates(tx, table).filter((id) => id >= from || renumbered.includes(id));
-  storeDoubts(tx, table, ids, at);
-  tx.prepare(sql`UPDATE _rowsync_rows SET older = 1 WHERE table_id = ?`).run(table.id);
-}
-
-/** Puts a row in doubt that has become a create by what stood in an older copy, if nothing identifies it. */
-export function doubtLateCreate(tx: Tx, table: TwoWayTable, rowId: number, at: string): void {
-  if (unnamedCreates(tx, table).includes(rowId)) storeDoubts(tx, table, [rowId], at);
-}
-
-/** Whether the mark of a row stood in an older copy that was put back. */
-export function isFromOlderCopy(from: Connection, tableId: number, rowId: number): boolean {
-  const text = sql`SELECT older FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`;
-  return queryNumbers(from, text, [tableId, rowId])[0] === 1;
-}
-
-function unnamedCreates(tx: Tx, table: TwoWayTable): readonly number[] {
-  const match = table.columns.find(({ name }) => name === table.matchColumn) ?? null;
-  return readCreates(tx, table, { match: match?.localName ?? null });
-}
-
-/** What was sent of a row is not known, but that it may be what stands here: deleted, it stands nowhere else. */
-function storeDoubts(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
-  for (const { id, values } of readRowsById(tx, table, ids)) {
-    const refusal = {
-      rowId: id,
-      kind: 'insert',
-      reason: REASON,
-      column: null,
-      words: null,
-      hope: 'never',
-      cells: values.flatMap((value, column) => (value === null ? [] : [{ column, value }])),
-    } as const;
-    storeRefusal(tx, table, refusal, Date.parse(at));
+  const match = table.columns.find(({ name }) => name === table.matchColumn);
+  const isUnnamed = match === undefined ? sql`1` : sql`coalesce(l.${ident(match.localName)}, '') = ''`;
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.row_id BETWEEN ? AND -1 AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
+  const ids = queryNumbers(tx, text, [table.id, from]);
+  for (const { id: rowId, values } of readRowsById(tx, table, ids)) {
+    const cells = values.flatMap((value, column) => (value === null ? [] : [{ column, value }]));
+    // Deleted here, the row stands nowhere else.
+    const doubt = { rowId, kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;
+    storeRefusal(tx, table, doubt, Date.parse(at));
   }
   moveRows(tx, table.id, ids, { event: 'restored', at });
 }

@@ -3,14 +3,44 @@
  * happened to them. Output: the bookkeeping.
  */
 import { must } from '../base/assert.ts';
+import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
+import type { RowTarget } from '../replica/rows.ts';
 import { ident, sql } from '../replica/sql.ts';
 
 /** Whether any row of a table is not clean. */
 export function hasMarks(from: Connection, tableId: number): boolean {
   return from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+}
+
+/** How many rows may be sent, by what was done to them; marks are true (`captureChanges`), so only new rows have ids of ours. */
+export function countEdits(from: Connection, { id, localName }: RowTarget): Readonly<Record<ChangeKind, number>> {
+  const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0) AS "insert",
+        count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL) AS "update",
+        count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL) AS "delete"
+      FROM _rowsync_rows r LEFT JOIN ${ident(localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'edited'`;
+  return from.prepare(text).get(id) as Record<ChangeKind, number>; // an aggregate always has one row
+}
+
+/** Ids of rows that may be sent behind `after` (null: from the first), at most `count`: new rows in the order in which they were made. */
+export function readEditedIds(
+  from: Connection,
+  { id, localName }: RowTarget,
+  { kind, after, count }: { readonly kind: ChangeKind; readonly after: number | null; readonly count: number },
+): readonly number[] {
+  if (kind === 'insert') {
+    const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id < ? AND state = 'edited'
+        ORDER BY row_id DESC LIMIT ?`;
+    return queryNumbers(from, text, [id, after ?? 0, count]);
+  }
+  const local = sql`SELECT 1 FROM ${ident(localName)} l WHERE l._id = r.row_id`;
+  const isMeant = kind === 'update' ? sql`EXISTS (${local})` : sql`NOT EXISTS (${local})`;
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = +? AND row_id > ? AND state = 'edited' AND ${isMeant}
+      ORDER BY row_id LIMIT ?`;
+  return queryNumbers(from, text, [id, after ?? 0, count]);
 }
 
 /** States of those of the given rows that are not clean. */

@@ -1,41 +1,30 @@
 /**
  * Writing what the origin says of rows into a two-way table: base, local, conflicts and marks, in the transaction of the caller
- * (I6). Rows that nobody edited take the fast way; the others go through reconcile/merge.ts, one by one. Whether somebody edited a
- * row is found by comparing it with its base, whatever the marks say. Rows that wait for an answer are left alone: push looks
- * them up and merges them against the values that it sent (I12).
+ * (I6). Rows that nobody edited take the fast way; the others go through reconcile/merge.ts. Whether a row was edited is found by
+ * comparing it with its base, whatever the marks say. Pull calls it with rows of pages, push with rows that it sent.
  */
-import { isSameRow } from '../reconcile/diff.ts';
-import {
-  hasLostEdit,
-  mergeRow,
-  type ConflictPolicy,
-  type MergeDecision,
-  type RowVersions,
-} from '../reconcile/merge.ts';
-import { isInFlight, type RowState } from '../reconcile/row-state.ts';
+import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
+import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
-import { losesFile, rowAsNew } from '../reconcile/uploads.ts';
+import type { Tx } from '../replica/connection.ts';
 import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
-import type { Tx } from '../replica/database.ts';
 import {
+  addToRowCount,
+  copyRows,
   deleteRows,
   forgetGone,
   keepEvidence,
-  readKept,
   removeRows,
   upsertRows,
   writeRows,
-  addToRowCount,
-  carryKept,
   type RowChanges,
 } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { storeConflicts } from './conflicts.ts';
-import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
-import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+import { moveRows, renumberRow } from './marks.ts';
 import { settleQuestions } from './questions.ts';
-import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
+import { putRawBack, readRawTexts } from './raw-text.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** How rows of an answer are merged. */
@@ -48,34 +37,22 @@ export interface MergeOptions {
 /** Stores rows as the origin returned them; returns how many were new and how many changed at the origin. */
 export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[], options: MergeOptions): RowChanges {
   const ids = rows.map(({ id }) => id);
-  const base = baseTarget(table);
-  const { states, edited } = readEdited(tx, table, ids);
+  const edited = new Set(readDifferingIds(tx, table, ids));
   if (edited.size === 0) return storeUnedited(tx, table, rows);
   if (makeRoom(tx, table, [...edited], options.at)) return storeRemoteRows(tx, table, rows, options); // once: now there is room
-  const changes = storeUnedited(
+  const unedited = storeUnedited(
     tx,
     table,
     rows.filter(({ id }) => !edited.has(id)),
   );
   const remoteById = new Map(rows.map((row) => [row.id, row]));
-  let merged: RowChanges = changes;
-  let waitingCount = 0;
-  for (const { rowId, base: before, local } of readVersions(tx, table, [...edited])) {
-    const remote = remoteById.get(rowId) ?? null;
-    if (remote === null) continue; // cannot be: the ids are theirs
-    if (isInFlight(states.get(rowId) ?? 'clean')) {
-      if (before === null || !isSameRow(before, remote)) waitingCount += 1;
-      continue;
-    }
-    const counts = upsertRows(tx, base, [remote]);
-    merged = {
-      insertedCount: merged.insertedCount + counts.insertedCount,
-      updatedCount: merged.updatedCount + counts.updatedCount,
-    };
-    applyDecision(tx, table, { rowId, local, base: before, remote }, options);
-  }
-  settleQuestions(tx, table, options.at);
-  return { ...merged, waitingCount };
+  const versions = readVersions(tx, table, [...edited]);
+  const merged = versions.map((row) => ({ ...row, remote: remoteById.get(row.rowId) ?? null }));
+  const { changes } = mergeRows(tx, table, merged, { ...options, isSent: false, reason: '' });
+  return {
+    insertedCount: unedited.insertedCount + changes.insertedCount,
+    updatedCount: unedited.updatedCount + changes.updatedCount,
+  };
 }
 
 function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowChanges {
@@ -85,8 +62,8 @@ function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowCha
 }
 
 /**
- * Deletes rows that the origin proved to be gone, with their last values as evidence; edited ones are merged. Returns how many the
- * origin had confirmed. Rows that wait for an answer stay suspects, and are asked for again.
+ * Deletes rows that the origin proved to be gone, with their last values as evidence; edits of them are kept as conflicts. Returns
+ * how many the origin had confirmed.
  */
 export function storeMissingRows(
   tx: Tx,
@@ -94,85 +71,118 @@ export function storeMissingRows(
   ids: readonly number[],
   options: MergeOptions & { readonly reason: string },
 ): number {
-  const { at, reason } = options;
-  const { states, edited } = readEdited(tx, table, ids);
-  const unedited = ids.filter((id) => !edited.has(id));
+  const edited = readDifferingIds(tx, table, ids);
+  const unedited = ids.filter((id) => !edited.includes(id));
   removeRows(tx, baseTarget(table), unedited);
-  let deletedCount = deleteRows(tx, table, unedited, { reason, at });
-  for (const { rowId, base, local } of readVersions(tx, table, [...edited])) {
-    if (isInFlight(states.get(rowId) ?? 'clean')) continue;
-    forgetGone(tx, table.id, [rowId]);
-    if (base === null) continue; // inserted here, and unknown there still
-    keepEvidence(tx, table, [local ?? base], { reason, at });
-    removeRows(tx, baseTarget(table), [rowId]);
-    addToRowCount(tx, table.id, -1);
-    deletedCount += 1;
-    applyDecision(tx, table, { rowId, local, base, remote: null }, options);
+  const deletedCount = deleteRows(tx, table, unedited, options);
+  // Without a base, the row was put under this id by another client, and the origin never had it.
+  const known = readVersions(tx, table, edited).filter(({ base }) => base !== null);
+  const gone = known.map((row) => ({ ...row, remote: null }));
+  mergeRows(tx, table, gone, { ...options, isSent: false });
+  return deletedCount + gone.length;
+}
+
+/** A row to merge: `base` is what to merge with. Under the origin's id, where that is another one, no row stands here. */
+export interface RowToMerge extends RowVersions {
+  readonly rowId: number;
+}
+
+/** How such rows are merged. */
+export interface MergeRowsOptions extends MergeOptions {
+  /** Whether the rows were sent, and their answer is known now. */
+  readonly isSent: boolean;
+  /** Why rows that the origin does not have go, for `sync_deleted`. */
+  readonly reason: string;
+}
+
+/** What became of a row. */
+export interface MergedRow extends RowToMerge {
+  /** The id that it has now: the origin's, once it has the row. */
+  readonly newId: number;
+  readonly decision: MergeDecision;
+}
+
+const EVENTS: Readonly<Record<'sent' | 'unsent', Readonly<Record<MergeDecision['state'], RowEvent>>>> = {
+  sent: { settled: 'accepted', changed: 'acceptedEdited', parked: 'conflicted' },
+  unsent: { settled: 'settled', changed: 'changed', parked: 'conflicted' },
+};
+
+/** Merges rows, and writes base, local, conflicts and marks. Returns what became of each, in their order, and what changed in the base. */
+export function mergeRows(
+  tx: Tx,
+  table: TwoWayTable,
+  rows: readonly RowToMerge[],
+  options: MergeRowsOptions,
+): { readonly merged: readonly MergedRow[]; readonly changes: RowChanges } {
+  const merged = rows.map((row): MergedRow => ({
+    ...row,
+    newId: row.remote?.id ?? row.rowId,
+    decision: mergeRow(row, table.columns, options.policy),
+  }));
+  const changes = writeBases(tx, table, merged);
+  writeLocals(tx, table, merged, options);
+  noteOutcomes(tx, table, merged, options);
+  return { merged, changes };
+}
+
+/** The base is what the origin says now. */
+function writeBases(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[]): RowChanges {
+  const base = baseTarget(table);
+  const changes = upsertRows(
+    tx,
+    base,
+    merged.flatMap(({ remote }) => remote ?? []),
+  );
+  const gone = merged.flatMap(({ rowId, remote }) => (remote === null && rowId > 0 ? [rowId] : []));
+  if (gone.length > 0) {
+    addToRowCount(tx, table.id, -removeRows(tx, base, gone));
+    forgetGone(tx, table.id, gone);
   }
-  settleQuestions(tx, table, options.at);
-  return deletedCount;
+  return changes;
 }
 
-/**
- * Which rows may say something else than their base, with the states of all. What was sent and edited back since looks like what nobody
- * edited; the answer to it may be here before it is settled.
- */
-function readEdited(
+function writeLocals(
   tx: Tx,
   table: TwoWayTable,
-  ids: readonly number[],
-): { readonly states: ReadonlyMap<number, RowState>; readonly edited: ReadonlySet<number> } {
-  const states = readRowStates(tx, table.id, ids);
-  const sent = ids.filter((id) => isInFlight(states.get(id) ?? 'clean'));
-  return { states, edited: new Set([...readDifferingIds(tx, table, ids), ...sent]) };
-}
-
-/** Merges one edited row whose base table row the caller has brought up to date, and writes local, conflicts and mark. */
-function applyDecision(
-  tx: Tx,
-  table: TwoWayTable,
-  { rowId, ...versions }: RowVersions & { readonly rowId: number },
-  { policy, at }: MergeOptions,
+  merged: readonly MergedRow[],
+  { reason, at, isSent }: Omit<MergeRowsOptions, 'policy'>,
 ): void {
-  const decision = mergeRow(versions, table.columns, policy);
-  const isOlder = isFromOlderCopy(tx, table.id, rowId);
-  const isReplaced = versions.remote === null && table.keptColumns.length > 0;
-  const kept = isReplaced ? readKept(tx, table, [rowId]).get(rowId) : undefined;
-  const newId = writeLocal(tx, table, { rowId, before: versions.local }, decision);
-  if (newId !== rowId) carryKept(tx, table, newId, kept);
-  storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at, kept });
-  const isMended =
-    decision.state === 'changed' &&
-    (hasLostEdit(versions, decision, table.columns) ||
-      losesFile({ ...decision, before: versions.base }, table.columns));
-  const byState = { settled: 'settled', changed: isMended ? 'localEdit' : 'changed', parked: 'conflicted' } as const;
-  const event = byState[decision.state];
-  moveRows(tx, table.id, [newId], { event, at });
-  // Edited here and deleted there: after a restore it may have become a new row there before.
-  if (isOlder && newId < 0) doubtLateCreate(tx, table, newId, at);
+  const lost = merged.flatMap(({ remote, base, local, decision }) => {
+    const last = local ?? (isSent ? null : base);
+    return remote === null && last !== null && decision.local === null ? [last] : [];
+  });
+  keepEvidence(tx, table, lost, { reason, at });
+  const isRenumbered = ({ rowId, newId }: MergedRow): boolean => rowId !== newId;
+  const renumbered = merged.filter(isRenumbered).map(({ rowId }) => rowId);
+  const ownById = readOwnCells(tx, table, renumbered);
+  const isLeaving = (row: MergedRow): boolean => isRenumbered(row) || row.decision.local === null;
+  // A settled row is its base; SQLite copies it faster than it takes the same values from here a second time.
+  const isCopy = ({ decision: { state, local } }: MergedRow): boolean => state === 'settled' && local !== null;
+  const rewritten = merged.filter((row) => row.decision.local !== null && !isCopy(row));
+  const raw = new Map(rewritten.map((row) => [row.newId, readRawTexts(tx, table, row.local)]));
+  const leaving = merged.filter(isLeaving).map(({ rowId }) => rowId);
+  if (leaving.length > 0) removeRows(tx, table, leaving);
+  const copied = merged.filter(isCopy).map(({ newId }) => newId);
+  if (copied.length > 0) copyRows(tx, { from: baseTarget(table), to: table }, copied);
+  const written = rewritten.flatMap(({ newId, decision: { local } }) => (local === null ? [] : [{ ...local, id: newId }]));
+  writeRows(tx, table, written);
+  for (const row of written) putRawBack(tx, table, row, raw.get(row.id) ?? []);
+  for (const row of merged.filter(isRenumbered)) {
+    if (row.decision.local !== null) carryOwnCells(tx, table, row.newId, ownById.get(row.rowId));
+  }
 }
 
-/** Writes the local row of a decision; one that the origin no longer knows gets an id of ours. Returns the row's id. */
-function writeLocal(
-  tx: Tx,
-  table: TwoWayTable,
-  { rowId, before }: { readonly rowId: number; readonly before: Row | null },
-  { local, base }: MergeDecision,
-): number {
-  if (local === null) {
-    removeRows(tx, table, [rowId]);
-    return rowId;
+/** Conflicts, marks, and the ids under which both are kept. */
+function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], options: MergeRowsOptions): void {
+  const events = EVENTS[options.isSent ? 'sent' : 'unsent'];
+  const idsByEvent = new Map<RowEvent, number[]>();
+  for (const { rowId, newId, decision } of merged) {
+    if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
+    const { conflicts } = decision;
+    if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
+    const event = events[decision.state];
+    idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
   }
-  const isLost = base === null && rowId > 0;
-  const id = isLost ? takeLocalId(tx, table.id) : local.id;
-  const raw = readRawTexts(tx, table, before);
-  const own = readOwnCells(tx, table, id === rowId ? [] : [rowId]);
-  if (id !== rowId) {
-    removeRows(tx, table, [rowId]);
-    renumberRow(tx, table.id, rowId, id);
-  }
-  const row = isLost ? rowAsNew(local, id, table.columns) : { ...local, id };
-  writeKeepingRaw(tx, table, row, raw);
-  if (id !== rowId) carryOwnCells(tx, table, id, own.get(rowId));
-  return id;
+  for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
+  settleQuestions(tx, table, options.at);
 }

@@ -5,11 +5,10 @@
  */
 import { isAnswered } from '../reconcile/merge.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
-import { doubtLateCreate, isFromOlderCopy } from './doubt.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 
@@ -21,10 +20,7 @@ export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
     const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0 WHERE id IN (SELECT value FROM json_each(?))`;
     tx.prepare(text).run(JSON.stringify(settled));
   }
-  for (const rowId of readUnasked(tx, table.id)) {
-    moveRows(tx, table.id, [rowId], { event: 'resolved', at });
-    if (isFromOlderCopy(tx, table.id, rowId)) doubtLateCreate(tx, table, rowId, at);
-  }
+  moveRows(tx, table.id, readUnasked(tx, table.id), { event: 'resolved', at });
 }
 
 /** Closes the questions about rows that no longer wait: both sides came to agree, or nothing of the table is edited any more. */

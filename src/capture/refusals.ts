@@ -3,16 +3,15 @@
  * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line
  * here without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
  */
-import { EDITED_HERE } from '../reconcile/match.ts';
 import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
-import { WANTED_TWICE, type ChangeKind, type SentCell } from '../reconcile/push-plan.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, isOther, joinSql, sql, type Sql } from '../replica/sql.ts';
+import { anyOf, ident, isOther, sql } from '../replica/sql.ts';
 import { baseName } from '../replica/tables.ts';
-import { readBatches, type BatchRow, type OriginWords } from './batches.ts';
+import { forgetBatches, readBatches, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
 import { cellName } from './rules.ts';
@@ -69,15 +68,23 @@ function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): st
   );
 }
 
-/** What is on its way of a row, or was sent when it was last refused, or came into doubt, as a JSON object; null where nothing is known of it. */
+/** What was sent of a row when it was last refused, or came into doubt, as a JSON object; null where nothing is known of it. */
 export function readSent(from: Connection, table: TwoWayTable, rowId: number): Stored {
-  const isSent = ({ id, cells }: BatchRow): boolean => id === rowId && cells.length > 0;
-  const sent = readBatches(from, table)
-    .findLast(({ rows }) => rows.some(isSent))
-    ?.rows.find(isSent);
-  if (sent !== undefined) return textFromCells(table, sent.cells);
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
   return queryRows(from, text, [table.id, rowId])[0]?.[0] ?? null;
+}
+
+/** Parks what was sent of a table and is not settled: another client dropped a part of the table, so nothing tells edits of it from what was sent. */
+export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
+  const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
+  for (const { rows } of readBatches(tx, table)) {
+    for (const { id, kind, cells } of rows) {
+      const refusal = { rowId: id, kind, reason, column: null, words: null, hope: 'never', cells } as const;
+      storeRefusal(tx, table, refusal, Date.parse(at));
+      moveRows(tx, table.id, [id], { event: 'doubted', at });
+    }
+  }
+  forgetBatches(tx, table.id);
 }
 
 /**
@@ -113,7 +120,7 @@ export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number
   if (differing.length === 0) return;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
-      WHERE r.table_id = ? AND r.state = 'refused' AND (${joinSql(differing, ' OR ')})`;
+      WHERE r.table_id = ? AND r.state = 'refused' AND ${anyOf(differing)}`;
   moveRows(tx, table.id, queryNumbers(tx, text, [table.id]), { event: 'localEdit', at });
 }
 
@@ -164,74 +171,9 @@ export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]):
   );
 }
 
-/** Lets refused rows be tried again whose time has come, and those that waited for another row here and are alone by now. */
+/** Lets refused rows be tried again whose time has come. */
 export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): void {
-  const due = new Set([...readDueIds(tx, table.id, nowMs), ...readAlone(tx, table)]);
-  moveRows(tx, table.id, [...due], { event: 'retried', at });
-}
-
-/**
- * Refused rows that waited because another row was to have their match value, or has it at the origin and was edited here, and that are alone
- * with it by now: the other one was deleted, or got another value, and the origin has taken that.
- */
-function readAlone(
-  from: Connection,
-  { id, localName: tableName, columns, matchColumn }: TwoWayTable,
-): readonly number[] {
-  const match = columns.find(({ name }) => name === matchColumn);
-  if (match === undefined) return [];
-  const { localName, type } = match;
-  const local = ident(tableName);
-  // Numbers are what they are worth, however a user spelled them.
-  const isNumber = type === 'Numeric' || type === 'Duration';
-  const valueOf = (row: Sql): Sql => {
-    return isNumber ? sql`CAST(${row}.${ident(localName)} AS NUMERIC)` : sql`${row}.${ident(localName)}`;
-  };
-  // However many wait, the table is read once; if none does, not at all.
-  const text = sql`WITH _rowsync_waiting(id, value) AS MATERIALIZED (
-        SELECT r.row_id, ${valueOf(sql`l`)} FROM _rowsync_rows r
-        JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
-        JOIN ${local} l ON l._id = r.row_id
-        WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL
-          AND (instr(f.reason, ?) > 0 OR instr(f.reason, ?) > 0))
-      SELECT id FROM _rowsync_waiting WHERE value IN (
-        SELECT ${valueOf(sql`o`)} FROM ${local} o WHERE ${valueOf(sql`o`)} IN (SELECT value FROM _rowsync_waiting)
-        GROUP BY 1 HAVING count(*) = 1)
-      AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(id))} b WHERE ${valueOf(sql`b`)} = _rowsync_waiting.value AND b._id <> _rowsync_waiting.id)`;
-  return queryNumbers(from, text, [id, WANTED_TWICE, EDITED_HERE]);
-}
-
-/** Tries of a row that names new rows of other tables, by itself; a value that is there by chance is to cost no more than this. */
-const NAMING_TRIES_MAX = 3;
-
-/**
- * Refused rows that name a row of another table which a push has made, and no pull has seen yet, by its unique value: tables go side by side, and
- * an order line may have come before its order. Nobody tells which column refers to which table, nor that a row was refused for that.
- */
-export function readNaming(
-  from: Connection,
-  tables: readonly TwoWayTable[],
-): readonly { readonly tableId: number; readonly rowId: number }[] {
-  const isAny = from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE state = 'refused' LIMIT 1`).get() !== undefined;
-  if (!isAny) return [];
-  return tables.flatMap(({ id, columns, matchColumn }) => {
-    const values = columns
-      .filter(({ unique, name }) => unique || name === matchColumn)
-      .map(({ localName }) => {
-        const value = sql`b.${ident(localName)}`;
-        return sql`SELECT CAST(${value} AS TEXT) FROM _rowsync_suspects s JOIN ${ident(baseName(id))} b ON b._id = s.row_id
-          WHERE s.table_id = ${id} AND s.applied = 0 AND coalesce(${value}, '') <> ''`;
-      });
-    if (values.length === 0) return [];
-    const text = sql`WITH _rowsync_named(value) AS MATERIALIZED (${joinSql(values, ' UNION ALL ')})
-      SELECT f.table_id, f.row_id FROM _rowsync_refusals f
-      JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state = 'refused'
-      WHERE f.table_id <> ? AND f.kind <> 'delete' AND f.status IS NOT NULL AND f.retry_at_ms IS NULL AND f.tries < ?
-        AND EXISTS (SELECT 1 FROM json_each(f.sent) c WHERE CAST(c.value AS TEXT) IN (SELECT value FROM _rowsync_named))`;
-    return queryRows(from, text, [id, NAMING_TRIES_MAX]).map(([tableId, rowId]) => {
-      return { tableId: Number(tableId), rowId: Number(rowId) };
-    });
-  });
+  moveRows(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
 }
 
 /** Lets rows be tried again at the next push, whatever they waited for; a question that is left about one is answered first. */

@@ -10,12 +10,12 @@
 import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { allOf, ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { readBatches, type BatchRow } from './batches.ts';
 import { diffRows, type RowChange } from './changes.ts';
@@ -52,15 +52,13 @@ export function standInForBooks(from: Connection): readonly string[] {
 }
 
 const STAND_INS = [
-  { name: '_rowsync_rows', table: sql`CREATE TEMP TABLE _rowsync_rows (table_id, row_id, state, since, older)` },
+  { name: '_rowsync_rows', table: sql`CREATE TEMP TABLE _rowsync_rows (table_id, row_id, state, since)` },
   { name: '_rowsync_batches', table: sql`CREATE TEMP TABLE _rowsync_batches (id, table_id, method, sent_at, rows)` },
 ];
 
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
   // As long as nobody has captured what stands in a copy, its creates are not in doubt yet (doubt.ts).
-  const doubtFrom = isCopy ? Number.MIN_SAFE_INTEGER : readTable(from, table.id).doubtCreatesFrom;
-  const isOfCopy = ({ rowId, local }: RowChange): boolean =>
-    doubtFrom !== null && rowId >= doubtFrom && !hasMatchValue(table, local);
+  const isDoubtDue = isCopy || (readTable(from, table.id).doubtCreatesFrom ?? 0) < 0;
   const sentRows = readSent(from, table);
   if (sentRows === null) yield asComment(`what was on its way of ${table.localName} cannot be read`);
   const sentById = new Map(sentRows?.map((row) => [row.id, row]));
@@ -69,7 +67,8 @@ function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean)
   for (let start = 0; start < ids.length; start += BLOCK_ROWS) {
     for (const change of diffRows(from, table, ids.slice(start, start + BLOCK_ROWS))) {
       const lines = statementsOf(from, table, change, sentById.get(change.rowId));
-      const isDoubtful = change.kind === 'insert' && (mayBeThere(change.state) || isOfCopy(change));
+      const isDoubtful =
+        change.kind === 'insert' && (mayBeThere(change.state) || (isDoubtDue && !hasMatchValue(table, change.local)));
       yield* isDoubtful ? lines.map(asComment) : lines;
     }
   }
@@ -142,7 +141,7 @@ function statementsOf(
   }
   const isThere = sql`EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId})`;
   if (kind === 'delete') {
-    const where = joinSql([sql`_id = ${rowId}`, ...writableOf(table).map(isKnown)], ' AND ');
+    const where = allOf([sql`_id = ${rowId}`, ...writableOf(table).map(isKnown)]);
     return [sql`DELETE FROM ${here} WHERE ${where};`, report(isThere)];
   }
   const putBack =

@@ -3,47 +3,44 @@
  * each marked row with its base, so a row that was edited back does not appear. Made again whenever a two-way table appears, goes
  * or changes its shape; while shapes change it is empty, because SQLite checks views then.
  */
-import type { Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
-import { baseName, replaceChangesView } from '../replica/tables.ts';
+import { oncePerSchema } from '../replica/objects.ts';
+import { ident, joinSql, literal, sql, unionAll, type Sql } from '../replica/sql.ts';
+import { baseName, isChangesView, replaceChangesView } from '../replica/tables.ts';
 import { readTwoWayTables, type TwoWayTable } from './table.ts';
 
 /** Makes sure that the view covers the two-way tables as they are. */
 export function ensureChangesView(tx: Tx): void {
-  const tables = readTwoWayTables(tx);
-  replaceChangesView(tx, tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables));
+  replaceChangesView(tx, wantedView(tx));
 }
 
-/** SQLite takes 500 terms in one compound SELECT (its limits, 5), and as many of those again around them. */
-const TERMS_MAX = 400;
+/** Whether the view covers the two-way tables as they were when the schema was changed last. */
+export const hasChangesView = oncePerSchema((from) => isChangesView(from, wantedView(from)));
+
+function wantedView(from: Connection): Sql {
+  const tables = readTwoWayTables(from);
+  return tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables);
+}
 
 /** The view over two-way tables, of which there is one at least. */
 export function changesView(tables: readonly TwoWayTable[]): Sql {
-  const groups = Array.from({ length: Math.ceil(tables.length / TERMS_MAX) }, (_, index) =>
-    joinSql(tables.slice(index * TERMS_MAX, (index + 1) * TERMS_MAX).map(changesOf), ' UNION ALL '),
-  );
-  const [only] = groups;
-  const all =
-    groups.length === 1 && only !== undefined
-      ? only
-      : joinSql(
-          groups.map((group) => sql`SELECT * FROM (${group})`),
-          ' UNION ALL ',
-        );
-  return sql`CREATE VIEW sync_changes AS ${all}`;
+  return sql`CREATE VIEW sync_changes AS ${unionAll(tables.map(changesOf))}`;
 }
+
+/** Columns in a block. SQLite tries the branches of a CASE in turn, so a wide row would cost the square of its columns without blocks. */
+const BLOCK_COLUMNS = 32;
 
 /** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */
 function changesOf(table: TwoWayTable): Sql {
   const names = table.columns.map(({ localName }) => localName);
   const cells = joinSql([sql`(-1, NULL)`, ...names.map((name, index) => sql`(${index}, ${literal(name)})`)]);
   const valueOf = (alias: Sql): Sql => {
-    const whens = names.reduce<Sql>(
-      (text, name, index) => sql`${text} WHEN ${index} THEN ${alias}.${ident(name)}`,
-      sql`CASE c.column1 WHEN -1 THEN NULL`,
+    const values = names.map((name) => sql`${alias}.${ident(name)}`);
+    const blocks = Array.from({ length: Math.ceil(values.length / BLOCK_COLUMNS) }, (_, index) =>
+      valueAt(sql`c.column1 % ${BLOCK_COLUMNS}`, values.slice(index * BLOCK_COLUMNS, (index + 1) * BLOCK_COLUMNS)),
     );
-    return sql`${whens} END`;
+    return valueAt(sql`c.column1 / ${BLOCK_COLUMNS}`, blocks);
   };
   return sql`
   SELECT "table", row_id, kind, "column", base, local, state, since FROM (
@@ -58,4 +55,13 @@ function changesOf(table: TwoWayTable): Sql {
     WHERE r.table_id = ${table.id} AND (l._id IS NOT NULL OR b._id IS NOT NULL))
   WHERE CASE kind WHEN 'update' THEN base IS NOT local WHEN 'insert' THEN "column" IS NULL OR local IS NOT NULL
         ELSE "column" IS NULL END`;
+}
+
+/** The value at an index, NULL at -1. */
+function valueAt(index: Sql, values: readonly Sql[]): Sql {
+  const whens = values.reduce<Sql>(
+    (text, value, at) => sql`${text} WHEN ${at} THEN ${value}`,
+    sql`CASE ${index} WHEN -1 THEN NULL`,
+  );
+  return sql`${whens} END`;
 }

@@ -105,7 +105,7 @@ export async function withSides<T>(
       const filing = { ...shared, settings: filesSettings(config) };
       return await work({
         pull: { ...shared, settings, onProgress, estimates },
-        push: { ...shared, settings: pushSettings(config), keepUpload: uploadKeeper(filing) },
+        push: { ...shared, settings: pushSettings(config), files: { keep: uploadKeeper(filing) } },
         files: { ...filing, onProgress: onFiles },
       });
     } finally {

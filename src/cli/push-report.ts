@@ -125,7 +125,7 @@ export function planText(previews: readonly TablePreview[]): string {
   return previews.map(tableText).join('\n');
 }
 
-function tableText({ table, rows, writeCallCount, readCallCount }: TablePreview): string {
+function tableText({ table, rows, writeCallCount, readCallCount, held }: TablePreview): string {
   const sent = rows.filter(({ fate }) => fate === 'sent');
   const counts = (['insert', 'update', 'delete'] as const).flatMap((kind) => {
     const count = sent.filter((row) => row.kind === kind).length;
@@ -142,7 +142,8 @@ function tableText({ table, rows, writeCallCount, readCallCount }: TablePreview)
   const shown = rows.slice(0, ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
   const hidden = rows.length - shown.length;
   const more = hidden === 0 ? '' : `  and ${plural(hidden, 'more row')} (--json lists them)\n`;
-  return `${printable(table)}: ${head.join('; ')}\n${shown.join('')}${more}`;
+  const waits = held === null ? '' : `  held: ${printable(held)}\n`;
+  return `${printable(table)}: ${head.join('; ')}\n${waits}${shown.join('')}${more}`;
 }
 
 function rowText({ rowId, kind, fate, reason, cells }: PreviewRow): string {

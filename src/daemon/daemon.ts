@@ -290,7 +290,7 @@ class Daemon {
       // What an earlier push left behind is finished with the table's own options, whatever is due.
       push: {
         ...shared,
-        keepUpload: uploadKeeper({ ...shared, settings: filesSettings(config) }),
+        files: { keep: uploadKeeper({ ...shared, settings: filesSettings(config) }) },
         before: () => this.#pulse.beat(),
         settings:
           step.work === 'push'

@@ -208,7 +208,7 @@ function refusedFailure(attempted: Attempted, { status }: OddAnswer, came: strin
     status === 404 || status === 405
       ? HINT_URL
       : status === 414
-        ? 'The table has too many or too long column names for one query string; leave columns out under tables.'
+        ? 'The table has too many or too long column names for one query string: hide columns from the role of the calling user, or say false for the table under tables.'
         : 'The table may have changed at the origin; the next run reads its description again.';
   return failure(attempted, 'originRefused', 'origin.refused', false, { came, hint });
 }

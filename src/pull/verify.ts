@@ -6,10 +6,8 @@
  * is repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { readRowStates } from '../capture/marks.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
-import { isInFlight } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/ledger.ts';
 import { readPages, suspectsAmong } from '../replica/pages.ts';
@@ -205,7 +203,7 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
     const failed = tables.find(({ error }) => error !== null)?.error;
     if (failed) throw failed;
     const held = tables.find((report) => report.held !== null)?.held ?? null;
-    const found = withoutAwaited(context, table, await compareById(context, table, ids));
+    const found = await compareById(context, table, ids);
     const mismatches = held === null ? found : withoutHeld(context, table, found);
     looked = { mismatches, heldCount: looked.heldCount + found.length - mismatches.length, held };
     ids = mismatches.map(({ rowId }) => rowId);
@@ -222,17 +220,6 @@ function withoutHeld(
   const ids = mismatches.flatMap(({ rowId, problem }) => (problem === 'not at the origin' ? [rowId] : []));
   const suspects = new Set(suspectsAmong(replica, target.id, ids));
   return mismatches.filter(({ rowId, problem }) => problem !== 'not at the origin' || !suspects.has(rowId));
-}
-
-/** Without rows that were sent: until their answer is settled, a pull leaves them as they were. */
-function withoutAwaited(
-  { replica }: PullContext,
-  { target }: PreparedTable,
-  mismatches: readonly Mismatch[],
-): readonly Mismatch[] {
-  const ids = mismatches.map(({ rowId }) => rowId);
-  const states = readRowStates(replica, target.id, ids);
-  return mismatches.filter(({ rowId }) => !isInFlight(states.get(rowId) ?? 'clean'));
 }
 
 async function compareById(

@@ -1,6 +1,6 @@
 /**
- * What every part of a push is handed: the two sides, the clock, the log, the settings, and the table at hand. Types only,
- * and the hook before each step by which tests end the process in between.
+ * What every part of a push is handed: the two sides, the clock, the log, the settings, and the table at hand. Types, and the hook
+ * before each step by which tests end the process in between.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
@@ -13,7 +13,6 @@ import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
-import type { SortKey } from '../wire/query.ts';
 import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts } from './report.ts';
 
@@ -63,6 +62,14 @@ export type PushStep =
  */
 export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
 
+/** The files that rows attach. */
+export interface PushFiles {
+  /** Where files are sent from; the machine's own unless a simulation has another. */
+  readonly system?: FileSystem | undefined;
+  /** Left out where no file store is at hand: the files of a pull are downloaded then. */
+  readonly keep?: KeepUpload | undefined;
+}
+
 /** The surroundings of a push. */
 export interface PushContext {
   readonly origin: Origin;
@@ -70,46 +77,51 @@ export interface PushContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: PushSettings;
-  /** Where files are sent from; the machine's own unless a simulation has another. */
-  readonly fileSystem?: FileSystem | undefined;
+  readonly files?: PushFiles | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Left out where no file store is at hand: the files of a pull are downloaded then. */
-  readonly keepUpload?: KeepUpload | undefined;
   /** Called before each step. */
   readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
+}
+
+/** How the origin is asked for rows of a table. */
+export interface TableReading {
+  readonly address: Address;
+  readonly columns: readonly ColumnShape[];
+  readonly names: readonly string[];
+}
+
+/** What comes of a push of all its tables while it is under way. */
+export interface PushTally {
+  /** Rows that the origin took. */
+  takenCount: number;
+  /** `takenCount` when the origin refused a row, by table and row: what it took after that may be what the row needs. */
+  readonly refused: Map<number, Map<number, number>>;
+}
+
+/** What comes of the push of one table while it is under way. */
+export interface TableProgress {
+  /** Added to as batches are recorded and settled. */
+  readonly counts: TablePushCounts;
+  readonly tally: PushTally;
+  /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
+  missingCount: number;
+  /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */
+  shapeProblem: RowsyncError | null;
 }
 
 /** One table under way. */
 export interface TablePush {
   readonly context: PushContext;
   readonly table: TwoWayTable;
-  readonly address: Address;
-  /** The columns that rows are read with, and how the origin is asked for them. */
-  readonly shapes: readonly ColumnShape[];
-  readonly names: readonly string[];
+  readonly reading: TableReading;
   readonly planned: PushTable;
-  /** The order in which rows come that were made last; empty where the origin does not show when a row was made. */
-  readonly newestFirst: readonly SortKey[];
-  /** Indexes of the columns by whose values a row can be found, beside the match column. */
-  readonly uniqueColumns: readonly number[];
-  /** Index of the column that says who made a row; null where the origin shows none. */
-  readonly makerColumn: number | null;
-  /** The calling user's e-mail. */
-  readonly email: string;
   readonly options: PushTableOptions;
   /** The calling user's time zone. */
   readonly zone: string;
-  /**
-   * Whether the rows of the present plan may have changed since it was made; they are then compared and planned once more before they
-   * leave. `version` is the replica's `foreignVersion` at that time, which tells of other clients; `isStale` is set by whatever
-   * this push itself changes beside the rows of its own batch. `isLast`: no other plan follows in this push, so that what is left for the next
-   * one waits, and has to say why.
-   */
-  readonly plan: { version: number; isStale: boolean; isLast: boolean };
-  /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */
-  readonly shape: { problem: RowsyncError | null };
-  /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
-  readonly missing: { count: number };
-  /** Added to as batches are settled. */
-  readonly counts: TablePushCounts;
+  readonly progress: TableProgress;
+}
+
+/** Tells whoever watches the push which step comes next. */
+export function step({ context, table }: Pick<TablePush, 'context' | 'table'>, name: PushStep): void | Promise<void> {
+  return context.before?.(name, table.localName);
 }

@@ -1,50 +1,20 @@
 /**
- * The plan of one table: what is captured, what of it may be sent, and how. For the push itself and for `rowsync plan`, which
- * shows it and takes everything back. Reads the replica, and the sizes of files that are to be attached.
+ * What rows are planned with: how the plan sees a table, how large batches may become, how match values are made up and files measured.
+ * And the planning of rows that were read, for the push itself and for `rowsync plan`.
  */
 import type { Clock } from '../base/clock.ts';
-import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
+import type { RowChange } from '../capture/changes.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import {
   BATCH_LIMITS,
   planPush,
-  type BatchLimits,
   type MakeMatch,
   type PlanOptions,
-  type PlannedBatch,
+  type PushPlan,
   type PushTable,
-  type UnsendableRow,
 } from '../reconcile/push-plan.ts';
-import type { Tx } from '../replica/database.ts';
-import type { TablePush } from './context.ts';
+import type { PushContext } from './context.ts';
 import { fileMeasurer } from './upload.ts';
-
-/** What a push of one table would do. */
-export interface TablePlan {
-  readonly table: TwoWayTable;
-  /** Every changed row, also those that wait. */
-  readonly changes: readonly RowChange[];
-  readonly batches: readonly PlannedBatch[];
-  readonly unsendable: readonly UnsendableRow[];
-}
-
-/** Captures what was edited and plans it. */
-export function planTable(
-  tx: Tx,
-  table: TwoWayTable,
-  options: PlanOptions & { readonly at: string; readonly planned?: PushTable },
-): TablePlan {
-  captureChanges(tx, table, options.at);
-  const changes = [...readAllChanges(tx, table)];
-  const broken = changes.flatMap(({ rowId, kind, state, problems }): readonly UnsendableRow[] => {
-    const [reason] = problems;
-    return state === 'edited' && reason !== undefined ? [{ id: rowId, kind, column: null, reason }] : [];
-  });
-  const sendable = changes.filter(({ state, problems }) => state === 'edited' && problems.length === 0);
-  const rows = sendable.map(({ rowId, base, local }) => ({ id: rowId, base, local }));
-  const plan = planPush(rows, options.planned ?? pushTable(table), options);
-  return { table, changes, batches: plan.batches, unsendable: [...broken, ...plan.unsendable] };
-}
 
 /** A table as the plan sees it. */
 export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): PushTable {
@@ -52,16 +22,21 @@ export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): Pus
   return { columns, match: match < 0 ? null : match, allowAdd: allowsAdd };
 }
 
-/** How large batches may become. */
-function limitsOf({ context }: Pick<TablePush, 'context'>): BatchLimits {
-  return context.settings.batchLimits ?? BATCH_LIMITS;
+/** What a push plans its rows with. */
+export function planOptions({ clock, settings, files }: Pick<PushContext, 'clock' | 'settings' | 'files'>): PlanOptions {
+  const measureFile = fileMeasurer(settings.uploadDir, files?.system);
+  return { limits: settings.batchLimits ?? BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
 }
 
-/** What a push plans its rows with. */
-export function planOptions(run: Pick<TablePush, 'context'>): PlanOptions {
-  const { clock, settings, fileSystem } = run.context;
-  const measureFile = fileMeasurer(settings.uploadDir, fileSystem);
-  return { limits: limitsOf(run), makeMatch: matchMaker(clock), measureFile };
+/** Plans rows that may be sent, and lists those with values that came in around the triggers and that the origin would refuse. */
+export function planChanges(changes: readonly RowChange[], table: PushTable, options: PlanOptions): PushPlan {
+  const broken = changes.flatMap(({ rowId, kind, problems: [reason] }) =>
+    reason === undefined ? [] : [{ id: rowId, kind, column: null, reason }],
+  );
+  const whole = changes.filter(({ problems }) => problems.length === 0);
+  const rows = whole.map(({ rowId, base, local }) => ({ id: rowId, base, local }));
+  const plan = planPush(rows, table, options);
+  return { batches: plan.batches, unsendable: [...broken, ...plan.unsendable] };
 }
 
 /** Makes match values: random UUIDs (RFC 9562, version 4), or where these are too long, random digits and small letters. */

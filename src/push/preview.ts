@@ -5,15 +5,17 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { stampFromMs } from '../base/clock.ts';
-import type { RowChange } from '../capture/changes.ts';
+import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
+import { judgeOlderCopy } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
-import { BATCH_LIMITS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
-import type { Rehearsal, Tx } from '../replica/database.ts';
+import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
+import type { Tx } from '../replica/connection.ts';
+import type { Rehearsal } from '../replica/database.ts';
 import { readReasons } from '../replica/push-rows.ts';
 import type { Value } from '../wire/schema.ts';
-import { matchMaker, planTable } from './plan.ts';
+import { matchMaker, planChanges, pushTable } from './plan.ts';
 import { fileMeasurer } from './upload.ts';
 
 /** One cell of a change, under its name here. */
@@ -45,6 +47,8 @@ export interface TablePreview {
   /** Requests that change something, and those that read before and after; fewer or more if rows changed at the origin. */
   readonly writeCallCount: number;
   readonly readCallCount: number;
+  /** Why a push waits for a person whatever it would send, as in an older copy; null where it does not. */
+  readonly held: string | null;
 }
 
 /** Previews tables; those without any change are left out. */
@@ -69,9 +73,17 @@ function previewTable(
   const at = stampFromMs(nowMs);
   carryOutWishes(tx, table, at);
   retryDue(tx, table, { nowMs, at });
-  const makers = { makeMatch: matchMaker(clock), measureFile: fileMeasurer(uploadDir) };
-  const plan = planTable(tx, table, { at, limits: BATCH_LIMITS, ...makers });
-  const changeById = new Map(plan.changes.map((change) => [change.rowId, change]));
+  captureChanges(tx, table, at);
+  const changes = [...readAllChanges(tx, table)];
+  const edited = CHANGE_KINDS.flatMap((kind) => {
+    const ofKind = changes.filter((change) => change.state === 'edited' && change.kind === kind);
+    // New rows leave in the order in which they were made.
+    return kind === 'insert' ? ofKind.toReversed() : ofKind;
+  });
+  const measureFile = fileMeasurer(uploadDir);
+  const options = { limits: BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
+  const plan = planChanges(edited, pushTable(table), options);
+  const changeById = new Map(changes.map((change) => [change.rowId, change]));
   const sent = plan.batches.flatMap(({ method, rows }) =>
     rows.flatMap(({ id }) => {
       const change = changeById.get(id);
@@ -80,7 +92,7 @@ function previewTable(
   );
   const unsendable = new Map(plan.unsendable.map(({ id, reason }) => [id, reason]));
   const reasons = readReasons(tx, table.id);
-  const waiting = plan.changes.flatMap((change) => {
+  const waiting = changes.flatMap((change) => {
     const fate = fateOf(change, unsendable);
     const reason = unsendable.get(change.rowId) ?? reasons.get(change.rowId) ?? null;
     return fate === 'sent' ? [] : [previewRow(table, change, { fate, method: null, reason })];
@@ -93,6 +105,7 @@ function previewTable(
     table: table.localName,
     rows: [...sent, ...waiting],
     writeCallCount: plan.batches.length,
+    held: sent.length === 0 ? null : (judgeOlderCopy(tx, table, sent.length)?.message ?? null),
     // Who is calling, and what the table looks like.
     readCallCount: reads.reduce((sum, count) => sum + count, 0) + (plan.batches.length === 0 ? 0 : 2),
   };

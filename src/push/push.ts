@@ -3,22 +3,22 @@
  * origin that is down or refuses the credentials does, because every further answer would be the same. The push is recorded
  * as a run (run-record.ts). A push and a pull of one process never work at the same time: both go through the command that runs them.
  */
-import { RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
-import { moveRows } from '../capture/marks.ts';
-import { readNaming } from '../capture/refusals.ts';
+import { moveRows, readRowStates } from '../capture/marks.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
-import type { PushContext } from './context.ts';
+import type { UserDescriptor } from '../wire/schema.ts';
+import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { RunRecord } from './run-record.ts';
-import { pushOneTable, type TablePushOrder } from './table.ts';
+import { finishTable, pushOneTable, type TablePushOrder } from './table.ts';
 
 /** What the caller asks of one push. */
 export interface PushOptions {
@@ -42,8 +42,9 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
   try {
-    const order = { confirm: options.confirm, finishOnly: false, onSending: () => run.open() };
-    if (chosen.length > 0) stop = await pushInOrder(context, chosen, order, tables);
+    const tally: PushTally = { takenCount: 0, refused: new Map() };
+    const order = { confirm: options.confirm, tally, onSending: () => run.open() };
+    if (chosen.length > 0) stop = await pushWithRetries(context, chosen, order, tables);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -60,9 +61,8 @@ export async function push(context: PushContext, options: PushOptions): Promise<
 }
 
 /**
- * Finishes what earlier pushes left behind, and sends nothing new; called before a pull, which would take the rows that they
- * created for somebody else's. Asks the origin only if there is something to finish. Never throws: what cannot be finished
- * now is left for the next push, and what keeps it from that will meet the pull as well.
+ * Settles what earlier pushes left behind, and sends nothing new; called before a pull, which reads no table with rows on their way. Asks
+ * the origin only if there is something to settle. Never throws: a table that cannot be settled now is not pulled.
  */
 export async function finishPushes(context: PushContext): Promise<void> {
   try {
@@ -70,32 +70,50 @@ export async function finishPushes(context: PushContext): Promise<void> {
     if (unsettled.size === 0) return;
     const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
     if (chosen.length === 0) return;
-    const order = { confirm: false, finishOnly: true, onSending: () => Promise.resolve() };
-    const reports: TablePushReport[] = [];
-    await pushTables(context, chosen, order, reports);
-    await retryNaming(context, reports);
+    const caller = await callerOrChange(context);
+    for (const table of chosen) {
+      await finishTable(context, table, { caller, options: optionsOf(context, table) });
+    }
   } catch (thrown) {
     const { code, message } = errorFromReading(thrown, context.replica.path);
     context.log.warn('push.unfinished', { code, message });
   }
 }
 
-/** How often tables are pushed once more in one push: as deep as tables refer to each other, as a rule. */
-const NAMING_ROUNDS_MAX = 3;
+/** Who is calling, or that it is another one than before. @throws RowsyncError of the origin. */
+async function callerOrChange(context: PushContext): Promise<UserDescriptor | RowsyncError> {
+  await context.before?.('identify', '');
+  try {
+    return await identify(context);
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    if (error.code === 'push.identity') return error;
+    throw error;
+  }
+}
+
+function optionsOf({ settings }: PushContext, { name }: TwoWayTable): PushTableOptions {
+  return settings.tableOptions(name) ?? { conflict: 'ask', workflow: 'run' };
+}
+
+/** How often refused rows are tried once more in one push: as deep as tables refer to each other, as a rule. */
+const RETRIES_MAX = 3;
+
+type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally' | 'onSending'>;
 
 /**
- * Pushes tables into `reports`, and once more those of which rows were refused that name rows which this very push has made in others;
- * returns what ended the push early.
+ * Pushes tables into `reports`, and rows once more that the origin refused before it took others: it may have what they name by then, or
+ * the value that they want is free. Returns what ended the push early.
  */
-async function pushInOrder(
+async function pushWithRetries(
   context: PushContext,
   chosen: readonly TwoWayTable[],
-  order: Pick<TablePushOrder, 'confirm' | 'finishOnly' | 'onSending'>,
+  order: TablesOrder,
   reports: TablePushReport[],
 ): Promise<RowsyncError | null> {
   let stop = await pushTables(context, chosen, order, reports);
-  for (let round = 1; stop === null && round <= NAMING_ROUNDS_MAX; round += 1) {
-    const retried = await retryNaming(context, reports);
+  for (let round = 1; stop === null && round <= RETRIES_MAX; round += 1) {
+    const retried = await retryRefused(context, order.tally);
     const again = chosen.filter(({ id }) => retried.has(id));
     if (again.length === 0) return null;
     const more: TablePushReport[] = [];
@@ -103,24 +121,37 @@ async function pushInOrder(
     for (const report of more) {
       const index = reports.findIndex(({ table }) => table === report.table);
       const before = reports[index];
-      if (before !== undefined) reports[index] = addReport(before, report);
+      const table = again.find(({ localName }) => localName === report.table);
+      if (before !== undefined && table !== undefined) {
+        const refusedCount = before.refusedCount - (retried.get(table.id) ?? 0);
+        reports[index] = addReport({ ...before, refusedCount }, report);
+      }
     }
   }
   return stop;
 }
 
-/** Lets rows be tried again that name what was made; returns the tables that have some. */
-async function retryNaming(
+/** Lets rows be tried again that the origin refused before it took others. Returns how many of which tables. */
+async function retryRefused(
   { replica, clock }: PushContext,
-  reports: readonly TablePushReport[],
-): Promise<ReadonlySet<number>> {
-  const isAnyNew = reports.some(({ insertedCount }) => insertedCount > 0);
-  if (!isAnyNew || readNaming(replica, readTwoWayTables(replica)).length === 0) return new Set();
-  return replica.write('Trying rows again that name new ones', (tx) => {
-    const naming = readNaming(tx, readTwoWayTables(tx));
-    const at = stampFromMs(clock.nowMs());
-    for (const { tableId, rowId } of naming) moveRows(tx, tableId, [rowId], { event: 'retried', at });
-    return new Set(naming.map(({ tableId }) => tableId));
+  { takenCount, refused }: PushTally,
+): Promise<ReadonlyMap<number, number>> {
+  const due = [...refused].map(([tableId, rows]) => {
+    const ids = [...rows].flatMap(([rowId, takenBefore]) => (takenBefore < takenCount ? [rowId] : []));
+    return { tableId, ids };
+  });
+  refused.clear();
+  if (due.every(({ ids }) => ids.length === 0)) return new Map();
+  return replica.write('Trying refused rows again', (tx) => {
+    const counts = new Map<number, number>();
+    for (const { tableId, ids } of due) {
+      const states = readRowStates(tx, tableId, ids);
+      // A person or another client may have been at them since.
+      const waiting = ids.filter((id) => states.get(id) === 'refused');
+      moveRows(tx, tableId, waiting, { event: 'retried', at: stampFromMs(clock.nowMs()) });
+      if (waiting.length > 0) counts.set(tableId, waiting.length);
+    }
+    return counts;
   });
 }
 
@@ -128,7 +159,7 @@ async function retryNaming(
 async function pushTables(
   context: PushContext,
   chosen: readonly TwoWayTable[],
-  order: Pick<TablePushOrder, 'confirm' | 'finishOnly' | 'onSending'>,
+  order: TablesOrder,
   reports: TablePushReport[],
 ): Promise<RowsyncError | null> {
   await context.before?.('identify', '');
@@ -138,7 +169,7 @@ async function pushTables(
   const outage = new Outage(context);
   await runAll(chosen, context.settings.concurrency, async (table) => {
     leftCount -= 1;
-    const options = context.settings.tableOptions(table.name) ?? { conflict: 'ask', workflow: 'run' };
+    const options = optionsOf(context, table);
     const report = await pushOneTable(context, table, { ...order, caller, options, stop });
     if (report.error === null) outage.noteFinished();
     else if (stop === null && (await endsThePush(report.error, { outage, leftCount }))) stop ??= report.error;

@@ -96,7 +96,7 @@ class Sending {
   }
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
-    if (!areStatusesInOrder(this.#method, rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
+    if (!areStatusesInOrder(rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
       // Somebody changed the answer on its way, or the origin mixed it up: it proves nothing about any row.
       this.#setAll(rows, { kind: 'unknown' });
       return;
@@ -182,7 +182,8 @@ function request(
   method: WriteMethod,
   { rows, contents }: { readonly rows: readonly BatchRow[]; readonly contents: Contents },
 ): Promise<readonly StatusDescriptor[]> {
-  const { context, address: table, options, zone, planned } = run;
+  const { context, reading, options, zone, planned } = run;
+  const { address: table } = reading;
   const { origin, signal } = context;
   const { workflow } = options;
   if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow }, { signal });
@@ -206,10 +207,7 @@ function addressOf({ alias, name }: { readonly alias: string; readonly name: str
   return alias === '' ? name : alias;
 }
 
-/**
- * A row of an upsert that the origin knows carries its id beside the match value: were the match value changed at the origin
- * a moment ago, the value alone would make a second row. A file becomes a part of the request, which its cell names.
- */
+/** A row that the origin has goes by its id. A file becomes a part of the request, which its cell names. */
 function outgoingRow(
   { table }: TablePush,
   { id, cells }: BatchRow,

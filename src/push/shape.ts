@@ -7,20 +7,22 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
+import type { Address } from '../origin/address.ts';
 import { valueOf } from '../origin/answers.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { baseAsSent } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTableDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
+import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
+import type { RowNews } from './ask.ts';
 import type { PushContext, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(
   { origin, replica, signal }: PushContext,
   table: TwoWayTable,
-  address: TablePush['address'],
+  address: Address,
 ): Promise<TableDescriptor> {
   const stored = readTableDescriptor(replica, table.id, origin.format);
   const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
@@ -34,11 +36,11 @@ export async function describeTable(
  * The same once rows are not as expected, and asked for in full: a wrong "not modified", as of a cache on the way, would vouch for names that
  * have gone to other columns. What one look finds is so for all that are under way.
  */
-async function describeAgain({ context, table, address, shape }: TablePush): Promise<void> {
+async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
   const { origin, signal } = context;
-  const descriptor = valueOf(await origin.describeTable(address, { signal }));
-  shape.problem ??= shapeProblem(table, descriptor);
-  if (shape.problem !== null) throw shape.problem;
+  const descriptor = valueOf(await origin.describeTable(reading.address, { signal }));
+  progress.shapeProblem ??= shapeProblem(table, descriptor);
+  if (progress.shapeProblem !== null) throw progress.shapeProblem;
 }
 
 /**
@@ -54,30 +56,35 @@ export async function requireSameShape(
   await describeAgain(run);
 }
 
-/** The same for the rows of a batch that was sent; those whose answer got lost may be anything. @throws RowsyncError `push.shape`. */
+/** The same for the rows of a batch that was sent; those whose answer was lost may be anything. @throws RowsyncError `push.shape`. */
 export async function requireShapeAsSent(
   run: TablePush,
   { rows }: Batch,
-  byId: ReadonlyMap<number, Row>,
+  news: ReadonlyMap<number, RowNews>,
 ): Promise<void> {
   const { context, table } = run;
   const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
   const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
   const isPlain = rows.every(({ id, kind, cells, answer }) => {
-    if (answer === null || answer.as === 'recreated' || answer.as === 'met') return false;
-    const remote = byId.get(answer.id ?? id);
-    if (remote === undefined) return true;
-    // Not taken, and there: it is merged with what it is now.
-    if (answer.as === 'look') return false;
-    if (kind === 'delete') return true;
+    const remote = news.get(id)?.remote ?? null;
+    if (remote === null) return true;
+    if (answer?.as !== 'accepted') return false;
     const sent = { base: baseById.get(id) ?? null, sent: cells };
     const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
-    return isAsExpected(table, remote, baseAsSent(sent, remote.id, table.columns.length), files);
+    // A default that the origin fills in is no surprise.
+    const expected = baseAsSent(sent, remote.id, table.columns.length);
+    return kind === 'insert'
+      ? cells.every(({ column, value, file }) => file !== undefined || isCellAs(table, column, remote, value))
+      : isAsExpected(table, remote, expected, files);
   });
   if (!isPlain) await describeAgain(run);
 }
 
-/** Whether the cells that somebody can have written are as expected; what the origin makes up itself is none of them. */
+function isCellAs({ columns }: TwoWayTable, column: number, remote: Row, value: Value): boolean {
+  return isSameValue(columns[column]?.type ?? 'Text', remote.values[column] ?? null, value);
+}
+
+/** Whether the cells that people can have written are as expected; what the origin makes up itself is none of them. */
 function isAsExpected(
   { columns }: TwoWayTable,
   row: Row,

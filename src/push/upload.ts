@@ -7,29 +7,27 @@
  * so that the origin cannot take it. A file in which a secret of ours stands is not sent at all.
  */
 import { createHash } from 'node:crypto';
-import { basename, extname, isAbsolute, join, normalize, sep } from 'node:path';
+import { basename, isAbsolute, join, normalize, sep } from 'node:path';
+import mime from 'mime';
 import { must } from '../base/assert.ts';
 import { systemFiles, type FileSystem, type OpenFile } from '../base/file-system.ts';
-import { moveRows } from '../capture/marks.ts';
-import { storeRefusal } from '../capture/refusals.ts';
+import type { NewRefusal } from '../capture/refusals.ts';
 import {
   REQUEST_BYTES_MAX,
   tooLarge,
   type MeasureFile,
-  type PlannedBatch,
   type PlannedRow,
+  type SentCell,
 } from '../reconcile/push-plan.ts';
 import { uploadName } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
-import type { Row } from '../wire/schema.ts';
 import { UPLOAD_PREFIX } from '../wire/values.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
-import { findHeldFiles, type MetFiles } from './settle-files.ts';
 
 /** A file that was read. */
 interface ReadFile {
@@ -40,14 +38,8 @@ interface ReadFile {
   readonly sha256: string;
 }
 
-/** Files that need no sending. */
-export interface Held {
-  /** Those that the row with an insert's match value shows already: the values that name them, by column, by the insert's id here. */
-  readonly held: ReadonlyMap<number, ReadonlyMap<number, string>>;
-}
-
 /** The files of a batch, by the values that name them. */
-export interface Uploads extends Held {
+export interface Uploads {
   readonly files: ReadonlyMap<string, ReadFile>;
   /** Why a value cannot be sent after all. */
   readonly problems: ReadonlyMap<string, string>;
@@ -106,46 +98,31 @@ function problemOf(thrown: unknown): string {
   return `the file to attach cannot be read (${code})`;
 }
 
-/**
- * Reads the files of the rows of a batch, as many as one request takes; rows with the others are left for the next round. `takenBy` are
- * rows that have the match value of an insert, by the insert's id here. @throws RowsyncError of the origin, where these have files.
- */
-export async function readUploads(
-  run: TablePush,
-  { rows }: PlannedBatch,
-  takenBy: ReadonlyMap<number, Row>,
-): Promise<Uploads> {
-  const { settings, fileSystem = systemFiles } = run.context;
+/** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
+export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): Promise<Uploads> {
+  const { settings, files: { system = systemFiles } = {} } = run.context;
   const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
   const files = new Map<string, ReadFile>();
   const problems = new Map<string, string>();
   const contents = new Map<string, StreamedBytes>();
   let left = requestBytesMax;
-  for (const value of rows.flatMap((row) => uploadsOf(run, row).map((cell) => cell.value))) {
+  for (const { value } of rows.flatMap((row) => uploadsOf(run, row))) {
     const known = files.get(value);
     if (known === undefined && !problems.has(value) && left > 0) {
-      const place = findFile(fileSystem, value, settings.uploadDir);
+      const place = findFile(system, value, settings.uploadDir);
       const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
-      const content = 'problem' in place ? place : await hashFile(fileSystem, place.path, bounds);
+      const content = 'problem' in place ? place : await hashFile(system, place.path, bounds);
       if ('problem' in content) problems.set(value, content.problem);
       else if ('path' in place && content.bytes <= left) {
         const { path } = place;
         files.set(value, { path, name: basename(path), type: mediaTypeOf(path), ...content });
-        contents.set(content.sha256, { length: content.bytes, read: () => readAgain(fileSystem, path, content) });
+        contents.set(content.sha256, { length: content.bytes, read: () => readAgain(system, path, content) });
       }
     }
     // Each row sends a copy of its own.
     left -= files.get(value)?.bytes ?? 0;
   }
-  const met = rows.flatMap((row): readonly MetFiles[] => {
-    const remote = takenBy.get(row.id);
-    const named = uploadsOf(run, row).flatMap((cell) => {
-      const file = files.get(cell.value);
-      return file === undefined ? [] : [{ ...cell, file }];
-    });
-    return remote === undefined ? [] : [{ id: row.id, remote, files: named }];
-  });
-  return { files, problems, contents, held: await findHeldFiles(run, met) };
+  return { files, problems, contents };
 }
 
 function uploadsOf(
@@ -244,45 +221,33 @@ async function* readOpen(file: OpenFile): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Rows as they are recorded: each file with what is sent of it. Rows whose files cannot be read are parked; those whose files were
- * not read, because they were edited meanwhile or the request is full, are left for the next round.
+ * Rows as they are recorded: each file with what is sent of it. Rows whose files cannot be read are parked with `park`; those whose files were
+ * not read, because they were edited meanwhile or the request is full, are left for the next plan.
  */
 export function attachUploads(
   tx: Tx,
   run: TablePush,
   rows: readonly PlannedRow[],
-  { uploads, at }: { readonly uploads: Uploads; readonly at: string },
+  { uploads, park }: { readonly uploads: Uploads; readonly park: (refusal: NewRefusal) => void },
 ): readonly PlannedRow[] {
-  const { table, counts, context } = run;
-  const withFiles = rows.filter((row) => uploadsOf(run, row).length > 0);
-  if (withFiles.length === 0) return rows;
-  const parked = new Set<number>();
-  for (const row of withFiles) {
-    const broken = uploadsOf(run, row).find(({ value }) => uploads.problems.has(value));
-    if (broken === undefined) continue;
-    const reason = must(uploads.problems.get(broken.value), 'a broken file has a reason');
-    const refusal = { rowId: row.id, kind: row.kind, reason, column: broken.column, words: null, cells: [] } as const;
-    storeRefusal(tx, table, { ...refusal, hope: 'never' }, context.clock.nowMs());
-    parked.add(row.id);
-  }
-  moveRows(tx, table.id, [...parked], { event: 'refused', at });
-  counts.refusedCount += parked.size;
-  const ids = withFiles.map(({ id }) => id);
-  const baseById = new Map(readRowsById(tx, baseTarget(table), ids).map((base) => [base.id, base]));
+  const ids = rows.flatMap((row) => (uploadsOf(run, row).length > 0 ? [row.id] : []));
+  if (ids.length === 0) return rows;
+  const baseById = new Map(readRowsById(tx, baseTarget(run.table), ids).map((base) => [base.id, base]));
   return rows.flatMap((row): readonly PlannedRow[] => {
     const named = uploadsOf(run, row);
-    if (named.length === 0) return [row];
-    if (parked.has(row.id) || named.some(({ value }) => !uploads.files.has(value))) return [];
-    const fileByColumn = new Map(
-      named.map(({ column, value }) => {
-        const before = baseById.get(row.id)?.values[column] ?? null;
-        const file = must(uploads.files.get(value), 'a row without all its files was left out');
-        return [column, { ...file, before: before === null ? null : String(before) }];
-      }),
-    );
-    const cells = row.cells.map((cell) => {
-      const file = fileByColumn.get(cell.column);
-      return file === undefined ? cell : { ...cell, file };
+    const broken = named.find(({ value }) => uploads.problems.has(value));
+    if (broken !== undefined) {
+      const reason = must(uploads.problems.get(broken.value), 'a broken file has a reason');
+      const { id: rowId, kind } = row;
+      park({ rowId, kind, reason, column: broken.column, words: null, hope: 'never', cells: [] });
+      return [];
+    }
+    if (named.some(({ value }) => !uploads.files.has(value))) return [];
+    const cells = row.cells.map((cell): SentCell => {
+      if (!named.some(({ column }) => column === cell.column)) return cell;
+      const before = baseById.get(row.id)?.values[cell.column] ?? null;
+      const file = must(uploads.files.get(String(cell.value)), 'a row without all its files was left out');
+      return { ...cell, file: { ...file, before: before === null ? null : String(before) } };
     });
     return [{ ...row, cells }];
   });
@@ -290,44 +255,5 @@ export function attachUploads(
 
 /** What the origin is told a file is, by the end of its name. */
 function mediaTypeOf(path: string): string {
-  return TYPE_BY_END.get(extname(path).slice(1).toLowerCase()) ?? 'application/octet-stream';
+  return mime.getType(path) ?? 'application/octet-stream';
 }
-
-/** Media types that are registered (IANA) or in common use. */
-const TYPE_BY_END: ReadonlyMap<string, string> = new Map([
-  ['avif', 'image/avif'],
-  ['bmp', 'image/bmp'],
-  ['csv', 'text/csv'],
-  ['doc', 'application/msword'],
-  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
-  ['eml', 'message/rfc822'],
-  ['gif', 'image/gif'],
-  ['gz', 'application/gzip'],
-  ['heic', 'image/heic'],
-  ['htm', 'text/html'],
-  ['html', 'text/html'],
-  ['jpeg', 'image/jpeg'],
-  ['jpg', 'image/jpeg'],
-  ['json', 'application/json'],
-  ['md', 'text/markdown'],
-  ['mov', 'video/quicktime'],
-  ['mp3', 'audio/mpeg'],
-  ['mp4', 'video/mp4'],
-  ['odt', 'application/vnd.oasis.opendocument.text'],
-  ['ods', 'application/vnd.oasis.opendocument.spreadsheet'],
-  ['pdf', 'application/pdf'],
-  ['png', 'image/png'],
-  ['ppt', 'application/vnd.ms-powerpoint'],
-  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
-  ['rtf', 'application/rtf'],
-  ['svg', 'image/svg+xml'],
-  ['tif', 'image/tiff'],
-  ['tiff', 'image/tiff'],
-  ['txt', 'text/plain'],
-  ['wav', 'audio/wav'],
-  ['webp', 'image/webp'],
-  ['xls', 'application/vnd.ms-excel'],
-  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-  ['xml', 'application/xml'],
-  ['zip', 'application/zip'],
-]);

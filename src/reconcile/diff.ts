@@ -66,12 +66,6 @@ function isRounded(long: string, short: string): boolean {
   return came === kept || came === kept + 1n;
 }
 
-/** Whether kept versions of a row do not agree on a column; of one version alone, nobody can say that they do. */
-export function isInQuestion(type: ColumnType, versions: readonly Value[]): boolean {
-  const [first = null, ...others] = versions;
-  return others.length === 0 || others.some((value) => !isSameValue(type, value, first));
-}
-
 /** The digits of a number; a text that is none stays as it is and equals only itself. */
 function plainNumber(value: Exclude<Value, null>): string {
   if (typeof value === 'boolean') return String(value);

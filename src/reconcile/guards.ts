@@ -67,7 +67,7 @@ export interface PastPush {
 /** How long pushes are remembered; with a cycle every five minutes, two systems that fight push twelve times in it. */
 export const ALTERNATION_WINDOW_MS = 60 * 60_000;
 /** How often values may come back in that time; a person who changes their mind does so less often. */
-const ALTERNATIONS_MAX = 5;
+export const ALTERNATIONS_MAX = 5;
 
 /**
  * Whether a row goes back and forth: whether values that were pushed within the last hour are to be pushed again, too many times. A

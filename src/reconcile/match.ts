@@ -1,7 +1,7 @@
 /**
  * Whether a column can identify the rows of a table when they are pushed: it must be there, allow each value once, and be writable
- * by the calling user. Input: a descriptor and the name that the configuration gives. And how long a new row waits for another one
- * that has its match value. Pure.
+ * by the calling user. Input: a descriptor and the name that the configuration gives. And what becomes of a new row whose match value
+ * another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
@@ -49,23 +49,34 @@ export function matchError(table: string, wished: string, { problem, usable }: M
   });
 }
 
-/** What is said of a row that has the match value of a new one, and was edited here. */
-export const EDITED_HERE = 'has edits of its own here';
-
 /**
- * Why a new row cannot be sent yet whose match value another row has at the origin, and whether waiting helps. A row that is deleted here,
- * or has another value by now, leaves the value free once the origin has taken that; a row with other edits is perhaps the same one, as
- * only a person knows; one that nobody edited was sent. `match` is the index of the column.
+ * What becomes of a new row whose match value the origin was asked for.
+ *
+ *   send    no row has it                         adopt   a row has it that the replica does not know: both are merged
+ *   wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
  */
+export type HolderVerdict = 'send' | 'adopt' | 'wait' | { readonly reason: string; readonly hope: RetryHope };
+
+/** Judges what the origin says of the match value of a new row; `known` is the row that has it as it stands here, null where it is not known here. */
 export function judgeHolder(
-  { base, local }: { readonly base: Row | null; readonly local: Row | null },
-  { match, columns, isEdited }: { match: number | null; columns: readonly MergeColumn[]; isEdited: boolean },
-): { readonly why: string; readonly hope: RetryHope } {
-  if (!isEdited) return { why: 'was sent, and waits for an answer', hope: 'soon' };
-  if (local === null) return { why: 'is deleted here, which has not reached it yet', hope: 'soon' };
-  const matchOf = (row: Row | null): Value => (match === null ? null : (row?.values[match] ?? null));
-  if (base !== null && !isSameValue(columns[match ?? 0]?.type ?? 'Text', matchOf(base), matchOf(local))) {
-    return { why: 'has another one here, which has not reached it yet', hope: 'soon' };
+  holder: { readonly id: number } | 'refused' | 'unclear' | undefined,
+  known: { readonly base: Row; readonly local: Row | null } | null,
+  { match, columns, isLast }: { readonly match: number; readonly columns: readonly MergeColumn[]; readonly isLast: boolean },
+): HolderVerdict {
+  if (holder === undefined) return 'send';
+  if (holder === 'refused') {
+    const reason = 'the origin refuses to look for its match value, so a row that has it might be written over';
+    return { reason, hope: 'later' };
   }
-  return { why: EDITED_HERE, hope: 'never' };
+  if (holder === 'unclear') {
+    const reason = 'asked for its match value, the origin answers with a row that cannot be read or has another value';
+    return { reason, hope: 'soon' };
+  }
+  if (known === null) return 'adopt';
+  const type = columns[match]?.type ?? 'Text';
+  const matchOf = (row: Row): Value => row.values[match] ?? null;
+  const isLeaving = known.local === null || !isSameValue(type, matchOf(known.base), matchOf(known.local));
+  if (isLeaving && !isLast) return 'wait';
+  const reason = `row ${holder.id} has the same match value at the origin`;
+  return { reason, hope: isLeaving ? 'soon' : 'later' };
 }

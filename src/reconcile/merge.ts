@@ -5,8 +5,8 @@
  *   remote   what the origin says now            null     no such row in that version
  *
  * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete
- * on one side against an edit on the other is a conflict of the whole row. The new base is always what the origin says now,
- * so merging the same answer again changes nothing; whoever loses is in `conflicts`, never dropped (I2). Columns that nobody
+ * on one side against an edit on the other is a conflict of the whole row; a row that the origin deleted is never made again. The
+ * new base is always what the origin says now, so merging the same answer again changes nothing; whoever loses is in `conflicts`, never dropped (I2). Columns that nobody
  * may write here follow the origin. Input: rows with the same columns in the same order. Pure.
  */
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -24,23 +24,6 @@ export interface MergeColumn {
   readonly automatic?: boolean;
   /** The calling user may not write it, but others may: it is none that the origin computes. */
   readonly locked?: boolean;
-}
-
-/**
- * Whether a merge took an edit away: a cell that was edited says what the origin says now. Where the row was refused, that may have been
- * the cell that was wrong.
- */
-export function hasLostEdit(
-  { base, local }: Pick<RowVersions, 'base' | 'local'>,
-  decision: Pick<MergeDecision, 'base' | 'local'>,
-  columns: readonly MergeColumn[],
-): boolean {
-  const { base: baseNow, local: localNow } = decision;
-  if (base === null || local === null || baseNow === null || localNow === null) return false;
-  return columns.some(({ type, writable }, index) => {
-    const isSame = (one: Row, other: Row): boolean => isSameValue(type, valueAt(one, index), valueAt(other, index));
-    return writable && !isSame(base, local) && isSame(baseNow, localNow);
-  });
 }
 
 /**
@@ -92,10 +75,7 @@ export type Conflict =
  */
 export type MergeState = 'settled' | 'changed' | 'parked';
 
-/**
- * What to store. `local` and `base` are whole rows, or null where the row must not stand in that table. A `local` whose id
- * the origin no longer knows (`base` null, id above 0) is a new row from now on: the caller gives it a negative id.
- */
+/** What to store. `local` and `base` are whole rows, or null where the row must not stand in that table. */
 export interface MergeDecision {
   readonly local: Row | null;
   readonly base: Row | null;
@@ -109,7 +89,7 @@ export function mergeRow(
   columns: readonly MergeColumn[],
   policy: ConflictPolicy,
 ): MergeDecision {
-  if (remote === null) return mergeMissing(base, local, { columns, policy });
+  if (remote === null) return mergeMissing(base, local, columns);
   if (local === null) return mergeDeleted(base, remote, { columns, policy });
   return mergeCells({ base, local, remote }, { columns, policy });
 }
@@ -130,16 +110,13 @@ interface Rules {
 const SETTLED_AWAY: MergeDecision = { local: null, base: null, conflicts: [], state: 'settled' };
 
 /** The origin has no such row. */
-function mergeMissing(base: Row | null, local: Row | null, { columns, policy }: Rules): MergeDecision {
+function mergeMissing(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): MergeDecision {
   // Inserted here, and unknown there still.
   if (base === null) return local === null ? SETTLED_AWAY : { local, base: null, conflicts: [], state: 'changed' };
   // Deleted on both sides, or deleted there and left alone here.
   if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;
-  // Deleted there, edited here.
-  const winner = winnerOf(policy);
-  const conflicts = [{ kind: 'deletedThere', base, local, winner } as const];
-  if (winner === 'origin') return { ...SETTLED_AWAY, conflicts };
-  return { local, base: null, conflicts, state: stateOf(true, winner) };
+  // Deleted there, edited here. Whatever the policy, no row is made again by itself: the edit is kept, and a person may insert it.
+  return { ...SETTLED_AWAY, conflicts: [{ kind: 'deletedThere', base, local, winner: 'origin' }] };
 }
 
 /** The replica has no such row, the origin has. */

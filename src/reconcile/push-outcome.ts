@@ -1,24 +1,13 @@
 /**
  * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by
- * what was meant: a 201 where an update was meant says that the row had been deleted, a 200 where an insert was meant that
- * somebody had added it before. Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
+ * what was meant: a 200 where an insert was meant says that a colleague added the row before.
+ * Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */
-import type { ChangeKind, WriteMethod } from './push-plan.ts';
+import type { ChangeKind } from './push-plan.ts';
+import type { RowAnswer } from './row-state.ts';
 
-/** What a row's status means for the row. */
-export type RowVerdict =
-  /** Done as meant; the answer's id is the row's. */
-  | 'accepted'
-  /** An update made a new row, because the old one had been deleted. */
-  | 'recreated'
-  /** An insert met a row that somebody had added meanwhile, and changed it. */
-  | 'met'
-  /** The row may be gone: look it up before anything else is believed. */
-  | 'look'
-  /** The origin failed, and may have made the new row before it did (the specification knows no such status). */
-  | 'failed'
-  /** Nothing was done; `retry` says whether waiting can help. */
-  | { readonly kind: 'refused'; readonly retry: RetryHope };
+/** What a row's status means for the row; `refused`: nothing was done, and `retry` says whether waiting can help. */
+export type RowVerdict = Exclude<RowAnswer, 'lost'> | { readonly kind: 'refused'; readonly retry: RetryHope };
 
 /** soon: the origin was busy · later: a right is missing, which somebody may grant · never: the same row gives the same answer. */
 export type RetryHope = 'soon' | 'later' | 'never';
@@ -37,13 +26,12 @@ export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict 
   const { status } = answer;
   if (status < 300 || status === 304) {
     // 304: a row with the same values was there, so nobody lost any.
-    if (kind === 'insert') return status === 200 ? 'met' : 'accepted';
-    return kind === 'update' && status === 201 ? 'recreated' : 'accepted';
+    return kind === 'insert' && status === 200 ? 'met' : 'accepted';
   }
-  // What existed before is read again, and merged, before it is sent another time.
+  // The specification knows no such status of a row: it may have been made before the origin failed.
   if (status >= 500 && kind === 'insert') return 'failed';
   const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);
-  if (isMissing && kind !== 'insert') return 'look';
+  if (isMissing && kind !== 'insert') return 'missing';
   return { kind: 'refused', retry: retryHope(status) };
 }
 
@@ -57,7 +45,6 @@ function retryHope(status: number): RetryHope {
  * that fails this proves nothing about any row.
  */
 export function areStatusesInOrder(
-  method: WriteMethod,
   sent: readonly { readonly id: number; readonly kind: ChangeKind }[],
   statuses: readonly { readonly status: number; readonly id: number | null }[],
 ): boolean {
@@ -72,9 +59,9 @@ export function areStatusesInOrder(
       if (answer.id === null || seen.has(answer.id)) return false;
       seen.add(answer.id);
     }
-    if (answer.id === null || kind === 'insert') return true;
-    // An upsert that made a new row names that one.
-    return answer.id === id || (method === 'upsert' && answer.status === 201);
+    if (kind === 'insert') return true;
+    // No update makes a row.
+    return answer.status !== 201 && (answer.id === null || answer.id === id);
   });
 }
 

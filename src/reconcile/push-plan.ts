@@ -1,14 +1,10 @@
 /**
- * From edited rows to what is sent: which method, which cells, in which order, cut into batches. Input: rows of one table that
- * differ from their base, the table's columns, the match column if one is configured. Output: batches in the order in which
- * they must leave, and rows that cannot be sent at all, with a sentence. Only changed cells and the match value travel (I8).
+ * From edited rows to what is sent: which method, which cells, cut where a request is full. Input: rows of one table that differ from
+ * their base, in the order in which they leave. Only changed cells and the match value of new rows travel (I8).
  *
- *   deletes first of which another row takes over the match value, or another unique one · updates by id, which may free one ·
- *   upserts by match value, or creates without one that the origin can be asked for · the other deletes last, when nothing refers to
- *   the rows any more
- *
- * A row that takes over such a value from an edited one comes behind that, since the origin takes row by row; where rows swap theirs, it
- * refuses one.
+ *   new rows            `upsert` by match value, or `create` where there is none that the origin can be asked for
+ *   rows that it has    `update` by id, also where a match column is configured: an upsert would make a row again that a colleague deleted
+ *   deletes             by id
  *
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
  */
@@ -25,8 +21,6 @@ export interface PushColumn {
   readonly name: string;
   readonly type: ColumnType;
   readonly writable: boolean;
-  /** The origin refuses a value that another row has. */
-  readonly unique: boolean;
   /** Characters that it takes; null where there is no limit. */
   readonly width: number | null;
 }
@@ -51,8 +45,8 @@ export interface ChangedRow {
 /** What a user did to a row. */
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** Every kind of change. */
-export const CHANGE_KINDS = ['insert', 'update', 'delete'] as const;
+/** Every kind of change, in the order in which they leave. */
+export const CHANGE_KINDS = ['update', 'insert', 'delete'] as const;
 
 /** How it is said to the origin. */
 export type WriteMethod = (typeof WRITE_METHODS)[number];
@@ -72,14 +66,11 @@ export interface SentCell {
 export interface PlannedRow {
   readonly id: number;
   readonly kind: ChangeKind;
-  /** The changed cells in column order, the match value among them where the method needs it; none for a delete. */
+  /** The changed cells in column order, the match value of an insert among them; none for a delete. */
   readonly cells: readonly SentCell[];
   /** A match value that was made up for an insert, and has to be stored in the row; null elsewhere. */
   readonly madeMatch: string | null;
 }
-
-/** What is said of a row where another one waits, because both are to have one match value. */
-export const WANTED_TWICE = 'has the same match value, and the origin allows it once';
 
 /** Rows that leave in one request. */
 export interface PlannedBatch {
@@ -101,6 +92,7 @@ export interface UnsendableRow {
 
 /** What a push of one table would do. */
 export interface PushPlan {
+  /** In the order in which they leave. */
   readonly batches: readonly PlannedBatch[];
   readonly unsendable: readonly UnsendableRow[];
 }
@@ -141,218 +133,161 @@ export interface PlanOptions {
 /** Shorter texts that are made up may meet: 16 characters of 36 are 82 bits. */
 const MADE_MATCH_CHARS_MIN = 16;
 
-/** Plans the rows of one table. */
+/**
+ * Plans rows of one table. Two new rows with one match value never leave in one batch, since the second would change what the first made:
+ * it is left out, and the next plan finds the first at the origin.
+ */
 export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];
-  const groups: Record<'freeing' | 'update' | 'upsert' | 'create' | 'delete', PlannedRow[]> = {
-    freeing: [],
-    update: [],
-    upsert: [],
-    create: [],
-    delete: [],
-  };
-  const fileBytes = new Map<PlannedRow, number>();
-  const clashes = findClashes(rows, table.match);
-  const isFreeing = freesValues(rows, table);
-  for (const row of inFreeingOrder(
-    rows.toSorted((a, b) => compareIds(a.id, b.id)),
-    table,
-  )) {
-    if (row.local === null) {
-      groups[isFreeing(row.base) ? 'freeing' : 'delete'].push({
-        id: row.id,
-        kind: 'delete',
-        cells: [],
-        madeMatch: null,
-      });
+  const batches: OpenBatch[] = [];
+  const matchKeys = new Set<string>();
+  for (const row of rows) {
+    const planned = planRow(row, table, options);
+    if (planned === null) continue;
+    if ('reason' in planned) {
+      unsendable.push(planned);
       continue;
     }
-    const planned = planWrite(row, row.local, { table, clashes, makeMatch: options.makeMatch });
-    if (planned === null) continue;
-    const measured = 'reason' in planned ? planned : measureRow(planned.row, table.columns, options);
-    if (typeof measured !== 'number') unsendable.push(measured);
-    else if (!('reason' in planned)) {
-      groups[planned.method].push(planned.row);
-      fileBytes.set(planned.row, measured);
+    if (planned.method === 'upsert') {
+      const key = matchKey(planned.row, table);
+      if (matchKeys.has(key)) continue;
+      matchKeys.add(key);
     }
+    addToBatch(batches, planned, options.limits);
   }
-  const batches = (['freeing', 'update', 'upsert', 'create', 'delete'] as const).flatMap((group) => {
-    const method = group === 'freeing' ? 'delete' : group;
-    return cutBatches(groups[group], { columns: table.columns, fileBytes }, options.limits).map((cut) => ({
-      method,
-      rows: cut,
-    }));
-  });
-  return { batches, unsendable };
+  return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable };
 }
 
-/** Indexes of the writable cells in which a row differs from its base; a row without a base differs where it has a value. */
-function changedCells(base: Row | null, local: Row, columns: readonly PushColumn[]): readonly number[] {
-  return columns.flatMap(({ type, writable }, index) => {
-    const before = base?.values[index] ?? null;
-    return writable && !isSameValue(type, before, local.values[index] ?? null) ? [index] : [];
-  });
-}
-
-/** Rows that the origin knows first, then inserts in the order in which they were made: their ids count downwards. */
-function compareIds(one: number, other: number): number {
-  if (one > 0 !== other > 0) return one > 0 ? -1 : 1;
-  return one > 0 ? one - other : other - one;
-}
-
-interface Clashes {
-  /** Match values that a row of the plan takes on, with the ids of all that do. */
-  readonly taken: ReadonlyMap<string, readonly number[]>;
-  /** Match values of rows of the plan that keep theirs. */
-  readonly kept: ReadonlyMap<string, readonly number[]>;
-}
-
-/** Which match values are wanted by whom. */
-function findClashes(rows: readonly ChangedRow[], match: number | null): Clashes {
-  const taken = new Map<string, number[]>();
-  const kept = new Map<string, number[]>();
-  for (const { id, base, local } of rows) {
-    const key = matchKey(local, match);
-    if (key === '') continue;
-    const ids = key === matchKey(base, match) ? kept : taken;
-    ids.set(key, [...(ids.get(key) ?? []), id]);
+/** Kinds of change come one after the other, and each in few methods: a row goes into the last batch of its method. */
+function addToBatch(batches: OpenBatch[], { method, row, bytes, fileBytes }: PlannedWrite, limits: BatchLimits): void {
+  const { rowsMax, bytesMax, requestBytesMax = REQUEST_BYTES_MAX } = limits;
+  const open = batches.findLast((batch) => batch.method === method);
+  const isFull =
+    open === undefined ||
+    open.rows.length === rowsMax ||
+    open.bytes + bytes > bytesMax ||
+    open.bytes + open.fileBytes + bytes + fileBytes > requestBytesMax;
+  if (isFull) {
+    batches.push({ method, rows: [row], bytes, fileBytes });
+    return;
   }
-  return { taken, kept };
+  open.rows.push(row);
+  open.bytes += bytes;
+  open.fileBytes += fileBytes;
 }
 
-/** Tells of a deleted row whether another one takes over a value of it that the origin allows only once. */
-function freesValues(rows: readonly ChangedRow[], { columns, match }: PushTable): (base: Row | null) => boolean {
-  const once = columns.flatMap(({ unique }, column) => (unique || column === match ? [column] : []));
-  const keyOf = (row: Row | null, column: number): string => `${column} ${matchKey(row, column)}`;
-  const taken = new Set(
-    rows.flatMap(({ base, local }) =>
-      once
-        .filter((column) => matchKey(local, column) !== '' && keyOf(local, column) !== keyOf(base, column))
-        .map((column) => keyOf(local, column)),
-    ),
-  );
-  return (base) => once.some((column) => taken.has(keyOf(base, column)));
+interface OpenBatch {
+  readonly method: WriteMethod;
+  readonly rows: PlannedRow[];
+  bytes: number;
+  fileBytes: number;
 }
 
-/** The rows in their order, but each behind those that give up a value which it takes on, and which the origin allows only once. */
-function inFreeingOrder(rows: readonly ChangedRow[], { columns, match }: PushTable): readonly ChangedRow[] {
-  const once = columns.flatMap(({ unique }, column) => (unique || column === match ? [column] : []));
-  const moved = ({ base, local }: ChangedRow): readonly number[] =>
-    local === null ? [] : once.filter((column) => matchKey(base, column) !== matchKey(local, column));
-  const keyOf = (row: Row | null, column: number): string => `${column} ${matchKey(row, column)}`;
-  const isValue = (row: Row | null, column: number): boolean => matchKey(row, column) !== '';
-  const givers = new Map<string, ChangedRow>();
-  for (const row of rows) {
-    for (const column of moved(row)) if (isValue(row.base, column)) givers.set(keyOf(row.base, column), row);
-  }
-  const giversOf = (row: ChangedRow): readonly ChangedRow[] =>
-    moved(row).flatMap((column) => givers.get(keyOf(row.local, column)) ?? []);
-  const ordered = new Set<ChangedRow>();
-  const begun = new Set<ChangedRow>();
-  for (const row of rows) {
-    // Each row is opened once, and closed once: without recursion, since a thousand rows may stand in one chain.
-    const open = [row];
-    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
-      const before = begun.has(last) ? [] : giversOf(last).filter((giver) => !begun.has(giver));
-      begun.add(last);
-      open.push(...before);
-      if (before.length > 0) continue;
-      ordered.add(last);
-      open.pop();
-    }
-  }
-  return [...ordered];
+interface PlannedWrite {
+  readonly method: WriteMethod;
+  readonly row: PlannedRow;
+  readonly bytes: number;
+  readonly fileBytes: number;
 }
 
-/** A match value as a key; empty for no value. Numbers are keyed by what they are worth. */
-function matchKey(row: Row | null, match: number | null): string {
-  const value = match === null ? null : (row?.values[match] ?? null);
-  return value === null ? '' : String(value);
+/** Uniqueness at the origin may ignore case. */
+function matchKey({ cells }: PlannedRow, { match }: PushTable): string {
+  return String(cells.find(({ column }) => column === match)?.value ?? '').toLowerCase();
 }
 
-function planWrite(
-  { id, base }: ChangedRow,
-  local: Row,
-  { table, clashes, makeMatch }: { table: PushTable; clashes: Clashes; makeMatch: MakeMatch },
-): { readonly method: 'update' | 'upsert' | 'create'; readonly row: PlannedRow } | UnsendableRow | null {
-  const { columns, match } = table;
-  const kind = base === null ? 'insert' : 'update';
-  const changed = changedCells(base, local, columns);
-  if (base !== null && changed.length === 0) return null;
-  const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind, column, reason });
-  const refuseRight = (reason: string): UnsendableRow => ({ ...refuse(reason, null), hope: 'later' });
-  if (base === null && !table.allowAdd) return refuseRight('the calling user may not add rows to this table');
-  // A row without any value is meant as it stands; one whose values cannot be sent would become such a row.
-  if (base === null && changed.length === 0 && local.values.some((value) => value !== null)) {
-    return refuseRight('the calling user may write none of the columns in which it has a value');
+/** Null for a row that has nothing to send. */
+function planRow(row: ChangedRow, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
+  const { id, local } = row;
+  if (local === null) {
+    const planned = { id, kind: 'delete', cells: [], madeMatch: null } as const;
+    return { method: 'delete', row: planned, bytes: ROW_BYTES, fileBytes: 0 };
   }
-  for (const column of changed) {
-    const problem = sendProblem(columnAt(columns, column).type, local.values[column] ?? null);
-    if (problem !== null) return refuse(problem, column);
-  }
-  const isMoved = match !== null && changed.includes(match);
-  if (match !== null && isMoved) {
-    const key = matchKey(local, match);
-    const others = [...(clashes.taken.get(key) ?? []), ...(clashes.kept.get(key) ?? [])].filter(
-      (other) => other !== id,
-    );
-    if (key !== '' && others.length > 0) {
-      return refuse(`row ${others[0] ?? 0} ${WANTED_TWICE}`, match);
-    }
-  }
-  const cells = changed.map((column): SentCell => ({ column, value: local.values[column] ?? null }));
-  const plan = (
-    method: 'update' | 'upsert' | 'create',
-    sent: readonly SentCell[],
-    madeMatch: string | null = null,
-  ) => ({
+  const planned = row.base === null ? planInsert(id, local, table, options.makeMatch) : planUpdate(row, local, table);
+  if (planned === null || 'reason' in planned) return planned;
+  const measured = measureRow(planned.row, table.columns, options);
+  return 'reason' in measured ? measured : { ...planned, ...measured };
+}
+
+type Planned = { readonly method: WriteMethod; readonly row: PlannedRow } | UnsendableRow;
+
+function planUpdate({ id, base }: ChangedRow, local: Row, { columns }: PushTable): Planned | null {
+  const cells = changedCells(base, local, columns);
+  if (cells.length === 0) return null;
+  const problem = cellProblem(cells, columns);
+  if (problem !== null) return { id, kind: 'update', ...problem };
+  return { method: 'update', row: { id, kind: 'update', cells, madeMatch: null } };
+}
+
+function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTable, makeMatch: MakeMatch): Planned {
+  const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind: 'insert', column, reason });
+  const insert = (method: 'create' | 'upsert', cells: readonly SentCell[], madeMatch: string | null = null) => ({
     method,
-    row: { id, kind, cells: sent, madeMatch } as const,
+    row: { id, kind: 'insert', cells, madeMatch } as const,
   });
-  const value = match === null ? null : (local.values[match] ?? null);
-  if (base !== null) {
-    // Two rows with one match value cannot be, but if they are, only an id tells them apart.
-    const isAlone = clashes.kept.get(matchKey(local, match))?.length === 1;
-    if (match === null || isMoved || value === null || value === '' || !isAlone) return plan('update', cells);
-    return plan('upsert', withCell(cells, { column: match, value }));
+  if (!allowAdd) return { ...refuse('the calling user may not add rows to this table', null), hope: 'later' };
+  const cells = changedCells(null, local, columns);
+  // A row without any value is meant as it stands; one whose values cannot be sent would become such a row.
+  if (cells.length === 0 && local.values.some((value) => value !== null)) {
+    const reason = 'the calling user may write none of the columns in which it has a value';
+    return { ...refuse(reason, null), hope: 'later' };
   }
-  if (match === null) return plan('create', cells);
-  if (value !== null && value !== '') {
-    // Nobody can ask whether a row has the value already: an upsert would write over that one, where a create is refused.
-    const isAskable = filterOfValue(columnAt(columns, match), value) !== null;
-    return plan(isAskable ? 'upsert' : 'create', cells);
-  }
+  const problem = cellProblem(cells, columns);
+  if (problem !== null) return { id, kind: 'insert', ...problem };
+  if (match === null) return insert('create', cells);
+  const column = columnAt(columns, match);
+  const value = local.values[match] ?? null;
+  // An upsert by a value that the origin cannot be asked for might write over a row; a create is refused then.
+  if (value !== null && value !== '') return insert(filterOfValue(column, value) === null ? 'create' : 'upsert', cells);
   // The origin numbers such a column itself, or takes only numbers: nothing can be made up for it.
-  const { type, name, width } = columnAt(columns, match);
-  if (type !== 'Text') return plan('create', cells);
-  const charsMax = width === null || width <= 0 ? Infinity : width;
+  if (column.type !== 'Text') return insert('create', cells);
+  const charsMax = column.width === null || column.width <= 0 ? Infinity : column.width;
   if (charsMax < MADE_MATCH_CHARS_MIN)
-    return refuse(`"${name}" is too narrow for a value made up here: fill it`, match);
+    return refuse(`"${column.name}" is too narrow for a value made up here: fill it`, match);
   const made = makeMatch(charsMax);
-  return plan('upsert', withCell(cells, { column: match, value: made }), made);
+  const others = cells.filter((cell) => cell.column !== match);
+  return insert(
+    'upsert',
+    [...others, { column: match, value: made }].toSorted((a, b) => a.column - b.column),
+    made,
+  );
 }
 
-function withCell(cells: readonly SentCell[], cell: SentCell): readonly SentCell[] {
-  return [...cells.filter(({ column }) => column !== cell.column), cell].toSorted((a, b) => a.column - b.column);
+/** The writable cells in which a row differs from its base; a row without a base differs where it has a value. */
+function changedCells(base: Row | null, local: Row, columns: readonly PushColumn[]): readonly SentCell[] {
+  return columns.flatMap(({ type, writable }, column) => {
+    const value = local.values[column] ?? null;
+    return writable && !isSameValue(type, base?.values[column] ?? null, value) ? [{ column, value }] : [];
+  });
 }
 
-/** Bytes of all the files of a row, or why they cannot be sent. */
+function cellProblem(
+  cells: readonly SentCell[],
+  columns: readonly PushColumn[],
+): Pick<UnsendableRow, 'column' | 'reason'> | null {
+  for (const { column, value } of cells) {
+    const reason = sendProblem(columnAt(columns, column).type, value);
+    if (reason !== null) return { column, reason };
+  }
+  return null;
+}
+
+/** Bytes of a row and of its files, or why they cannot be sent. */
 function measureRow(
   row: PlannedRow,
   columns: readonly PushColumn[],
   { limits: { requestBytesMax = REQUEST_BYTES_MAX }, measureFile }: PlanOptions,
-): number | UnsendableRow {
+): Pick<PlannedWrite, 'bytes' | 'fileBytes'> | UnsendableRow {
   const { id, kind, cells } = row;
-  const rowBytes = bytesOf(row, columns);
-  let bytes = 0;
+  const bytes = bytesOf(row, columns);
+  let fileBytes = 0;
   for (const { column, value } of cells) {
     if (uploadName(columnAt(columns, column).type, value) === null) continue;
     const measured = measureFile(String(value));
     if ('problem' in measured) return { id, kind, column, reason: measured.problem };
-    bytes += measured.bytes + FILE_PART_BYTES;
-    if (rowBytes + bytes > requestBytesMax) return { id, kind, column, reason: tooLarge(requestBytesMax) };
+    fileBytes += measured.bytes + FILE_PART_BYTES;
+    if (bytes + fileBytes > requestBytesMax) return { id, kind, column, reason: tooLarge(requestBytesMax) };
   }
-  return bytes;
+  return { bytes, fileBytes };
 }
 
 /** Why files of so many bytes cannot be sent. */
@@ -363,36 +298,12 @@ export function tooLarge(requestBytesMax: number): string {
 /** What the headers of a file's part take, with a long name in both spellings. */
 const FILE_PART_BYTES = 2_048;
 
-function cutBatches(
-  rows: readonly PlannedRow[],
-  { columns, fileBytes }: { columns: readonly PushColumn[]; fileBytes: ReadonlyMap<PlannedRow, number> },
-  { rowsMax, bytesMax, requestBytesMax = REQUEST_BYTES_MAX }: BatchLimits,
-): readonly (readonly PlannedRow[])[] {
-  const batches: PlannedRow[][] = [];
-  let batch: PlannedRow[] = [];
-  let bytes = 0;
-  let withFiles = 0;
-  for (const row of rows) {
-    const rowBytes = bytesOf(row, columns);
-    const allBytes = rowBytes + (fileBytes.get(row) ?? 0);
-    const isFull = batch.length === rowsMax || bytes + rowBytes > bytesMax || withFiles + allBytes > requestBytesMax;
-    if (batch.length > 0 && isFull) {
-      batches.push(batch);
-      batch = [];
-      bytes = 0;
-      withFiles = 0;
-    }
-    batch.push(row);
-    bytes += rowBytes;
-    withFiles += allBytes;
-  }
-  if (batch.length > 0) batches.push(batch);
-  return batches;
-}
+/** What stands around the cells of a row. */
+const ROW_BYTES = 32;
 
 /** Bytes of a row on the wire at most: three for a character of UTF-16, or six where it has to be escaped, which is rare. */
 function bytesOf({ cells }: PlannedRow, columns: readonly PushColumn[]): number {
-  let bytes = 32;
+  let bytes = ROW_BYTES;
   for (const { column, value } of cells) {
     bytes += columnAt(columns, column).name.length * 3 + 8;
     bytes += typeof value === 'string' ? value.length * 3 : 24;

@@ -1,16 +1,21 @@
 /**
- * The states of a row of a two-way table between an edit and its acceptance by the origin, as one complete table. The states
- * are those of the column `state` of `_rowsync_rows`; a clean row has no mark there. What changed is never kept in a state: that is
- * found by comparing the row with its base.
+ * The one state table of a row on its way from an edit to its acceptance by the origin. Two tables, both complete: the compiler
+ * refuses a missing cell, and the tests go through all of them.
  *
- *   clean        local = base                    refused      the origin said no; waits for an edit or a retry
- *   edited       may be pushed                   conflicted   waits for a person's decision
- *   sending      an answer is awaited            inDoubt      a create that may have happened, or not; waits for a person
- *   unknown      no answer came: the origin must be asked before anything is sent again
+ *   TRANSITIONS   state of a row's mark (`_rowsync_rows.state`) × event → next state
+ *   SETTLEMENTS   kind of change × what the origin answered × what it says of the row afterwards → what becomes of the row
  *
- * 'impossible' cells assert: whoever raises such an event has lost track of the row. Pure.
+ * States. A clean row has no mark. What changed is in no state: it is found by comparing the row with its base.
+ *
+ *   clean     local = base                          refused      the origin said no; waits for an edit or a retry
+ *   edited    may be pushed                         conflicted   waits for a person's decision
+ *   sending   recorded and sent, no answer yet      inDoubt      it may have happened or not; waits for a person
+ *   unknown   the answer was lost: it is looked up before anything of the table is pulled or sent
+ *
+ * 'impossible' cells assert: the code that raises such an event has lost track of the row. Pure.
  */
 import { assert } from '../base/assert.ts';
+import type { ChangeKind } from './push-plan.ts';
 
 /** Every state, clean included. */
 export const ROW_STATES = ['clean', 'edited', 'sending', 'unknown', 'refused', 'conflicted', 'inDoubt'] as const;
@@ -19,14 +24,16 @@ export const ROW_STATES = ['clean', 'edited', 'sending', 'unknown', 'refused', '
 export type RowState = (typeof ROW_STATES)[number];
 
 /**
+ * Every event.
+ *
  *   localEdit    a user changed the row                    settled      a merge left local = base
- *   changed      a merge left something to push            conflicted   a merge left a conflict for a person
- *   sendStarted  its values were recorded and are sent     accepted     ... and local still is what was sent
+ *   changed      a merge left something to push            conflicted   a merge left a question for a person
+ *   sendStarted  its values were recorded and are sent     accepted     the origin took it, and local is what was sent
  *   acceptedEdited  ... but was edited since               refused      the origin, or a check before it, said no
  *   replyLost    no answer, or one that proves nothing     restarted    the process began anew
- *   notApplied   looked up: the origin never got it        doubted      looked up: neither found nor excluded
- *   retried      a person or a timer wants another try     resolved     no question is left about the row, which may have changed
- *   discarded    a person put the row back to its base        restored   the file is an older copy, and the create may have happened
+ *   notApplied   the origin never got it                   doubted      it may have happened or not
+ *   retried      a person or a timer wants another try     resolved     no question is left about the row
+ *   discarded    a person put the row back to its base     restored     the file is an older copy, and the create may have happened
  */
 export const ROW_EVENTS = [
   'localEdit',
@@ -52,7 +59,7 @@ export type RowEvent = (typeof ROW_EVENTS)[number];
 
 type Next = Readonly<Record<RowEvent, RowState | 'impossible'>>;
 
-/** In no state that waits for an answer, these mean nothing. */
+/** Answers come only to rows that were sent. */
 const NOT_SENT = {
   accepted: 'impossible',
   acceptedEdited: 'impossible',
@@ -61,10 +68,7 @@ const NOT_SENT = {
   doubted: 'impossible',
 } as const;
 
-/** Only creates that may be sent come into doubt when the file turns out to be an older copy. */
-const NOT_A_CREATE = { restored: 'impossible' } as const;
-
-/** In a state that waits for an answer, a pull leaves the row alone, and so must a person. */
+/** A pull and a person leave a row alone until its answer is known. */
 const SENT = {
   restored: 'impossible', // it is looked up anyway
   settled: 'impossible',
@@ -73,15 +77,19 @@ const SENT = {
   discarded: 'impossible',
   sendStarted: 'impossible',
   restarted: 'unknown',
+  replyLost: 'unknown',
   accepted: 'clean',
   acceptedEdited: 'edited',
   conflicted: 'conflicted',
+  refused: 'refused',
+  doubted: 'inDoubt',
+  notApplied: 'edited',
 } as const;
 
 const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   clean: {
     ...NOT_SENT,
-    ...NOT_A_CREATE,
+    restored: 'impossible',
     localEdit: 'edited',
     settled: 'clean',
     changed: 'edited',
@@ -110,19 +118,11 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   sending: {
     ...SENT,
     localEdit: 'sending', // what was sent is recorded, so acceptance settles only cells that still hold it
-    refused: 'refused',
-    replyLost: 'unknown',
-    notApplied: 'edited', // it never left, or was refused with its whole batch for no fault of its own
-    doubted: 'impossible',
     retried: 'sending',
   },
   unknown: {
     ...SENT,
     localEdit: 'unknown',
-    refused: 'impossible',
-    replyLost: 'unknown',
-    notApplied: 'edited',
-    doubted: 'inDoubt',
     retried: 'unknown',
   },
   refused: {
@@ -141,7 +141,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   },
   conflicted: {
     ...NOT_SENT,
-    ...NOT_A_CREATE,
+    restored: 'impossible',
     localEdit: 'conflicted',
     settled: 'clean',
     changed: 'conflicted',
@@ -155,7 +155,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
   },
   inDoubt: {
     ...NOT_SENT,
-    ...NOT_A_CREATE,
+    restored: 'impossible',
     localEdit: 'inDoubt',
     settled: 'inDoubt', // deleted here, but it may stand at the origin
     changed: 'inDoubt',
@@ -176,7 +176,82 @@ export function nextRowState(state: RowState, event: RowEvent): RowState {
   return next;
 }
 
-/** Whether an answer for the row is awaited, so that nobody but push may touch what is recorded of it. */
+/** Whether an answer for the row is awaited, so that only the settling of its batch may touch it. */
 export function isInFlight(state: RowState): boolean {
   return state === 'sending' || state === 'unknown';
+}
+
+/**
+ * Every answer that leaves a row to be settled.
+ *
+ *   accepted   done as meant                           failed    the origin failed, perhaps after it made the new row
+ *   met        an insert changed a row that was there  missing   "no such row", which has to be looked up
+ *   lost       no answer, or one that proves nothing
+ */
+export const ROW_ANSWERS = ['accepted', 'met', 'missing', 'failed', 'lost'] as const;
+
+/** What the origin answered of a row. */
+export type RowAnswer = (typeof ROW_ANSWERS)[number];
+
+/**
+ * Every finding.
+ *
+ *   there    the row is there; for an insert without an answer: the row with its match value, and it holds all that was sent
+ *   other    for an insert without an answer: the row with its match value is not what was sent, or was known here before;
+ *            for an update without one: whether its file arrived cannot be told
+ *   absent   there is no such row
+ *   unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed
+ */
+export const ROW_FINDINGS = ['there', 'other', 'absent', 'unclear'] as const;
+
+/** What the origin says of a row when it is asked afterwards. */
+export type RowFinding = (typeof ROW_FINDINGS)[number];
+
+/**
+ * What becomes of a row.
+ *
+ *   merge    merged with what the origin says; its base is the one before with what the origin accepted or holds
+ *   asSent   taken, and stored as it was sent; the next pull brings what the origin made of it
+ *   gone     the origin has no such row: it leaves; an edit of it is kept as a conflict, and never sent as a new row
+ *   again    nothing happened there: it is planned again
+ *   refuse   parked with the origin's words
+ *   doubt    parked: a person has to look whether it happened
+ */
+export type Settlement = 'merge' | 'asSent' | 'gone' | 'again' | 'refuse' | 'doubt';
+
+type Settlements = Readonly<Record<RowFinding, Settlement | 'impossible'>>;
+
+const TAKEN = { there: 'merge', other: 'impossible', absent: 'asSent', unclear: 'asSent' } as const;
+const NEVER = { there: 'impossible', other: 'impossible', absent: 'impossible', unclear: 'impossible' } as const;
+const MISSING = { there: 'refuse', other: 'impossible', absent: 'gone', unclear: 'refuse' } as const;
+
+const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settlements>>>> = {
+  insert: {
+    accepted: TAKEN,
+    met: TAKEN,
+    missing: NEVER,
+    failed: { there: 'merge', other: 'doubt', absent: 'refuse', unclear: 'doubt' },
+    lost: { there: 'merge', other: 'doubt', absent: 'again', unclear: 'doubt' },
+  },
+  update: {
+    accepted: TAKEN,
+    met: NEVER,
+    missing: MISSING,
+    failed: NEVER,
+    lost: { there: 'merge', other: 'doubt', absent: 'gone', unclear: 'again' },
+  },
+  delete: {
+    accepted: { there: 'gone', other: 'impossible', absent: 'gone', unclear: 'gone' },
+    met: NEVER,
+    missing: MISSING,
+    failed: NEVER,
+    lost: { there: 'again', other: 'impossible', absent: 'gone', unclear: 'again' },
+  },
+};
+
+/** What becomes of a row that was sent. @throws RowsyncError `bug.assertion` for what cannot be. */
+export function settlementOf(kind: ChangeKind, answer: RowAnswer, finding: RowFinding): Settlement {
+  const settlement = SETTLEMENTS[kind][answer][finding];
+  assert(settlement !== 'impossible', `${kind}: ${answer} cannot be found ${finding}`);
+  return settlement;
 }

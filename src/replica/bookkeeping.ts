@@ -70,8 +70,8 @@ const DESCRIPTORS = sql`
  *   doubted                   1 from when the rows were doubted until the next finished sweep; 2 once somebody else's trigger may have
  *                             changed a mirror, until its rows are doubted
  *   push_…                    what kept the last push of the table from its end, null after a success
- *   doubt_creates_from        once the file turned out to be an older copy: the id from which rows that stood here then may have
- *                             been created since; null again when they are in doubt
+ *   doubt_creates_from        not null once the file turned out to be an older copy: the last id that was given here by then, until its
+ *                             creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
  *   pull_consent,
  *   push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
@@ -101,19 +101,12 @@ const TABLES_5 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_identity ADD COLUMN admin TEXT` },
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN pull_consent INTEGER` },
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN push_consent INTEGER` },
-  { since: 2, statement: sql`ALTER TABLE _rowsync_rows ADD COLUMN older INTEGER NOT NULL DEFAULT 0` },
-  { since: 4, statement: sql`ALTER TABLE _rowsync_sent ADD COLUMN older_conflicts INTEGER NOT NULL DEFAULT 0` },
 ];
 
-/**
- * Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts).
- *
- *   older_conflicts   conflicts up to this id stood in such a copy, and may have been decided since it was made
- */
+/** Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts). */
 const SENT = sql`
   CREATE TABLE _rowsync_sent (
-    lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL,
-    older_conflicts INTEGER NOT NULL DEFAULT 0
+    lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL
   ) STRICT`;
 
 /** What version 2 added to the tables of version 1. */
@@ -199,12 +192,10 @@ const UNREADABLE = sql`
  *
  *   state   a state of reconcile/row-state.ts; a row without a mark is clean. No CHECK: it would double what an edit costs
  *   since   when the row was first found edited, in seconds since 1970: a text would cost every edited row a third more
- *   older   1 where the mark stood in an older copy that was put back: what became of the edit since the copy was made is not known
  */
 const ROWS = sql`
   CREATE TABLE _rowsync_rows (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, state TEXT NOT NULL, since INTEGER NOT NULL,
-    older INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 

@@ -2,10 +2,9 @@
  * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to create
  * may have been created since it was made.
  *
- * Batches that create rows are counted in the file, as they are recorded and as they are settled, and the count stands beside it in
- * `<replica>.sent` before a batch leaves, and before anything else is done with its rows. A file that has counted less than was sent, or that another file's count stands beside, is not the one that sent last: no ETag is trusted,
- * two-way tables are compared with base, and creates that nothing identifies are doubted (capture/doubt.ts), also those that
- * follow from edits and conflicts of the copy. Losing `.sent` costs just that; it never costs a row.
+ * Batches that create rows are counted in the file, as they are recorded and as they are settled. The count stands beside the file in
+ * `<replica>.sent` before such a batch leaves. A file that has counted less, or beside which the count of another file stands, is an older
+ * copy: no ETag is trusted, two-way tables are compared with base, and edits wait (capture/older-copy.ts). Losing `.sent` costs just that.
  *
  * A copy that is put beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
  */
@@ -28,7 +27,7 @@ import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { sql } from './sql.ts';
 
 /** Which file it is, and how many batches with new rows it has recorded. */
@@ -45,11 +44,9 @@ export function recogniseFile(
   const inside = readInside(db);
   const beside = readBeside(file.path);
   const isFirst = inside === null && (file.isNew || beside === null); // new, or of a version that did not count
-  if (!isFirst && inside !== null && beside !== null) {
-    const isSame = inside.fileId === beside.fileId;
-    if (isSame && beside.batchCount === inside.batchCount) return shareBeside(file.path);
-    // A crash came between the two, before the batch left.
-    if (isSame && beside.batchCount < inside.batchCount) return writeBeside(file.path, inside);
+  if (inside !== null && sentLast(inside, beside)) {
+    // Where a crash came between the two, the batch never left.
+    return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
   // With all that came before it: after a power cut, a file that is empty, or does not know its id, would be another one than stands beside it.
@@ -65,16 +62,17 @@ export function recogniseFile(
   writeBeside(file.path, count);
 }
 
-/**
- * Whether a file that nobody has opened for writing since it was put there is not the one that sent last, as far as anything tells: for who
- * only reads, and may meet a file that is damaged. What such a copy wants to create may have been created since.
- */
+/** Whether a file is the one that sent last, as far as anything tells. */
+function sentLast(inside: Count, beside: Count | null): boolean {
+  return beside?.fileId === inside.fileId && beside.batchCount <= inside.batchCount;
+}
+
+/** Whether a file is an older copy that nobody has opened for writing since; for who only reads, and may meet a damaged file. */
 export function isUnopenedCopy(from: Connection, path: string): boolean {
   try {
     const inside = readInside(from);
     const beside = readBeside(path);
-    if (inside === null || beside === null) return inside !== beside;
-    return inside.fileId !== beside.fileId || beside.batchCount > inside.batchCount;
+    return inside === null ? beside !== null : !sentLast(inside, beside);
   } catch {
     return true; // nothing vouches for it
   }
@@ -130,24 +128,16 @@ export function disownFile(path: string): void {
   writeBeside(path, { fileId: 'restored', batchCount: 0 });
 }
 
-/** Conflicts up to this id stood in an older copy, so that a version that is taken of one may have been taken before. */
-export function readOlderConflicts(from: Connection): number {
-  const id = from
-    .prepare(sql`SELECT older_conflicts FROM _rowsync_sent`)
-    .pluck()
-    .get();
-  return typeof id === 'number' ? id : 0;
-}
-
-/** The next pull asks for everything anew; creates that stand here now are doubted by the next capture. */
+/** The next pull asks for everything anew; what stands here edited now waits for a person (capture/older-copy.ts). */
 function distrust(db: Database.Database): void {
-  db.exec(sql`UPDATE _rowsync_sent SET older_conflicts = (SELECT coalesce(max(id), 0) FROM _rowsync_conflicts)`);
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
-  // What a person let through when the copy was made was used up since.
+  // What a person let through, or decided, when the copy was made was used up since.
   db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, pull_consent = NULL, push_consent = NULL`);
-  // Now, since what an edit in flight has become is found out before anything is captured.
-  db.exec(sql`UPDATE _rowsync_rows SET older = 1`);
+  db.exec(
+    sql`UPDATE _rowsync_conflicts SET wish = 0, problem = 'this decision stood in an older copy that was put back; decide once more'
+        WHERE wish = 1`,
+  );
   db.exec(
     sql`UPDATE _rowsync_tables SET compare_due = 1, doubt_creates_from =
           (SELECT last_id FROM _rowsync_local_ids WHERE table_id = _rowsync_tables.id) WHERE push <> 'off'`,

@@ -2,9 +2,10 @@
  * Reading and writing the bookkeeping of tables, descriptors, identity and runs. Row pages are in pages.ts, the shape of
  * user tables in tables.ts. Reads take any connection; writes take an open transaction.
  */
+import { must } from '../base/assert.ts';
 import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { sql } from './sql.ts';
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
@@ -163,7 +164,7 @@ export interface LedgerTable {
   readonly doubted: boolean;
   /** Marks of edited rows may miss some. */
   readonly compareDue: boolean;
-  /** Rows from this id upwards that the origin does not know may have been created all the same; null for none. */
+  /** In an older copy that was put back, the id from which creates are still to be doubted; 0 once they are. Null for no such copy. */
   readonly doubtCreatesFrom: number | null;
   /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
   readonly pullConsent: number | null;
@@ -183,9 +184,15 @@ export function readTables(from: Connection): readonly LedgerTable[] {
     .map(tableFromRow);
 }
 
+/** One table, or null where it is not known. */
+export function findTable(from: Connection, tableId: number): LedgerTable | null {
+  const row = from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId);
+  return row === undefined ? null : tableFromRow(row);
+}
+
 /** One table; it must exist. */
 export function readTable(from: Connection, tableId: number): LedgerTable {
-  return tableFromRow(from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId));
+  return must(findTable(from, tableId), 'a table that is worked on is in the ledger');
 }
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */
@@ -239,11 +246,6 @@ export function storeEditing(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
         WHERE id = @tableId AND (match_column, allow_add) IS NOT (@match, @add)`,
   ).run({ tableId, match: editing.matchColumn, add: editing.allowsAdd ? 1 : 0 });
-}
-
-/** Notes that creates which may have happened are in doubt now. */
-export function storeCreatesDoubted(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
 }
 
 /** Notes whether the next capture must compare all rows of a table. */

@@ -2,18 +2,15 @@
  * Reading the bookkeeping of pushes (push-book.ts) as plain values; what they mean is said in capture/batches.ts and
  * capture/refusals.ts, which also write it.
  */
-import type { Connection } from './database.ts';
-import type { RowTarget } from './rows.ts';
-import { ident, sql } from './sql.ts';
-import { baseName } from './tables.ts';
+import type { Connection } from './connection.ts';
+import { sql } from './sql.ts';
 
-/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer; of a new row also the newest id then. */
+/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
 export type KeptRow = readonly [
   id: number,
   kind: string,
   cells: readonly KeptCell[],
   answer: KeptAnswer | null,
-  newestKnown?: number | undefined,
 ];
 
 /** A cell as it is kept; the third part stands where a file was sent in place of the value. */
@@ -98,6 +95,18 @@ export function readKeptPushes(
   }));
 }
 
+/** Rows of a table of which at least so many pushes are remembered. */
+export function readOftenPushed(from: Connection, tableId: number, countMin: number): ReadonlySet<number> {
+  const ids = from
+    .prepare(
+      sql`SELECT i.value FROM _rowsync_pushes p, json_each(p.row_ids) i WHERE p.table_id = +?
+          GROUP BY i.value HAVING count(*) >= ?`,
+    )
+    .pluck()
+    .all(tableId, countMin) as number[]; // row_ids are lists of numbers
+  return new Set(ids);
+}
+
 /** Rows of a table that were refused and are to be tried again by now. */
 export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
   return from
@@ -136,23 +145,6 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
           WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
     )
     .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
-}
-
-/** Ids of rows that stand here alone, may be sent, and have no value in the match column. */
-export function readCreates(
-  from: Connection,
-  target: RowTarget,
-  { match }: { readonly match: string | null },
-): readonly number[] {
-  const isUnnamed = match === null ? sql`1` : sql`coalesce(l.${ident(match)}, '') = ''`;
-  return from
-    .prepare(
-      sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
-          WHERE r.table_id = ? AND r.state IN ('edited', 'refused') AND ${isUnnamed}
-            AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(target.id))} b WHERE b._id = r.row_id)`,
-    )
-    .pluck()
-    .all(target.id) as number[]; // row_id is an INTEGER within 53 bits
 }
 
 /** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */

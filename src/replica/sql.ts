@@ -23,6 +23,11 @@ export function ident(name: string): Sql {
   return `"${name.replaceAll('"', '""')}"` as Sql; // quoting makes any name safe
 }
 
+/** The form in which SQLite compares names: letters of ASCII count in either case. */
+export function foldIdent(name: string): string {
+  return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
 /** A quoted text literal; only for DDL, where SQLite binds nothing. */
 export function literal(text: string): Sql {
   return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'` as Sql; // quoting makes any text safe
@@ -33,7 +38,37 @@ export function isOther(one: Sql, other: Sql): Sql {
   return sql`${one} COLLATE BINARY IS NOT ${other}`;
 }
 
-/** Safe parts with a constant between them. */
-export function joinSql(parts: readonly Sql[], between: ', ' | ' OR ' | ' AND ' | ' UNION ALL ' = ', '): Sql {
-  return parts.join(between) as Sql; // both are safe
+/** Safe parts with commas between them. */
+export function joinSql(parts: readonly Sql[]): Sql {
+  return parts.join(', ') as Sql; // both are safe
+}
+
+/** A condition that holds where one of these does, of which there is one at least. */
+export function anyOf(conditions: readonly Sql[]): Sql {
+  return inHalves(conditions, ' OR ');
+}
+
+/** A condition that holds where all of these do, of which there is one at least. */
+export function allOf(conditions: readonly Sql[]): Sql {
+  return inHalves(conditions, ' AND ');
+}
+
+/** SQLite takes 1,000 levels in an expression (its limits, 4). A plain chain has one for each condition, and a table may have more columns. */
+function inHalves(conditions: readonly Sql[], operator: ' OR ' | ' AND '): Sql {
+  if (conditions.length <= 1) return conditions.join('') as Sql; // it is safe
+  const middle = Math.ceil(conditions.length / 2);
+  const [one, other] = [conditions.slice(0, middle), conditions.slice(middle)];
+  return `(${inHalves(one, operator)}${operator}${inHalves(other, operator)})` as Sql; // both are safe
+}
+
+/** SQLite takes 500 terms in one compound SELECT (its limits, 5), and as many of those again around them. */
+const TERMS_MAX = 400;
+
+/** The rows of all these selects, of which there is one at least. */
+export function unionAll(selects: readonly Sql[]): Sql {
+  const groups = Array.from({ length: Math.ceil(selects.length / TERMS_MAX) }, (_, index) =>
+    selects.slice(index * TERMS_MAX, (index + 1) * TERMS_MAX).join(' UNION ALL '),
+  );
+  const terms = groups.length === 1 ? groups : groups.map((group) => `SELECT * FROM (${group})`);
+  return terms.join(' UNION ALL ') as Sql; // all are safe
 }

@@ -9,10 +9,11 @@
 import { RowsyncError } from '../base/errors.ts';
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { ident, isOther, joinSql, sql, type Sql } from './sql.ts';
+import { hasTable, readTableText } from './objects.ts';
+import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** How SQLite keeps the values of a column. */
@@ -51,7 +52,7 @@ export function baseName(tableId: number): string {
 
 /** Whether a table has a base table, and so may be edited. */
 export function hasBase(from: Connection, tableId: number): boolean {
-  return hasUserTable(from, baseName(tableId));
+  return hasTable(from, baseName(tableId));
 }
 
 /**
@@ -62,13 +63,18 @@ function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }
 
-/** Makes sure that the view over all two-way tables is this one. */
-export function replaceChangesView(tx: Tx, wanted: Sql): void {
-  const found = tx
+/** Whether the view over all two-way tables is this one. */
+export function isChangesView(from: Connection, wanted: Sql): boolean {
+  const found = from
     .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
     .pluck()
     .get();
-  if (found === wanted.trim()) return;
+  return found === wanted.trim();
+}
+
+/** Makes sure that the view over all two-way tables is this one. */
+export function replaceChangesView(tx: Tx, wanted: Sql): void {
+  if (isChangesView(tx, wanted)) return;
   tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();
   tx.prepare(wanted).run();
 }
@@ -106,16 +112,10 @@ export function readTakenNames(from: Connection): readonly string[] {
     .all() as string[]; // name is TEXT
 }
 
-/** Whether the user table stands in the file, in whatever case: another client may have dropped it, or written its name anew. */
-export function hasUserTable(from: Connection, localName: string): boolean {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`;
-  return from.prepare(text).get(localName) !== undefined;
-}
-
 /** Whether a user table was made here, and is not another one that a client put in its place. */
 export function isOwnTable(from: Connection, localName: string): boolean {
   const names = new Set(readPhysicalColumns(from, localName));
-  return hasUserTable(from, localName) && names.has('_id') && names.has('_allow');
+  return hasTable(from, localName) && names.has('_id') && names.has('_allow');
 }
 
 /** Names of the columns that really stand in a user table, in order; also of those that SQLite computes. */
@@ -155,13 +155,15 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
-      sql`SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
+      // Apart, so that SQLite reads them once rather than once for each column.
+      sql`WITH live AS MATERIALIZED (
+            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = +? AND state = 'live')
+          SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
                  count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
                  count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
-          FROM pragma_table_info(?) p LEFT JOIN _rowsync_columns c
-            ON c.table_id = ? AND c.state = 'live' AND c.local_name = p.name COLLATE NOCASE`,
+          FROM pragma_table_info(?) p LEFT JOIN live c ON c.local_name = p.name COLLATE NOCASE`,
     )
-    .get(table.localName, table.id) as {
+    .get(table.id, table.localName) as {
     readonly hasKey: number;
     readonly hasAny: number;
     readonly changedCount: number;
@@ -178,11 +180,7 @@ const KEEPS = sql`(
 
 /** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
 export function isStrict(from: Connection, localName: string): boolean {
-  const made = from
-    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`)
-    .pluck()
-    .get(localName);
-  if (typeof made === 'string' && made.endsWith(') STRICT')) return true;
+  if (readTableText(from, localName)?.endsWith(') STRICT') === true) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
   return from.prepare(text).get(localName) !== undefined;
 }
@@ -248,7 +246,7 @@ export function renameTable(
     };
     // SQLite takes two names that differ only in case for one.
     const between = `_rowsync_renaming_${table.id}`;
-    const isSame = fold(from) === fold(table.localName);
+    const isSame = foldIdent(from) === foldIdent(table.localName);
     if (isSame) rename(from, between);
     rename(isSame ? between : from, table.localName);
   }
@@ -275,17 +273,12 @@ export function renameColumns(
   };
   const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
   // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
-  const leaving = new Set(renames.map(({ column }) => fold(column.localName)));
-  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(fold(localName));
+  const leaving = new Set(renames.map(({ column }) => foldIdent(column.localName)));
+  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(foldIdent(localName));
   const [free, later] = [renames.filter(isFree), renames.filter((one) => !isFree(one))];
   for (const { column } of later) rename(column, column.localName, between(column));
   for (const { column, localName } of free) rename(column, column.localName, localName);
   for (const { column, localName } of later) rename(column, between(column), localName);
-}
-
-/** Names that SQLite takes for one have the same form. */
-function fold(name: string): string {
-  return name.toLowerCase();
 }
 
 /** A column as it is described, with its name here and its place among the others. */
@@ -295,7 +288,19 @@ interface DescribedColumn {
   readonly position: number;
 }
 
-/** Adds described columns, empty; the next sweep fills them. */
+/** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
+const COLUMNS_MAX = 1_999;
+
+function requireRoom(from: Connection, { localName }: { readonly localName: string }, addedCount: number): void {
+  const count = readPhysicalColumns(from, localName).length + addedCount;
+  if (count <= COLUMNS_MAX) return;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: ${count - 2} columns are too many; a table in SQLite has room for ${COLUMNS_MAX - 2} beside _id and _allow`,
+    hint: 'Hide columns from the role of the calling user at the origin, or say false for the table under tables. Columns that only stand here count as well; rowsync schema prune drops those that the origin no longer has.',
+  });
+}
+
+/** Adds described columns, empty; the next sweep fills them. @throws RowsyncError `replica.schema` where there is no room for them. */
 export function addColumns(
   tx: Tx,
   table: { id: number; localName: string },
@@ -303,13 +308,15 @@ export function addColumns(
   at: string,
 ): void {
   if (columns.length === 0) return;
-  dropDependents(tx, table.id);
+  requireRoom(tx, table, columns.length);
+  dropTriggers(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
   if (isUntouched(tx, table)) {
     tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
     tx.prepare(createSql(table.localName, stored)).run();
   } else {
+    emptyChangesView(tx);
     const definitions = stored.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
     for (const name of shapedTables(tx, table)) {
       for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
@@ -458,10 +465,7 @@ function forgetParts(tx: Tx, tableId: number): void {
 /** Whether two rows, by the names that a statement gives them, differ in what rowsync stores. */
 export function rowsDiffer(columns: readonly { readonly localName: string }[], one: Sql, other: Sql): Sql {
   const names = [sql`_allow`, ...columns.map(({ localName }) => ident(localName))];
-  return joinSql(
-    names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)),
-    ' OR ',
-  );
+  return anyOf(names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)));
 }
 
 /** The columns of a user table that hold the origin's values, quoted, in the order of `columns`. */

@@ -52,9 +52,13 @@ describe('a column that was pruned', () => {
     fixture.sandbox.store.addColumn('Note', { name: 'Late', type: 'Checkbox' });
     await fixture.pull();
 
+    fixture.sandbox.store.delete('Note', 2);
+    await fixture.pull();
     expect(await resolve(fixture, { take: 'base', value: null }, 2)).toBe(null);
 
-    expect(await captured(fixture)).toEqual([]);
+    expect(fixture.rows('SELECT "Title", "Late" FROM "Note" WHERE _id < 0')).toEqual([
+      { Title: 'title 2', Late: null },
+    ]);
     expect(fixture.rows(`SELECT base ->> 'Late (pruned)' AS late FROM sync_conflicts WHERE id = 2`)).toEqual([
       { late: 'given' },
     ]);
@@ -299,42 +303,4 @@ test('a new row of a table that was made again is none that was refused before',
   await pushNow(fixture);
 
   expect(tries()).toEqual([{ row_id: -2, tries: 1 }]);
-});
-
-test.each([
-  ['base', 'remote', 'theirs', []],
-  ['remote', 'base', 'title 1', ['update 1 Title']],
-] as const)(
-  'a row that is taken as %s, and then as %s, keeps what was written into its other cells since',
-  async (first, then, title, changes) => {
-    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
-    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
-    fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
-    await fixture.pull();
-    expect(await resolve(fixture, { take: first, value: null })).toBe(null);
-    fixture.sandbox.store.update('Note', 1, { Count: 7 });
-    await fixture.pull();
-
-    expect(await resolve(fixture, { take: then, value: null })).toBe(null);
-
-    expect(fixture.rows('SELECT "Title", "Count" FROM "Note" WHERE _id = 1')).toEqual([{ Title: title, Count: 7 }]);
-    expect(await captured(fixture)).toEqual(changes);
-  },
-);
-
-test('what stays as it was edited, because nobody asked about it, is not kept as something that was given up', async () => {
-  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
-  fixture.execute('DELETE FROM "Note" WHERE _id = 1');
-  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
-  await fixture.pull();
-  expect(await resolve(fixture, { take: 'base', value: null })).toBe(null);
-  fixture.execute(`UPDATE "Note" SET "Count" = 8, "Title" = 'mine' WHERE _id = 1`);
-
-  expect(await resolve(fixture, { take: 'remote', value: null })).toBe(null);
-
-  expect(fixture.rows('SELECT "Title", "Count" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs', Count: 8 }]);
-  expect(await captured(fixture)).toEqual(['update 1 Count']);
-  expect(fixture.rows(`SELECT "column", local FROM sync_conflicts WHERE state = 'discarded'`)).toEqual([
-    { column: 'Title', local: 'mine' },
-  ]);
 });

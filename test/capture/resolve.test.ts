@@ -72,7 +72,6 @@ describe.each(CELL_CASES)('a cell under conflict: %s, taking %s', (policy, take,
 const DELETED_HERE: readonly (readonly [ConflictPolicy, Decision['take'], string | null, readonly string[]])[] = [
   ['ask', 'local', null, ['delete 1']],
   ['ask', 'remote', 'theirs', []],
-  ['ask', 'base', 'title 1', ['update 1 Title']],
   ['origin', 'local', null, ['delete 1']],
   ['local', 'remote', 'theirs', []],
 ];
@@ -89,10 +88,50 @@ test.each(DELETED_HERE)('a row deleted here under conflict: %s, taking %s', asyn
   expect(await captured(fixture)).toEqual(changes);
 });
 
+describe('no version is merged with a row', () => {
+  async function startDeleted(conflict: ConflictPolicy): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { conflict } });
+    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
+    fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+    await fixture.pull();
+    return fixture;
+  }
+
+  test('that was edited after it came back', async () => {
+    await using fixture = await startDeleted('origin');
+    expect(await resolve(fixture, { take: 'remote', value: null })).toBe(null);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+
+    expect(await resolve(fixture, { take: 'remote', value: null })).toContain('edit its cells');
+
+    expect(titles(fixture)).toEqual([{ _id: 1, Title: 'mine' }]);
+  });
+
+  test.each(['origin', 'local'] as const)('that the origin has: base, under conflict: %s', async (conflict) => {
+    await using fixture = await startDeleted(conflict);
+    const before = titles(fixture);
+
+    expect(await resolve(fixture, { take: 'base', value: null })).toContain('the origin has row 1');
+
+    expect(titles(fixture)).toEqual(before);
+  });
+
+  test('that was new when it was discarded, and that the origin has by now: taking remote deletes nothing', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+    await resolve(fixture, { take: 'local', value: null });
+    await pushNow(fixture);
+
+    expect(await resolve(fixture, { take: 'remote', value: null })).toContain('the origin has row 7');
+
+    expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 7')).toEqual([{ Title: 'new' }]);
+  });
+});
+
 const DELETED_THERE: readonly (readonly [ConflictPolicy, Decision['take'], string | null])[] = [
   ['ask', 'local', 'mine'],
   ['ask', 'remote', null],
-  ['ask', 'base', 'title 1'],
   ['origin', 'local', 'mine'],
   ['origin', 'base', 'title 1'],
   ['local', 'remote', null],
@@ -205,6 +244,7 @@ test('discarded edits leave what the origin has, and can be taken again', async 
 
 describe('a new row that was discarded and is taken back', () => {
   const local = { take: 'local', value: null } as const;
+  const STANDS = 'the row stands here as row -3; edit its cells instead';
   const titlesOfNew = `SELECT "Title" FROM "Note" WHERE "Title" IN ('new', 'newer') ORDER BY 1`;
 
   async function startDiscarded(): Promise<Fixture> {
@@ -217,7 +257,7 @@ describe('a new row that was discarded and is taken back', () => {
   test('comes once, however often', async () => {
     await using fixture = await startDiscarded();
 
-    expect([await resolve(fixture, local), await resolve(fixture, local)]).toEqual([null, null]);
+    expect([await resolve(fixture, local), await resolve(fixture, local)]).toEqual([null, STANDS]);
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
     expect(fixture.rows('SELECT id FROM sync_conflicts')).toEqual([{ id: 1 }]);
@@ -228,7 +268,7 @@ describe('a new row that was discarded and is taken back', () => {
     await resolve(fixture, local);
     await pushNow(fixture);
 
-    expect(await resolve(fixture, local)).toBe(null);
+    expect(await resolve(fixture, local)).toContain('row 7');
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
     expect(await captured(fixture)).toEqual([]);
@@ -241,9 +281,12 @@ describe('a new row that was discarded and is taken back', () => {
     fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE "Title" = 'new'`);
     await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -3, AT));
 
-    expect([await resolve(fixture, local, 2), await resolve(fixture, local, 1)]).toEqual([null, null]);
+    expect([await resolve(fixture, local, 2), await resolve(fixture, local, 1)]).toEqual([
+      null,
+      'the row stands here as row -4; edit its cells instead',
+    ]);
 
-    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'newer' }]);
   });
 
   test('comes once, though both versions are taken by SQL at a time', async () => {
@@ -255,7 +298,10 @@ describe('a new row that was discarded and is taken back', () => {
 
     await fixture.pull();
 
-    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'newer' }]);
+    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+    expect(fixture.rows('SELECT state FROM sync_conflicts WHERE problem IS NOT NULL')).toEqual([
+      { state: 'discarded' },
+    ]);
   });
 
   test('stays in doubt where no answer came to its create, however often it is taken', async () => {
@@ -265,7 +311,7 @@ describe('a new row that was discarded and is taken back', () => {
     await pushNow(fixture);
     await pushNow(fixture);
 
-    expect(await resolve(fixture, local)).toBe(null);
+    expect(await resolve(fixture, local)).toBe(STANDS);
 
     expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -3, kind: 'inDoubt' }]);
     expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
@@ -312,15 +358,17 @@ describe('a new row that was discarded and is taken back', () => {
     setRight(false);
     await fixture.pull();
 
-    const problem = await resolve(fixture, local);
-    const without = fixture.rows(titlesOfNew);
+    expect(await resolve(fixture, local)).toBe(null);
+    await pushNow(fixture);
+    await fixture.pull();
+    const waiting = fixture.rows(titlesOfNew);
     setRight(true);
     await fixture.pull();
+    await carryOutDecision(fixture.replica, { kind: 'retry', ids: [] }, AT);
+    await pushNow(fixture);
 
-    expect(problem).toMatch(/cannot be written now/);
-    expect(without).toEqual([]);
-    expect(await resolve(fixture, local)).toBe(null);
-    expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
+    expect(waiting).toEqual([{ Title: 'new' }]);
+    expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
   });
 
   test('comes again where it was deleted since', async () => {
@@ -332,34 +380,6 @@ describe('a new row that was discarded and is taken back', () => {
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'new' }]);
   });
-});
-
-test('a row that goes on as a new one, and is discarded, comes back although the origin computes some of its columns', async () => {
-  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
-  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
-  fixture.sandbox.store.delete('Note', 1);
-  await fixture.pull();
-  await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
-
-  const problem = await resolve(fixture, { take: 'local', value: null }, 2);
-
-  expect(problem).toBe(null);
-  expect(fixture.rows('SELECT "Title", "Code" FROM "Note" WHERE _id < 0')).toEqual([{ Title: 'mine', Code: 'c1' }]);
-});
-
-test('an edit that was kept when its base was dropped can be taken again, though the row has columns that are locked', async () => {
-  const columns = [...NOTE.columns, { name: 'Grade', type: 'Text', readOnly: true }] as const;
-  const rows = [{ Title: 'title 1', Code: 'c1', Grade: 'A' }];
-  await using fixture = await startTwoWay({ tables: [{ ...NOTE, columns, rows }] });
-  fixture.execute(
-    `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DROP TABLE _rowsync_base_${twoWayTable(fixture).id}`,
-  );
-  await fixture.pull();
-
-  const problem = await resolve(fixture, { take: 'local', value: null });
-
-  expect(problem).toBe(null);
-  expect(await captured(fixture)).toEqual(['update 1 Title']);
 });
 
 test('a new row that was discarded comes back with a key that people fill in', async () => {
@@ -375,79 +395,62 @@ test('a new row that was discarded comes back with a key that people fill in', a
   expect(fixture.rows('SELECT "Title", "Code" FROM "Note" WHERE _id < 0')).toEqual([{ Title: 'new', Code: 'n1' }]);
 });
 
-test('a row that was deleted at the origin does not come back without an edit that may not be written now', async () => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
-  fixture.sandbox.store.delete('Note', 1);
-  await fixture.pull();
-  const [{ role } = { role: '' }] = fixture.sandbox.store.catalog.users;
-  fixture.sandbox.store.setRole({ name: role, canWrite: false, hiddenTables: [], hiddenColumns: [] });
-  await fixture.pull();
-
-  const problem = await resolve(fixture, { take: 'local', value: null });
-
-  expect(problem).toMatch(/"Title" cannot be written now/);
-  expect(fixture.rows('SELECT _id FROM "Note" WHERE _id < 2')).toEqual([]);
-});
-
 describe('a row that was deleted at the origin, and is taken back while a column of it is locked', () => {
   const lock = (fixture: Fixture, readOnly: boolean): void =>
     fixture.sandbox.store.changeColumn('Note', 'Body', { readOnly });
 
-  /** Returns what stands here once the column may be written again. */
-  async function startLocked(conflict: ConflictPolicy, take: 'local' | 'base'): Promise<Fixture> {
-    const fixture = await startTwoWay({ editing: { match: 'Code', conflict } });
+  /** Its columns Title and Body were edited; it is taken back while Body is locked. */
+  async function startLocked(take: 'local' | 'base'): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match: 'Code' } });
     fixture.sandbox.store.update('Note', 1, { Body: 'old' });
     await fixture.pull();
-    lock(fixture, true);
-    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine', "Body" = 'edited' WHERE _id = 1`);
     fixture.sandbox.store.delete('Note', 1);
+    await fixture.pull();
+    lock(fixture, true);
     await fixture.pull();
     expect(await resolve(fixture, { take, value: null })).toBe(null);
     return fixture;
   }
 
   const cases = [
-    ['origin', 'local', 'mine'],
-    ['origin', 'base', 'title 1'],
-    ['local', 'local', 'mine'],
-    ['local', 'base', 'title 1'],
-    ['ask', 'base', 'title 1'],
+    ['local', 'mine', 'edited'],
+    ['base', 'title 1', 'old'],
   ] as const;
 
-  test.each(cases)('comes with what that was once it may be written: %s, taking %s', async (conflict, take, title) => {
-    await using fixture = await startLocked(conflict, take);
+  test.each(cases)('comes with what that was once it may be written, taking %s', async (take, title, body) => {
+    await using fixture = await startLocked(take);
     lock(fixture, false);
     await fixture.pull();
 
-    await pushNow(fixture, { options: { conflict } });
+    await pushNow(fixture);
 
-    expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, title, 'old']);
+    expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, title, body]);
     expect(await captured(fixture)).toEqual([]);
   });
 
-  test.each(cases)('empties nothing where the origin has it again: %s, taking %s', async (conflict, take) => {
-    await using fixture = await startLocked(conflict, take);
+  test('empties nothing where the origin has it again', async () => {
+    await using fixture = await startLocked('base');
     lock(fixture, false);
     await fixture.pull();
     fixture.sandbox.store.insert('Note', { Code: 'c1', Title: 'title 1', Body: 'old' });
 
-    await pushNow(fixture, { options: { conflict } });
+    await pushNow(fixture);
 
     expect(atOrigin(fixture, ['Body']).at(-1)).toEqual([7, 'old']);
   });
 
-  test.each(cases)('leaves what that was where it goes without it: %s, taking %s', async (conflict, take, title) => {
-    await using fixture = await startLocked(conflict, take);
+  test.each(cases)('leaves what that was where it goes without it, taking %s', async (take, title, body) => {
+    await using fixture = await startLocked(take);
 
-    await pushNow(fixture, { options: { conflict } });
+    await pushNow(fixture);
 
     expect(atOrigin(fixture, ['Title', 'Body']).at(-1)).toEqual([7, title, null]);
     expect(
       fixture.rows(
         `SELECT row_id, local, remote, winner FROM sync_conflicts WHERE kind = 'cell' AND "column" = 'Body'`,
       ),
-    ).toEqual([{ row_id: 7, local: 'old', remote: null, winner: 'origin' }]);
+    ).toEqual([{ row_id: 7, local: body, remote: null, winner: 'origin' }]);
     expect(await captured(fixture)).toEqual([]);
   });
 });
@@ -474,21 +477,9 @@ describe('taking a version of an open conflict twice, as by a double click', () 
     await fixture.pull();
     fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (1, 'again')`);
 
-    expect(await twice(fixture, 'local')).toEqual([null, null]);
+    expect(await twice(fixture, 'local')).toEqual([null, expect.stringContaining('the origin has row 1') as string]);
 
     expect(titles(fixture)).toEqual([{ _id: 1, Title: 'again' }]);
-  });
-
-  test('leaves what was edited of a row that was deleted there', async () => {
-    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
-    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
-    fixture.sandbox.store.delete('Note', 1);
-    await fixture.pull();
-    fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE _id = -2`);
-
-    expect(await twice(fixture, 'local')).toEqual([null, null]);
-
-    expect(titles(fixture)).toEqual([{ _id: -2, Title: 'newer' }]);
   });
 
   test.each(['local', 'remote', 'base', 'value'] as const)('keeps nothing beside it: %s', async (take) => {
@@ -555,38 +546,21 @@ test('an edit made after the decision is kept', async () => {
   ]);
 });
 
-describe.each(['remote', 'base'] as const)('taking %s of a whole row', (take) => {
-  test('puts each value into its own column, although two swapped their names', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`UPDATE "Note" SET "Body" = 'body 1' WHERE _id = 1`);
-    await pushNow(fixture);
-    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
-    fixture.sandbox.store.update('Note', 1, { Count: 7 });
-    await fixture.pull();
-    const { store } = fixture.sandbox;
-    store.renameColumn('Note', 'Body', 'between');
-    store.renameColumn('Note', 'Code', 'Body');
-    store.renameColumn('Note', 'between', 'Code');
-    await fixture.pull();
+test('a row that is taken back has each value in its own column, although two swapped their names', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'body 1' WHERE _id = 1`);
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull();
+  const { store } = fixture.sandbox;
+  store.renameColumn('Note', 'Body', 'between');
+  store.renameColumn('Note', 'Code', 'Body');
+  store.renameColumn('Note', 'between', 'Code');
+  await fixture.pull();
 
-    expect(await resolve(fixture, { take, value: null })).toBe(null);
+  expect(await resolve(fixture, { take: 'local', value: null })).toBe(null);
 
-    expect(fixture.rows('SELECT "Body", "Code" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'c1', Code: 'body 1' }]);
-    expect(fixture.rows(`SELECT base ->> 'Code' AS code, remote ->> 'Body' AS body FROM sync_conflicts`)).toEqual([
-      { code: 'body 1', body: 'c1' },
-    ]);
-  });
-
-  test('leaves a column as it is that was added later', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute('DELETE FROM "Note" WHERE _id = 1');
-    fixture.sandbox.store.update('Note', 1, { Count: 7 });
-    await fixture.pull();
-    fixture.sandbox.store.addColumn('Note', { name: 'Late', type: 'Text', defaultValue: 'given' });
-    await fixture.pull();
-
-    expect(await resolve(fixture, { take, value: null })).toBe(null);
-
-    expect(fixture.rows('SELECT "Late" FROM "Note" WHERE _id = 1')).toEqual([{ Late: 'given' }]);
-  });
+  expect(fixture.rows('SELECT "Body", "Code" FROM "Note" WHERE _id < 0')).toEqual([{ Body: 'c1', Code: 'body 1' }]);
+  expect(fixture.rows(`SELECT local ->> 'Code' AS code, base ->> 'Body' AS body FROM sync_conflicts`)).toEqual([
+    { code: 'body 1', body: 'c1' },
+  ]);
 });

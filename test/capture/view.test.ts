@@ -1,5 +1,5 @@
 /**
- * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT.
+ * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT, and where another client takes it away.
  */
 import { expect, test } from 'vitest';
 import { readTwoWayTables } from '../../src/capture/table.ts';
@@ -19,3 +19,32 @@ test.each([1, 801])('the changes of %d tables are shown together', async (count)
     { table: 'Note', column: 'Title', local: 'mine', n: count },
   ]);
 });
+
+test.each([0, 31, 32, 33, 65])('each of %d columns has its own value', async (count) => {
+  const names = Array.from({ length: count }, (_, index) => `C${index}`);
+  const columns = names.map((name) => ({ name, type: 'Text' }));
+  await using fixture = await startTwoWay({ tables: [{ name: 'Note', systemColumns: false, columns, rows: [{}] }] });
+  const edits = names.map((name) => `${name} = 'value of ${name}'`);
+  const [table] = readTwoWayTables(fixture.replica);
+  const shown = (table?.columns ?? []).filter(({ localName }) => localName !== 'Id');
+
+  fixture.execute(`UPDATE "Note" SET ${edits.join(', ') || 'Id = Id'} WHERE _id = 1;
+    DROP VIEW sync_changes; ${changesView(table === undefined ? [] : [{ ...table, columns: shown }])}`);
+
+  expect(fixture.rows(`SELECT "column", base, local FROM sync_changes`)).toEqual(
+    names.map((column) => ({ column, base: null, local: `value of ${column}` })),
+  );
+});
+test.each(['', 'CREATE VIEW sync_changes AS SELECT 1 AS mine'])(
+  'the view is back after a pull once another client dropped it (%s)',
+  async (instead) => {
+    await using fixture = await startTwoWay();
+    const view = (): unknown[] => fixture.rows(`SELECT sql FROM sqlite_schema WHERE name = 'sync_changes'`);
+    const before = view();
+    fixture.execute(`DROP VIEW sync_changes; ${instead}`);
+
+    await fixture.pull();
+
+    expect(view()).toEqual(before);
+  },
+);

@@ -2,6 +2,8 @@
  * What a guard holds under a running daemon: it is counted, told once, and let through by a person at another terminal, who agrees
  * to what was shown and to no more.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { runRowsync } from '../support/child.ts';
@@ -72,6 +74,31 @@ test('a person looks at what a guard holds with rowsync plan, while the daemon g
   ]);
   expect(daemon.rows('SELECT count(*) AS n FROM _rowsync_writer')).toEqual([{ n: 0 }]);
   expect(rowsThere(sandbox)).toBe(10);
+});
+
+test('edits of an older copy wait until a person at another terminal agrees', async () => {
+  await using sandbox = await startSandbox();
+  await using former = startDaemon(sandbox, YAML);
+  await former.idle();
+  former.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  await former.stop();
+  const replica = readFileSync(join(former.folder, 'replica.db'));
+  await using daemon = startDaemon(sandbox, YAML, {
+    prepare: (folder) => writeFileSync(join(folder, 'replica.db'), replica),
+  });
+  await daemon.elapse(6);
+  const held = [sandbox.store.rows('Note')[0]?.values['Title'], problemOf(daemon)];
+
+  const agreed = await runRowsync(['push', 'Note', '--confirm'], daemon);
+  await daemon.elapse(6);
+
+  expect(held).toEqual([
+    'note 1',
+    { state: 'held', problem: expect.stringContaining('1 edited row of an older copy') as string },
+  ]);
+  expect(agreed.exitCode).toBe(0);
+  expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('edited');
+  expect(problemOf(daemon)).toEqual({ state: 'steady', problem: null });
 });
 
 test('every finished push names its run in sync_runs', async () => {

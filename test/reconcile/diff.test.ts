@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasNews, isInQuestion, isTakenAs } from '../../src/reconcile/diff.ts';
+import { hasNews, isTakenAs } from '../../src/reconcile/diff.ts';
 import type { Row } from '../../src/wire/schema.ts';
 
 const row = (id: number, value: string | null): Row => ({ id, allow: 'Edit', values: ['kept', value] });
@@ -13,16 +13,6 @@ test.each([
   ['another right, which no column holds', [{ ...row(1, 'a'), allow: null }], [row(1, 'a')], false],
 ] as const)('what came is news or not: %s', (_what, rows, base, expected) => {
   expect(hasNews(rows, base)).toBe(expected);
-});
-
-test.each([
-  ['two that agree', 'Text', ['a', 'a'], false],
-  ['two that do not', 'Text', ['a', 'b'], true],
-  ['a third one that does not', 'Text', ['a', 'a', null], true],
-  ['one number in two spellings', 'Numeric', [1, '1.0'], false],
-  ['one version alone', 'Text', ['a'], true],
-] as const)('kept versions leave a column in question, or not: %s', (_what, type, versions, expected) => {
-  expect(isInQuestion(type, versions)).toBe(expected);
 });
 
 test.each([

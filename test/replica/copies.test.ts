@@ -6,15 +6,19 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import { retryRows } from '../../src/capture/refusals.ts';
+import { previewPush } from '../../src/push/preview.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
+import { giveConsent } from '../../src/replica/consent.ts';
+import { disownFile } from '../../src/replica/copies.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readWaiting } from '../../src/replica/push-rows.ts';
 import { sql } from '../../src/replica/sql.ts';
 import { temporaryFolder, type Fixture } from '../support/replica.ts';
-import { atOrigin, changesSent, countsOf, pushNow } from '../support/push.ts';
-import { AT, startTwoWay } from '../support/two-way.ts';
+import { atOrigin, changesSent, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
+import { AT, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 /** Puts a copy where the replica is, as a person does it. */
 function putBack(fixture: Fixture, copy: string): void {
@@ -44,9 +48,9 @@ test.each(['copied by hand', 'restored'])(
       await restore(copy, { path: fixture.path, stamp: '20260601T120000Z' });
       fixture.restart();
     } else putBack(fixture, copy);
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
 
     await fixture.pull();
+    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
     await pushNow(fixture);
     await pushNow(fixture);
 
@@ -91,22 +95,131 @@ test('reads every page of an older copy again', async () => {
   expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 7')).toEqual([{ Title: 'once' }]);
 });
 
-test('doubts a create without a match value, sends one that has it, and updates in any case', async () => {
-  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  const copy = join(fixture.folder, 'copy.db');
-  fixture.execute(`
-    INSERT INTO "Note" ("Title", "Code") VALUES ('named', 'n1');
-    INSERT INTO "Note" ("Title") VALUES ('unnamed');
-    UPDATE "Note" SET "Title" = 'changed' WHERE _id = 1`);
-  await backUp(fixture.path, copy);
-  await pushNow(fixture);
-  putBack(fixture, copy);
+describe('edits of a copy that is put back', () => {
+  /** Row 1 is edited in the copy, a row with a match value and one without are new, and nothing of it reached the origin. */
+  async function startHeld(): Promise<Fixture> {
+    const fixture = await startTwoWay({ editing: { match: 'Code' } });
+    const copy = join(fixture.folder, 'copy.db');
+    fixture.execute(`
+      INSERT INTO "Note" ("Title", "Code") VALUES ('named', 'n1');
+      INSERT INTO "Note" ("Title") VALUES ('unnamed');
+      UPDATE "Note" SET "Title" = 'changed' WHERE _id = 1`);
+    await backUp(fixture.path, copy);
+    disownFile(fixture.path);
+    putBack(fixture, copy);
+    return fixture;
+  }
 
-  await pushNow(fixture);
+  function titles(fixture: Fixture): readonly unknown[] {
+    return fixture.sandbox.store.rows('Note').map(({ values }) => values['Title']);
+  }
 
-  const titles = atOrigin(fixture, ['Title']).map((row) => (row as readonly unknown[])[1]);
-  expect(titles).toEqual(['changed', 'title 2', 'title 3', 'title 4', 'title 5', 'title 6', 'named', 'unnamed']);
-  expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+  const OTHERS = ['title 2', 'title 3', 'title 4', 'title 5', 'title 6'];
+
+  test('wait for a person, but for creates without a match value, which are in doubt', async () => {
+    await using fixture = await startHeld();
+
+    const report = await pushNow(fixture);
+    await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual(['guard.olderCopy']);
+    expect(titles(fixture)).toEqual(['title 1', ...OTHERS]);
+    expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+    expect(fixture.rows('SELECT state, problem FROM sync_status')).toEqual([
+      { state: 'held', problem: expect.stringContaining('2 edited rows') as string },
+    ]);
+  });
+
+  test('go once they are confirmed, with what was edited since, and hold nothing up afterwards', async () => {
+    await using fixture = await startHeld();
+    await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id = 2`);
+    const held = await pushNow(fixture);
+
+    const confirmed = await pushNow(fixture, { confirm: true });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'after' WHERE _id = 3`);
+    await pushNow(fixture);
+
+    expect([codesOf(held), codesOf(confirmed)]).toEqual([['guard.olderCopy'], []]);
+    expect(titles(fixture)).toEqual(['changed', 'later', 'after', ...OTHERS.slice(2), 'named']);
+    expect(fixture.rows('SELECT state, problem FROM sync_status')).toEqual([{ state: 'steady', problem: null }]);
+  });
+
+  test('go with a consent to as many as a person was shown, and to no more', async () => {
+    await using fixture = await startHeld();
+    await pushNow(fixture);
+    giveConsent(fixture.path, ['push'], []);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id = 2`);
+    const grown = await pushNow(fixture);
+    giveConsent(fixture.path, ['push'], []);
+
+    const agreed = await pushNow(fixture);
+
+    expect([codesOf(grown), codesOf(agreed)]).toEqual([['guard.olderCopy'], []]);
+    expect(titles(fixture)).toContain('changed');
+  });
+
+  test('stand in the plan, which says that they are held', async () => {
+    await using fixture = await startHeld();
+
+    const plans = await previewPush({ replica: fixture.replica, clock: systemClock, uploadDir: null }, [
+      twoWayTable(fixture),
+    ]);
+
+    expect(plans.map(({ rows }) => rows.map(({ kind, fate }) => `${kind} ${fate}`).toSorted())).toEqual([
+      ['insert refused', 'insert sent', 'update sent'],
+    ]);
+    expect(plans[0]?.held).toContain('older copy');
+  });
+
+  test.each([
+    ['they are discarded', 'discard'],
+    ['the origin has the same', 'pull'],
+  ])('hold nothing up once %s', async (_how, how) => {
+    await using fixture = await startHeld();
+    fixture.sandbox.store.update('Note', 1, { Title: 'changed' });
+    fixture.sandbox.store.insert('Note', { Title: 'named', Code: 'n1' });
+    await fixture.pull();
+    if (how === 'discard') await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId: null }, AT);
+    else fixture.execute(`DELETE FROM "Note" WHERE "Code" = 'n1' AND _id < 0`);
+    if (how === 'pull') await fixture.pull();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id = 2`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(titles(fixture)[1]).toBe('later');
+  });
+});
+
+test('a copy in which nothing was edited holds nothing up', async () => {
+  await using fixture = await startTwoWay();
+  disownFile(fixture.path);
+  fixture.restart();
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id = 2`);
+
+  const report = await pushNow(fixture);
+
+  expect(codesOf(report)).toEqual([]);
+  expect(atOrigin(fixture, ['Title'])[1]).toEqual([2, 'later']);
+});
+
+test('a decision by SQL that nobody carried out before the copy was made is to be made once more', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+  await fixture.pull();
+  fixture.execute(`UPDATE sync_conflicts SET resolution = 'local'`);
+  disownFile(fixture.path);
+  fixture.restart();
+
+  await fixture.pull();
+
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs' }]);
+  expect(fixture.rows('SELECT state, problem FROM sync_conflicts')).toEqual([
+    { state: 'decided', problem: expect.stringContaining('decide once more') as string },
+  ]);
 });
 
 test('doubts a refused create too, since it may have been mended and taken since', async () => {
@@ -208,74 +321,20 @@ test('sends no create where the count cannot be written', async () => {
   expect(added(fixture)).toEqual([[7, 'once']]);
 });
 
-/** An edit of row 4, which the origin deletes: as a new row it can be created twice. */
-const EDIT = `UPDATE "Note" SET "Title" = 'mine', "Code" = NULL WHERE _id = 4`;
-const TAKE_LOCAL = `UPDATE sync_conflicts SET resolution = 'local' WHERE id = 1`;
-
-describe.each([
-  ['that a policy took for local after the copy was made', 'local', ['edit', 'copy', 'delete', 'pull']],
-  [
-    'whose conflict was decided by SQL and not carried out in the copy',
-    'ask',
-    ['edit', 'delete', 'pull', 'take', 'copy'],
-  ],
-  ['whose conflict was open in the copy, and is decided once more', 'ask', ['edit', 'delete', 'pull', 'copy', 'take']],
-  ['that a policy gave up in the copy, and is taken once more', 'origin', ['edit', 'delete', 'pull', 'copy', 'take']],
-] as const)('an edited row that the origin deleted, %s', (_how, conflict, steps) => {
-  test.each(['pull', 'push'])('is not created twice, where a %s comes first', async (first) => {
-    await using fixture = await startTwoWay({ editing: { conflict } });
-    const copy = join(fixture.folder, 'copy.db');
-    const titles = (): readonly unknown[] => atOrigin(fixture, ['Title']).filter((row) => String(row).endsWith('mine'));
-    for (const step of steps) {
-      if (step === 'edit') fixture.execute(EDIT);
-      if (step === 'delete') fixture.sandbox.store.delete('Note', 4);
-      if (step === 'pull') await fixture.pull();
-      if (step === 'take') fixture.execute(TAKE_LOCAL);
-      if (step === 'copy') await backUp(fixture.path, copy);
-    }
-    await pushNow(fixture, { options: { conflict } });
-    expect(titles()).toHaveLength(1);
-    putBack(fixture, copy);
-    const wasTaken = steps.at(-1) === 'take';
-    if (wasTaken) fixture.execute(TAKE_LOCAL);
-
-    if (first === 'pull') await fixture.pull();
-    await pushNow(fixture, { options: { conflict } });
-    await fixture.pull();
-    await pushNow(fixture, { options: { conflict } });
-
-    expect(titles()).toHaveLength(1);
-    expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
-    fixture.execute(`DELETE FROM "Note" WHERE _id < 0`); // a person found it there
-  });
-});
-
-test('sends what a person tries again after a doubt, once', async () => {
-  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
-  const copy = join(fixture.folder, 'copy.db');
-  fixture.execute(EDIT);
-  await backUp(fixture.path, copy);
-  fixture.sandbox.store.delete('Note', 4);
-  putBack(fixture, copy);
-  rmSync(`${fixture.path}.sent`);
+test('sends a create in doubt that a person tries again, once', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once')`);
+  disownFile(fixture.path);
   fixture.restart();
-  await fixture.pull();
-  await pushNow(fixture, { options: { conflict: 'local' } });
+  await pushNow(fixture);
   expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
 
   await fixture.replica.write('Trying again', (tx) => retryRows(tx, readWaiting(tx, []), AT));
-  await pushNow(fixture, { options: { conflict: 'local' } });
+  await pushNow(fixture);
   await fixture.pull();
-  await pushNow(fixture, { options: { conflict: 'local' } });
+  await pushNow(fixture);
 
-  expect(atOrigin(fixture, ['Title']).map((row) => (row as readonly unknown[])[1])).toEqual([
-    'title 1',
-    'title 2',
-    'title 3',
-    'title 5',
-    'title 6',
-    'mine',
-  ]);
+  expect(added(fixture)).toEqual([[7, 'once']]);
   expect(fixture.rows(STATES)).toEqual([]);
 });
 
@@ -302,25 +361,27 @@ test('doubts a create in flight that a unique column does not find, since its va
   expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
 });
 
-test('doubts what an edit in flight becomes when the origin turns out to have deleted its row', async () => {
-  await using fixture = await startTwoWay();
+test('does not send what was on its way in the copy, and did not arrive, before a person confirms', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   const copy = join(fixture.folder, 'copy.db');
-  fixture.execute(EDIT);
-  fixture.sandbox.before(1, () => fixture.sandbox.store.delete('Note', 4), { method: 'update' });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('once', 'first')`);
+  setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
   let isCopied = false;
   const before = async (step: string): Promise<void> => {
     if (step !== 'send' || isCopied) return;
     isCopied = true;
     await backUp(fixture.path, copy);
+    throw new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
   };
-  await pushNow(fixture, { before, options: { conflict: 'local' } });
-  expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'mine']);
+  await pushNow(fixture, { before });
+  disownFile(fixture.path);
   putBack(fixture, copy);
+  setFaults(fixture, []);
 
-  await pushNow(fixture, { options: { conflict: 'local' } });
   await fixture.pull();
-  await pushNow(fixture, { options: { conflict: 'local' } });
+  const held = await pushNow(fixture);
+  await pushNow(fixture, { confirm: true });
 
-  expect(atOrigin(fixture, ['Title']).slice(5)).toEqual([[7, 'mine']]);
-  expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+  expect(codesOf(held)).toEqual(['guard.olderCopy']);
+  expect(atOrigin(fixture, ['Code']).slice(6)).toEqual([[7, 'first']]);
 });

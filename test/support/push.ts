@@ -7,7 +7,7 @@
  *   origin(fixture)                                  // rows at the origin, some columns of them
  */
 import { silentLogger } from '../../src/base/log.ts';
-import type { PushContext, PushSettings, PushTableOptions } from '../../src/push/context.ts';
+import type { KeepUpload, PushContext, PushSettings, PushTableOptions } from '../../src/push/context.ts';
 import { push, type PushOptions } from '../../src/push/push.ts';
 import type { PushReport } from '../../src/push/report.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -33,7 +33,8 @@ export function pushSettings(
 
 /** What a test may change of a push. */
 export interface PushChoice
-  extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock' | 'keepUpload'>> {
+  extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock'>> {
+  readonly keepUpload?: KeepUpload;
   readonly settings?: Partial<PushSettings>;
   readonly options?: Partial<PushTableOptions>;
 }
@@ -46,7 +47,7 @@ export function pushContext(fixture: Fixture, choice: PushChoice = {}): PushCont
     clock: choice.clock ?? systemClock,
     log: silentLogger,
     settings: pushSettings(choice.settings, choice.options),
-    keepUpload: choice.keepUpload,
+    files: { keep: choice.keepUpload },
     before: choice.before,
     signal: choice.signal,
   };

@@ -181,7 +181,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       {
         file: 'replica/rows.ts',
         find: 'WHERE ${rowsDiffer(target.columns, sql`here`, sql`excluded`)}`;',
-        replace: "WHERE ${joinSql(names.map((name) => sql`here.${name} <> excluded.${name}`), ' OR ')}`;",
+        replace: "WHERE ${names.map((name) => sql`here.${name} <> excluded.${name}`).join(' OR ')}`;",
       },
     ],
   },

@@ -1,0 +1,46 @@
+/**
+ * Edits of an older copy of the replica that was put back (replica/copies.ts): the origin may have had them since, and others after them. Creates
+ * that nothing identifies come in doubt at the first capture (doubt.ts). All other edits of their table wait until a person lets them go, or
+ * until none is left. Input: the table, with true marks. Output: `doubt_creates_from` in the ledger, and why a push is held.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { plural, shellWord } from '../base/text.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import type { Replica } from '../replica/database.ts';
+import { readTable } from '../replica/ledger.ts';
+import { sql } from '../replica/sql.ts';
+import { doubtCreates } from './doubt.ts';
+import type { TwoWayTable } from './table.ts';
+
+/** Doubts creates of a copy, and forgets that it is one where none of its edits is left. */
+export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string): void {
+  const { doubtCreatesFrom } = readTable(tx, table.id);
+  if (doubtCreatesFrom === null) return;
+  doubtCreates(tx, table, { from: doubtCreatesFrom, at });
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
+          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,
+  ).run({ id: table.id });
+}
+
+/** Why so many rows of a table may not be pushed; null where they may. */
+export function judgeOlderCopy(
+  from: Connection,
+  { id, localName }: TwoWayTable,
+  rowCount: number,
+): RowsyncError | null {
+  if (readTable(from, id).doubtCreatesFrom === null) return null;
+  const name = shellWord(localName);
+  return new RowsyncError('needsPerson', 'guard.olderCopy', {
+    message: `${localName}: ${plural(rowCount, 'edited row')} of an older copy that was put back may be outdated; nothing was sent`,
+    hint: `Look at rowsync plan ${name}. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`,
+  });
+}
+
+/** Lets the edits of a copy go, as a person agreed. */
+export async function letOlderCopyGo(replica: Replica, { id }: TwoWayTable): Promise<void> {
+  if (readTable(replica, id).doubtCreatesFrom === null) return;
+  await replica.write('Letting edits of an older copy go', (tx) => {
+    tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(id);
+  });
+}

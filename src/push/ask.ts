@@ -1,0 +1,113 @@
+/**
+ * Asking the origin what became of the rows of a batch: those that it took are read back, those whose answer was lost are looked up by id
+ * or match value, once. Reads only. Output: for each row one finding of the state table (reconcile/row-state.ts); what follows
+ * from it is settled in one transaction (settle.ts).
+ */
+import type { Batch, BatchRow } from '../capture/batches.ts';
+import { isApplied } from '../reconcile/push-settle.ts';
+import type { RowFinding } from '../reconcile/row-state.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { readRowsById } from '../replica/rows.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import { step, type TablePush } from './context.ts';
+import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
+import { isSameCaller } from './identity.ts';
+import { lookAtFiles, type ShownFile } from './sent-files.ts';
+import { requireShapeAsSent } from './shape.ts';
+
+/** What the origin says of one row that was sent. */
+export interface RowNews {
+  readonly finding: RowFinding;
+  /** Null where the row is not returned. */
+  readonly remote: Row | null;
+  /** Columns of files that the origin shows as they were sent. */
+  readonly arrived: ReadonlySet<number>;
+}
+
+/** What the origin says of the rows of a batch. */
+export interface Findings {
+  /** By the id here; a row without an entry cannot be asked for. */
+  readonly news: ReadonlyMap<number, RowNews>;
+  /** Cells that show a file of ours, whose content is in the file store. */
+  readonly shown: readonly ShownFile[];
+}
+
+/** What is known without asking, as of another caller: nothing. */
+export const NO_NEWS: Findings = { news: new Map(), shown: [] };
+
+/** A row of which nothing can be told. */
+const UNCLEAR: RowNews = { finding: 'unclear', remote: null, arrived: new Set() };
+
+/** What is known of a row. Nobody knows whether a file of an update arrived that cannot be asked for: it is not sent twice. */
+export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow): RowNews {
+  const known = news.get(id) ?? UNCLEAR;
+  const isOpen = kind === 'update' && answer === null && cells.some(({ file }) => file !== undefined);
+  return isOpen && known.finding === 'unclear' ? { ...known, finding: 'other' } : known;
+}
+
+/** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */
+export async function askAbout(
+  run: TablePush,
+  batch: Batch,
+  when: { readonly isAtOnce: boolean },
+): Promise<Findings> {
+  await step(run, 'readBack');
+  const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
+  const values = batch.rows.flatMap((row) => lostMatchOf(run, batch, row) ?? []);
+  const [found, holders] = await Promise.all([findById(run, ids), findByMatch(run, values)]);
+  const plain = new Map(
+    batch.rows.map((row) => [row.id, newsOfRow(row, lostMatchOf(run, batch, row), { found, holders })]),
+  );
+  const isAnyAbsent = batch.rows.some(
+    ({ id, answer }) => plain.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'met',
+  );
+  // What another caller is not shown may be there.
+  const isHidden = isAnyAbsent && !(await isSameCaller(run));
+  if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
+  await requireShapeAsSent(run, batch, plain);
+  const { news, shown } = await lookAtFiles(run, batch, { news: plain, ...when });
+  const judged = batch.rows.map((row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const);
+  return { news: new Map(judged), shown };
+}
+
+/** The id by which the origin is asked for a row; null where it has none, or is gone as was asked. */
+function originIdOf({ id, kind, answer }: BatchRow): number | null {
+  if (kind === 'delete') return answer?.as === 'accepted' ? null : id;
+  if (kind === 'update') return id;
+  return answer?.id ?? null;
+}
+
+/** The match value by which an upsert without an answer is looked up; null for every other row. */
+function lostMatchOf({ planned }: TablePush, { method }: Batch, row: BatchRow): Value {
+  if (method !== 'upsert' || row.kind !== 'insert' || originIdOf(row) !== null) return null;
+  return row.cells.find(({ column }) => column === planned.match)?.value ?? null;
+}
+
+function newsOfRow(
+  row: BatchRow,
+  matchValue: Value,
+  { found, holders }: { readonly found: FoundRows; readonly holders: ReadonlyMap<Value, Holder> },
+): RowNews {
+  const id = originIdOf(row);
+  if (id !== null) {
+    if (found.unreadable.has(id)) return UNCLEAR;
+    return { ...UNCLEAR, ...presence(found.byId.get(id)) };
+  }
+  if (row.kind !== 'insert') return { ...UNCLEAR, ...presence(undefined) };
+  const holder = matchValue === null ? 'unclear' : holders.get(matchValue);
+  return holder === 'unclear' || holder === 'refused' ? UNCLEAR : { ...UNCLEAR, ...presence(holder) };
+}
+
+function presence(remote: Row | undefined): Pick<RowNews, 'finding' | 'remote'> {
+  return remote === undefined ? { finding: 'absent', remote: null } : { finding: 'there', remote };
+}
+
+/** The row with the match value of a lost insert is what it made if it holds all that was sent, and nothing is known of it here. */
+function judgeLostInsert(run: TablePush, batch: Batch, row: BatchRow, news: RowNews): RowNews {
+  const { finding, remote, arrived } = news;
+  if (lostMatchOf(run, batch, row) === null || finding !== 'there' || remote === null) return news;
+  const { context, table } = run;
+  const isKnown = readRowsById(context.replica, baseTarget(table), [remote.id]).length > 0;
+  const isOurs = !isKnown && isApplied(row.cells, remote, table.columns, arrived);
+  return isOurs ? news : { ...news, finding: 'other' };
+}

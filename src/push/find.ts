@@ -1,0 +1,136 @@
+/**
+ * Asking the origin for rows that a push concerns: by id, or by match value. Reads only. Every loop over requests is bounded by the
+ * rows of one batch, or, where values are halved, by twice as many.
+ */
+import { asRowsyncError } from '../base/errors.ts';
+import { isSameValue } from '../reconcile/diff.ts';
+import { FILTER_BYTES_MAX, filterOfValue } from '../reconcile/findable.ts';
+import { TOP_MAX } from '../wire/query.ts';
+import type { ColumnShape, Row, Value } from '../wire/schema.ts';
+import type { TablePush } from './context.ts';
+
+/** Rows as the origin has them now. */
+export interface FoundRows {
+  readonly byId: ReadonlyMap<number, Row>;
+  /** Asked for, there, but not readable: nothing can be decided about them now. */
+  readonly unreadable: ReadonlySet<number>;
+}
+
+/** Asks for rows by id; those in neither part of the answer do not exist, or are hidden from the calling user. */
+export async function findById({ context, reading }: TablePush, ids: readonly number[]): Promise<FoundRows> {
+  const { address: table, columns, names } = reading;
+  const byId = new Map<number, Row>();
+  const unreadable = new Set<number>();
+  for (const batch of context.origin.idBatches(ids, names)) {
+    const answer = await context.origin.retrieve({ table, columns, names, ids: batch }, { signal: context.signal });
+    if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
+    for (const row of answer.value.rows) byId.set(row.id, row);
+    for (const { id } of answer.value.unreadable) unreadable.add(id);
+  }
+  return { byId, unreadable };
+}
+
+/** The row that has a match value; `refused`: the origin refuses to look · `unclear`: it answers with a row that cannot be read, or has another value. */
+export type Holder = Row | 'refused' | 'unclear';
+
+/**
+ * Asks who has match values; values that no row has are left out. An origin may take values for one that are not so here, as with accents
+ * or blanks at the end: asked for such a value alone, it says itself that the row has it.
+ */
+export async function findByMatch(run: TablePush, values: readonly Value[]): Promise<ReadonlyMap<Value, Holder>> {
+  const column = run.planned.match;
+  const shape = column === null ? undefined : run.reading.columns[column];
+  if (column === null || shape === undefined || values.length === 0) return new Map();
+  const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
+  const found = await selectClauses(run, clauses);
+  const [only = null] = values;
+  if (values.length > 1) {
+    const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, shape }) : null;
+    if (holders !== null) return holders;
+    // Each half by itself: what is wrong with the answer about one value keeps back no other row.
+    const middle = Math.ceil(values.length / 2);
+    const [one, other] = [
+      await findByMatch(run, values.slice(0, middle)),
+      await findByMatch(run, values.slice(middle)),
+    ];
+    return new Map([...one, ...other]);
+  }
+  if (found === null) return new Map([[only, 'refused']]);
+  if (!found.isWhole) return new Map([[only, 'unclear']]);
+  const exact = holdersOf(found.rows, values, { column, shape });
+  if (exact !== null) return exact;
+  const [row, ...others] = found.rows;
+  const isAlone = row !== undefined && others.length === 0 && isAlike(row.values[column] ?? null, only);
+  return new Map([[only, isAlone ? row : 'unclear']]);
+}
+
+/** Who has each value; null where a row has none of them. */
+function holdersOf(
+  rows: readonly Row[],
+  values: readonly Value[],
+  { column, shape }: { readonly column: number; readonly shape: ColumnShape },
+): ReadonlyMap<Value, Holder> | null {
+  const holders = new Map<Value, Row>();
+  const expected = new Set<Row>();
+  for (const value of values) {
+    const isExact = (row: Row): boolean => isSameValue(shape.type, row.values[column] ?? null, value);
+    const alike = rows.filter((row) => isExact(row) || isSameFolded(row.values[column] ?? null, value));
+    for (const row of alike) expected.add(row);
+    const holder = alike.find(isExact) ?? alike[0];
+    if (holder !== undefined) holders.set(value, holder);
+  }
+  return expected.size === rows.length ? holders : null;
+}
+
+/** Uniqueness at the origin may ignore case, as its own functions do. */
+function isSameFolded(one: Value, other: Value): boolean {
+  return typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase();
+}
+
+/** Whether an origin may take two texts for one. A row that is not even alike came in answer to something else. */
+function isAlike(one: Value, other: Value): boolean {
+  return typeof one === 'string' && typeof other === 'string' && ALIKE.compare(one.trim(), other.trim()) === 0;
+}
+
+/** Without case, accents and widths. */
+const ALIKE = new Intl.Collator('und', { sensitivity: 'base' });
+
+/** The rows that satisfy one of the clauses, each once; null where the origin refuses the question, as it would each time. */
+async function selectClauses(
+  { context, reading }: TablePush,
+  clauses: readonly string[],
+): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
+  const { address: table, columns, names } = reading;
+  const rows = new Map<number, Row>();
+  let isWhole = true;
+  try {
+    for (const filter of cutClauses(clauses)) {
+      const query = { columns: names, sort: [], filter, top: TOP_MAX };
+      const answer = await context.origin.select({ table, columns, query }, { signal: context.signal });
+      if (answer.kind !== 'ok' || answer.value.unreadable.length > 0) isWhole = false;
+      else for (const row of answer.value.rows) rows.set(row.id, row);
+    }
+  } catch (thrown) {
+    if (asRowsyncError(thrown).refusal?.status === 400) return null;
+    throw thrown;
+  }
+  return { rows: [...rows.values()], isWhole };
+}
+
+/** As many clauses together as a filter takes. */
+function cutClauses(clauses: readonly string[]): readonly string[] {
+  const filters: string[][] = [];
+  let bytes = 0;
+  for (const clause of clauses) {
+    const clauseBytes = encodeURIComponent(` or ${clause}`).length;
+    const last = filters.at(-1);
+    if (last === undefined || bytes + clauseBytes > FILTER_BYTES_MAX) {
+      filters.push([clause]);
+      bytes = 0;
+    } else {
+      last.push(clause);
+    }
+    bytes += clauseBytes;
+  }
+  return filters.map((together) => together.join(' or '));
+}

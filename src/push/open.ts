@@ -1,0 +1,72 @@
+/**
+ * Opens a table for a push: what the ledger knows of it, and what the origin says of it now. Input: the context, and the table as it is
+ * captured. Output: the one object that everything else of a push is handed.
+ */
+import { hasOption, isWritable, type UserDescriptor } from '../wire/schema.ts';
+import { RowsyncError } from '../base/errors.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import { judgeMatch, matchError } from '../reconcile/match.ts';
+import { readTable } from '../replica/ledger.ts';
+import type { PushContext, PushTableOptions, PushTally, TablePush } from './context.ts';
+import { pushTable } from './plan.ts';
+import type { TablePushCounts } from './report.ts';
+import { describeTable } from './shape.ts';
+
+/** What a table is opened with. */
+export interface OpenOrder {
+  readonly options: PushTableOptions;
+  /** Added to while the table is pushed. */
+  readonly counts: TablePushCounts;
+  readonly tally: PushTally;
+}
+
+/** Opens a table as it is known here; enough to settle without asking. */
+export function openUnasked(
+  context: PushContext,
+  table: TwoWayTable,
+  { options, counts, tally }: OpenOrder,
+): TablePush {
+  const { name, alias } = readTable(context.replica, table.id);
+  return {
+    context,
+    table,
+    reading: { address: { name, alias }, columns: table.columns, names: ['*'] },
+    planned: pushTable(table),
+    options,
+    zone: 'UTC',
+    progress: { counts, tally, missingCount: 0, shapeProblem: null },
+  };
+}
+
+/** Opens a table as the origin describes it now. @throws RowsyncError `push.shape`, `config.invalid`. */
+export async function openTable(
+  context: PushContext,
+  table: TwoWayTable,
+  order: OpenOrder & { readonly caller: UserDescriptor },
+): Promise<TablePush> {
+  await context.before?.('describe', table.localName);
+  const run = openUnasked(context, table, order);
+  const { address } = run.reading;
+  const descriptor = await describeTable(context, table, address);
+  const verdict = judgeMatch(descriptor, table.matchColumn);
+  if (table.matchColumn !== null && verdict.column === null) {
+    throw matchError(address.name, table.matchColumn, verdict);
+  }
+  // `column=*` brings what may be written, so every other column is named.
+  const named = descriptor.columns.filter((column) => !isWritable(column)).map((column) => column.name);
+  return {
+    ...run,
+    reading: { ...run.reading, names: ['*', ...named] },
+    planned: { ...run.planned, allowAdd: descriptor.allowAdd },
+    zone: order.caller.timezone,
+  };
+}
+
+/** Makes sure that the calling user may send as the configuration says. @throws RowsyncError `push.workflow`. */
+export function requireWorkflowRight(table: TwoWayTable, options: PushTableOptions, caller: UserDescriptor): void {
+  if (options.workflow !== 'suppress' || hasOption(caller.admin, 'ManageData')) return;
+  throw new RowsyncError('config', 'push.workflow', {
+    message: `tables.${table.name}.workflow is suppress, which needs the permission ManageData; the calling user does not have it`,
+    hint: 'Give the user that permission in the setup of the database, or set workflow: run. Nothing was sent.',
+  });
+}

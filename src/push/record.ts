@@ -1,0 +1,229 @@
+/**
+ * From the ids of edited rows to a recorded batch: what the origin has of the rows now is merged (the one merge, so that none is sent over
+ * a change that nobody has seen), then they are planned, and what is sent is stored, all in one durable transaction (I11). Rows that
+ * cannot be sent are parked here. The network is asked before, never inside the transaction.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
+import type { Batch } from '../capture/batches.ts';
+import { diffRows, makeRoom, readVersions, type RowChange } from '../capture/changes.ts';
+import { moveRows } from '../capture/marks.ts';
+import { mergeRows, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
+import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
+import { isSameRow } from '../reconcile/diff.ts';
+import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
+import { judgeHolder } from '../reconcile/match.ts';
+import { digestOf, type ChangeKind, type PlannedRow } from '../reconcile/push-plan.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { spendPushConsent } from '../replica/consent.ts';
+import type { Tx } from '../replica/connection.ts';
+import { readTable } from '../replica/ledger.ts';
+import { suspectPushedRows } from '../replica/pages.ts';
+import { countConflicts } from '../replica/push-rows.ts';
+import { readRowsById, writeRows } from '../replica/rows.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import { recordBatch } from './batch.ts';
+import { step, type TablePush } from './context.ts';
+import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
+import { requireSameCaller } from './identity.ts';
+import { planChanges, planOptions } from './plan.ts';
+import { requireSameShape } from './shape.ts';
+import { attachUploads, type Uploads } from './upload.ts';
+
+/** Edited rows of one kind, in the order in which they leave, and what the origin has of them. */
+export interface Block {
+  readonly kind: ChangeKind;
+  readonly ids: readonly number[];
+  readonly found: FoundRows;
+  /** The match values of inserts that the origin was asked for, by the insert's id here. */
+  readonly asked: ReadonlyMap<number, Value>;
+  readonly holders: ReadonlyMap<Value, Holder>;
+}
+
+/** What a block is recorded with. */
+export interface RecordOrder {
+  /** When its updates were pushed before, for the guard against two systems that fight. */
+  readonly past: ReadonlyMap<number, readonly PastPush[]>;
+  /** A person has looked: guards let this push through. */
+  readonly confirmed: boolean;
+  /** No other plan follows in this push: what has to wait is parked, with the reason. */
+  readonly isLast: boolean;
+  readonly uploads: Uploads;
+}
+
+/** Asks the origin for rows that are to be sent, and for rows that have the match values of inserts already. */
+export async function reread(run: TablePush, kind: ChangeKind, ids: readonly number[]): Promise<Block> {
+  await step(run, 'reread');
+  const { context, table, planned } = run;
+  const asked = new Map<number, Value>();
+  if (kind === 'insert' && planned.match !== null) {
+    for (const { id, values } of readRowsById(context.replica, table, ids)) {
+      const value = values[planned.match] ?? null;
+      if (value !== null && value !== '') asked.set(id, value);
+    }
+  }
+  const [found, holders] = await Promise.all([
+    findById(run, kind === 'insert' ? [] : ids),
+    findByMatch(run, [...new Set(asked.values())]),
+  ]);
+  return { kind, ids, found, asked, holders };
+}
+
+/** What was recorded of a block: batches to send one after the other. */
+export interface Recorded {
+  /** Null where nothing is left to send. */
+  readonly batch: Batch | null;
+  /** Rows of the block that did not fit into the batch, in their order. */
+  readonly rest: readonly number[];
+}
+
+/** Merges what came, plans the rows, and stores those that are sent. @throws RowsyncError `guard.deletes`, `push.shape`. */
+export async function record(run: TablePush, block: Block, order: RecordOrder): Promise<Recorded> {
+  await step(run, 'record');
+  const { context, table } = run;
+  const { found, kind, ids } = block;
+  const isMissing = (id: number): boolean => kind !== 'insert' && !found.byId.has(id) && !found.unreadable.has(id);
+  const missing = ids.filter(isMissing);
+  if (missing.length > 0) await requireSameCaller(run);
+  const holders = [...block.holders.values()].filter((holder) => typeof holder === 'object');
+  const remotes = [...found.byId.values(), ...holders];
+  const bases = readRowsById(
+    context.replica,
+    baseTarget(table),
+    remotes.map(({ id }) => id),
+  );
+  const baseById = new Map(bases.map((base) => [base.id, base]));
+  await requireSameShape(run, remotes, baseById);
+  const moved = [...found.byId.values()].filter((remote) => {
+    const base = baseById.get(remote.id);
+    return base === undefined || !isSameRow(base, remote);
+  });
+  return context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
+    mergePresent(tx, run, { moved, missing }, order.confirmed);
+    const sendable = ids.filter((id) => !found.unreadable.has(id) && !isMissing(id));
+    return recordPlanned(tx, run, { ...block, ids: sendable }, order);
+  });
+}
+
+/** The one merge, for rows that moved on at the origin since they were last read (design: re-read before every push). */
+function mergePresent(
+  tx: Tx,
+  run: TablePush,
+  { moved, missing }: { readonly moved: readonly Row[]; readonly missing: readonly number[] },
+  confirmed: boolean,
+): void {
+  const { table, options, progress, context } = run;
+  if (moved.length === 0 && missing.length === 0) return;
+  // The rows of earlier batches that were missing have left the table by now.
+  const rowCount = readTable(tx, table.id).rowCount + progress.missingCount;
+  const missingCount = missing.length === 0 ? 0 : missing.length + progress.missingCount;
+  const { maxDeletePercent } = context.settings;
+  const verdict = judgeDeletion({ rowCount, missingCount, maxDeletePercent, identityChanged: false, confirmed });
+  if (verdict.kind === 'hold') throw missingError(run, missingCount, rowCount);
+  progress.missingCount += missing.length;
+  const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()) };
+  const conflictsBefore = countConflicts(tx, table.id);
+  storeRemoteRows(tx, table, moved, merge);
+  storeMissingRows(tx, table, missing, { ...merge, reason: 'not returned by the origin before a push' });
+  suspectPushedRows(tx, table.id, [...moved.map(({ id }) => id), ...missing]);
+  progress.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
+}
+
+function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
+  return new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing more was sent or deleted`,
+    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push ${shellWord(table.localName)} --confirm.`,
+  });
+}
+
+/** Plans the rows as they stand now, parks those that cannot be sent, and stores the first batch of the others. */
+function recordPlanned(tx: Tx, run: TablePush, block: Block, order: RecordOrder): Recorded {
+  const { table, context } = run;
+  const edited = diffRows(tx, table, block.ids).filter(({ state, kind }) => state === 'edited' && kind === block.kind);
+  const askable = edited.filter((change) => mayBeSent(tx, run, change, { block, isLast: order.isLast }));
+  const { batches, unsendable } = planChanges(askable, run.planned, planOptions(context));
+  for (const { id: rowId, kind, column, reason, hope = 'never' } of unsendable) {
+    park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
+  }
+  const [first] = batches;
+  const withFiles = first === undefined ? [] : attachUploads(tx, run, first.rows, {
+    uploads: order.uploads,
+    park: (refusal) => park(tx, run, refusal),
+  });
+  const rows = parkAlternating(tx, run, withFiles, order.past);
+  const rest = batches.slice(1).flatMap((batch) => batch.rows.map(({ id }) => id));
+  if (first === undefined || rows.length === 0) return { batch: null, rest };
+  spendPushConsent(tx, table.id, rows.length);
+  storeMadeValues(tx, run, rows);
+  return { batch: recordBatch(tx, run, { method: first.method, rows }), rest };
+}
+
+/** Whether the match value of an insert is free at the origin; if not, the insert is merged into the row that has it, parked, or left for the next plan. */
+function mayBeSent(
+  tx: Tx,
+  run: TablePush,
+  { rowId, kind, local }: RowChange,
+  { block, isLast }: { readonly block: Block; readonly isLast: boolean },
+): boolean {
+  const { table, options, progress, context, planned } = run;
+  const { match } = planned;
+  if (kind !== 'insert' || match === null || local === null) return true;
+  const value = local.values[match] ?? null;
+  const asked = block.asked.get(rowId) ?? null;
+  if (value !== asked && !(value === '' && asked === null)) return false; // edited since the origin was asked
+  const holder = asked === null ? undefined : block.holders.get(asked);
+  const remote = typeof holder === 'object' ? holder : null;
+  if (remote !== null) makeRoom(tx, table, [remote.id], stampFromMs(context.clock.nowMs()));
+  const [there] = remote === null ? [] : readVersions(tx, table, [remote.id]);
+  const known = there === undefined || there.base === null ? null : { base: there.base, local: there.local };
+  const verdict = judgeHolder(holder, known, { match, columns: table.columns, isLast });
+  if (verdict === 'send') return true;
+  if (verdict === 'adopt') {
+    const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()), isSent: false, reason: '' };
+    const { merged } = mergeRows(tx, table, [{ rowId, base: null, local, remote }], merge);
+    progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
+    suspectPushedRows(tx, table.id, merged.map(({ newId }) => newId));
+  } else if (verdict !== 'wait') {
+    park(tx, run, { rowId, kind, ...verdict, column: match, words: null, cells: [] });
+  }
+  return false;
+}
+
+/** Parks a row before it was sent. */
+export function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefusal): void {
+  const nowMs = context.clock.nowMs();
+  storeRefusal(tx, table, refusal, nowMs);
+  moveRows(tx, table.id, [refusal.rowId], { event: 'refused', at: stampFromMs(nowMs) });
+  progress.counts.refusedCount += 1;
+}
+
+/** Parks rows that go back and forth; the others are returned. */
+function parkAlternating(
+  tx: Tx,
+  run: TablePush,
+  rows: readonly PlannedRow[],
+  past: RecordOrder['past'],
+): readonly PlannedRow[] {
+  const atMs = run.context.clock.nowMs();
+  const reason = 'its values keep going back and forth: another system seems to undo what is pushed from here';
+  return rows.filter(({ id: rowId, kind, cells }) => {
+    if (kind !== 'update' || !isAlternating(past.get(rowId) ?? [], { atMs, digest: digestOf(cells) })) return true;
+    park(tx, run, { rowId, kind, reason, column: null, words: null, hope: 'never', cells });
+    return false;
+  });
+}
+
+/** A made-up match value stands in the row before it leaves, so that a repeated create is the same create. */
+function storeMadeValues(tx: Tx, { table, planned }: TablePush, rows: readonly PlannedRow[]): void {
+  const { match } = planned;
+  const made = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch] as const])));
+  if (match === null || made.size === 0) return;
+  const local = readRowsById(tx, table, [...made.keys()]);
+  writeRows(
+    tx,
+    table,
+    local.map((row) => ({ ...row, values: row.values.with(match, made.get(row.id) ?? null) })),
+  );
+}
+

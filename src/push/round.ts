@@ -1,0 +1,155 @@
+/**
+ * One round of the push of a table: its edited rows, kind after kind and a block at a time, so that memory does not grow with the number
+ * of edits. While the origin reads for the next block, the one before is settled; at most one batch is in flight and one waits to
+ * be settled. The requests of a round are bounded by the edits that stood when it began.
+ */
+import type { RowsyncError } from '../base/errors.ts';
+import { readPushes } from '../capture/batches.ts';
+import { diffRows } from '../capture/changes.ts';
+import { readEditedIds } from '../capture/marks.ts';
+import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
+import { sendBatch, type BatchEnd } from './batch.ts';
+import type { TablePush } from './context.ts';
+import { planChanges, planOptions } from './plan.ts';
+import { record, reread, type Block, type RecordOrder } from './record.ts';
+import { readUploads, type Uploads } from './upload.ts';
+
+/** What the origin takes of ids in one Retrieve or Delete. */
+const BLOCK_ROWS_MAX = 500;
+
+/** What a round is made with. */
+export interface RoundOrder {
+  /** Edited rows when the round began: as many are sent, since a guard has judged them. */
+  readonly edits: Readonly<Record<ChangeKind, number>>;
+  readonly confirmed: boolean;
+  /** No other round follows in this push. */
+  readonly isLast: boolean;
+}
+
+/** Sends the edited rows of a table once. Returns what stops the table, null where nothing does. @throws RowsyncError of origin and replica. */
+export async function sendRound(run: TablePush, order: RoundOrder): Promise<RowsyncError | null> {
+  const round = new Round(run, order);
+  try {
+    return await round.send();
+  } finally {
+    // Where another error is on its way, what was taken is settled all the same.
+    await round.settle().catch(() => undefined);
+  }
+}
+
+class Round {
+  readonly #run: TablePush;
+  readonly #order: RoundOrder;
+  readonly #past: RecordOrder['past'];
+  readonly #queue: BlockQueue;
+  #ahead: Promise<Block | null> | null = null;
+  #unsettled: BatchEnd['settle'] = null;
+
+  constructor(run: TablePush, order: RoundOrder) {
+    this.#run = run;
+    this.#order = order;
+    this.#past = readPushes(run.context.replica, run.table.id);
+    this.#queue = new BlockQueue(run, order.edits);
+  }
+
+  async send(): Promise<RowsyncError | null> {
+    // Ends: every block takes rows off the queue.
+    for (;;) {
+      const block = await (this.#ahead ?? this.#rereadNext());
+      this.#ahead = null;
+      if (block === null) {
+        await this.settle();
+        return null;
+      }
+      const stop = await this.#sendBlock(block);
+      if (stop !== null) return stop;
+    }
+  }
+
+  /** Settles the batch that waits for it. */
+  async settle(): Promise<void> {
+    const settle = this.#unsettled;
+    this.#unsettled = null;
+    await settle?.();
+  }
+
+  async #sendBlock(block: Block): Promise<RowsyncError | null> {
+    // What a new row is merged with, or a delete makes way for, has to stand as the origin has it.
+    if (block.kind !== 'update') await this.settle();
+    const uploads = await uploadsOf(this.#run, block);
+    const { confirmed, isLast } = this.#order;
+    const { batch, rest } = await record(this.#run, block, { past: this.#past, confirmed, isLast, uploads });
+    this.#queue.putBack(rest);
+    if (batch === null) return null;
+    const onAnswered = (): void => {
+      this.#ahead = this.#rereadNext();
+      this.#ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
+    };
+    const end = await sendBatch(this.#run, batch, { contents: uploads.contents, onAnswered });
+    const settleEarlier = this.#unsettled;
+    this.#unsettled = end.settle;
+    if (settleEarlier !== null) {
+      await this.#run.context.origin.requestsLeave(); // a batch keeps the event loop busy for longer than the origin reads
+      await settleEarlier();
+    }
+    if (!end.isApart) await this.settle();
+    return end.stop;
+  }
+
+  async #rereadNext(): Promise<Block | null> {
+    const next = this.#queue.next();
+    return next === null ? null : reread(this.#run, next.kind, next.ids);
+  }
+}
+
+/** The files of the rows that leave first, as far as they can be told before the rows are recorded. */
+async function uploadsOf(run: TablePush, { kind, ids }: Block): Promise<Uploads> {
+  const { context, table, planned } = run;
+  const mayAttach = kind !== 'delete' && table.columns.some(({ type, writable }) => writable && type === 'Attachment');
+  if (!mayAttach) return { files: new Map(), problems: new Map(), contents: new Map() };
+  const changes = diffRows(context.replica, table, ids).filter(({ state }) => state === 'edited');
+  const [first] = planChanges(changes, planned, planOptions(context)).batches;
+  return readUploads(run, first?.rows ?? []);
+}
+
+/** The ids of edited rows, a block at a time. */
+class BlockQueue {
+  readonly #run: TablePush;
+  readonly #left: Record<ChangeKind, number>;
+  readonly #kinds: ChangeKind[] = [...CHANGE_KINDS];
+  #after: number | null = null;
+  #rest: readonly number[] = [];
+
+  constructor(run: TablePush, edits: RoundOrder['edits']) {
+    this.#run = run;
+    this.#left = { ...edits };
+  }
+
+  /** The next rows; null at the end. */
+  next(): { readonly kind: ChangeKind; readonly ids: readonly number[] } | null {
+    for (let kind = this.#kinds[0]; kind !== undefined; kind = this.#kinds[0]) {
+      const ids = this.#rest.length > 0 ? this.#rest : this.#read(kind);
+      this.#rest = [];
+      if (ids.length > 0) return { kind, ids };
+      this.#kinds.shift();
+      this.#after = null;
+    }
+    return null;
+  }
+
+  /** Gives rows back that did not fit into a batch; they come first. */
+  putBack(ids: readonly number[]): void {
+    this.#rest = ids;
+  }
+
+  #read(kind: ChangeKind): readonly number[] {
+    const { context, table } = this.#run;
+    const { rowsMax } = planOptions(context).limits;
+    const count = Math.min(BLOCK_ROWS_MAX, rowsMax, this.#left[kind]);
+    if (count === 0) return [];
+    const ids = readEditedIds(context.replica, table, { kind, after: this.#after, count });
+    this.#after = ids.at(-1) ?? this.#after;
+    this.#left[kind] -= ids.length;
+    return ids;
+  }
+}
