@@ -264,6 +264,14 @@ export const FAULTS: readonly FaultKind[] = [
   { name: 'redirect301', on: ALL, reaches: false, strike: () => redirect(301) },
   { name: 'redirect302', on: ALL, reaches: true, strike: () => redirect(302) },
   { name: 'redirect307', on: ALL, reaches: false, strike: () => redirect(307) },
+  // The origin made the row, and failed behind that (the specification knows no such status).
+  {
+    name: 'rowStatus500',
+    on: ['change'],
+    reaches: true,
+    strike: (struck) =>
+      withRow(struck, (row) => ({ ...row, status: 500, errors: [{ error: 500, message: 'Something went wrong' }] })),
+  },
 ];
 
 /**

@@ -116,7 +116,8 @@ export class Parking {
     for (const [index, { code, isMade }] of statusesOf(result).entries()) {
       const row = rows[index];
       if (row === undefined) continue;
-      if (code >= 400) this.#noteRefused(row);
+      // An origin that fails may have made the row before it did.
+      if (code >= 400 && (code < 500 || row.kind !== 'insert')) this.#noteRefused(row);
       if (isMade && row.kind === 'update') for (const name of row.names) this.#madeTwice.add(name);
     }
   }
