@@ -38,11 +38,9 @@ export interface Expected {
 export class Books {
   /** Every value that a user's statement left in a cell, by `tag.column=value`. */
   readonly everWritten = new Set<string>();
-  /** Tags of rows that a user's statement ever added or removed; of a removed one that had none, its id. */
+  /** Tags of rows that a user's statement ever added or removed. */
   readonly everInserted = new Set<string>();
   readonly everDeleted = new Set<string>();
-  /** The ids under which rows were last removed, by their tags. */
-  readonly deletedAs = new Map<string, number>();
   /** Whether a user ever did away with the whole table. */
   hasLostTable = false;
   #standing = new Map<string, Written>();
@@ -71,24 +69,14 @@ export class Books {
     this.#deleted.clear();
   }
 
-  /** Whether a user's statement ever removed a row, under its tag or, while it had none, under its id. */
-  wasDeleted(tag: string, id: number): boolean {
-    return this.everDeleted.has(tag) || this.everDeleted.has(`row ${id}`);
-  }
-
   /** Takes note of what a statement did. */
   note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     const beforeById = new Map(before.map((row) => [row.id, row]));
     const beforeByTag = new Map(before.map((row) => [row.tag, row]));
-    // A row that an upsert made of a deleted one has no tag yet: nobody can tell which it is.
-    if (![...before, ...after].every(isTagged)) {
-      this.#noteUntagged(before, after);
-      return this.note(before.filter(isTagged), after.filter(isTagged));
-    }
     const tagsAfter = new Set(after.map(({ tag }) => tag));
     const idsAfter = new Set(after.map(({ id }) => id));
     for (const { tag, id } of before) {
-      if (!tagsAfter.has(tag)) this.#noteDeleted(tag, id);
+      if (!tagsAfter.has(tag)) this.#noteDeleted(tag);
       else if (!idsAfter.has(id)) this.#noteHalfDeleted(tag);
     }
     for (const row of after) {
@@ -116,7 +104,7 @@ export class Books {
       }
     }
     const tagsBefore = new Set(before.map(({ tag }) => tag));
-    for (const { tag, cells } of after.filter((row) => isTagged(row) && !tagsBefore.has(row.tag)))
+    for (const { tag, cells } of after.filter((row) => !tagsBefore.has(row.tag)))
       for (const [column, value] of Object.entries(cells)) this.everWritten.add(writtenKey({ tag, column, value }));
   }
 
@@ -145,22 +133,8 @@ export class Books {
     }
   }
 
-  /** What is written into a row without a tag goes by its id: it may turn out to be a row that has one. */
-  #noteUntagged(before: readonly LocalRow[], after: readonly LocalRow[]): void {
-    const beforeById = new Map(before.map((row) => [row.id, row]));
-    for (const { id, cells } of after.filter((row) => !isTagged(row))) {
-      for (const [column, value] of Object.entries(cells)) {
-        const isNew = value !== (beforeById.get(id)?.cells[column] ?? null);
-        if (isNew) this.everWritten.add(writtenKey({ tag: `row ${id}`, column, value }));
-      }
-    }
-    const idsAfter = new Set(after.map(({ id }) => id));
-    for (const row of before) if (!isTagged(row) && !idsAfter.has(row.id)) this.everDeleted.add(`row ${row.id}`);
-  }
-
-  #noteDeleted(tag: string, id: number): void {
+  #noteDeleted(tag: string): void {
     this.everDeleted.add(tag);
-    this.deletedAs.set(tag, id);
     this.#deleted.add(tag);
     this.#inserted.delete(tag);
     this.#forgetCells(tag);
@@ -191,11 +165,6 @@ export class Books {
     this.#standing.set(key, written);
     this.everWritten.add(writtenKey(written));
   }
-}
-
-/** Whether a row can be told: one that an upsert made of a deleted one, while its replica went back to an older copy, has no tag. */
-export function isTagged({ tag }: LocalRow): boolean {
-  return tag !== 'null';
 }
 
 /** A written value with its place. */

@@ -27,8 +27,7 @@ export function findUnrecognisable({ rows, sent }: NewInCopy, origin: readonly L
   const isStranger = ({ tag, cells }: LocalRow, there: LocalRow): boolean => {
     const code = there.cells['Code'] ?? null;
     const isKnownBy = code === cells['Code'] || (code !== null && sent.includes(JSON.stringify(code)));
-    // A row that an upsert made of a deleted one has no tag yet, and is the one that it was made of.
-    return there.tag === tag ? !isKnownBy : there.tag !== 'null' && code === cells['Code'];
+    return there.tag === tag ? !isKnownBy : code === cells['Code'];
   };
   return rows.find((row) => origin.some((there) => isStranger(row, there)))?.tag ?? null;
 }

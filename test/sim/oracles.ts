@@ -8,8 +8,7 @@
  *   I2      a push writes over nothing that it could have known of (overwrites.ts)
  *   I5      no row leaves the replica that the origin has; none is to be deleted there that stands here, or that nobody deleted
  *   I6      rows are what the ETag that is kept vouches for (vouching.ts)
- *   I8      of a row that the origin knows, a request carries no value that stands in the base, but for the match value, and none that
- *           nobody wrote here
+ *   I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody wrote here
  *   L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
  *   I17     a column that the caller is not shown keeps its last values, and nothing is sent in it (hiding.ts)
  *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
@@ -19,7 +18,7 @@ import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import type { Admin } from './admin.ts';
 import { readBase } from './base.ts';
-import { isTagged, type LocalValue, writtenKey, type Books, type LocalRow } from './books.ts';
+import { writtenKey, type Books, type LocalRow } from './books.ts';
 import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
 import { Intents, type SentRow } from './intents.ts';
@@ -70,11 +69,6 @@ export class Oracles {
   #newestEvidence = 0;
   /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
   readonly #missing = new Map<number, number>();
-  /**
-   * Rows that a backup brought back before it was stored here that they are gone: those that were edited go on as new ones with all
-   * that stands in them, and are found at the origin.
-   */
-  readonly #wentOn = new Set<number>();
   /** Rows that the caller was not shown when he asked for them, or wanted them deleted, by their ids. */
   readonly #hidden = new Set<number>();
   /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
@@ -85,7 +79,6 @@ export class Oracles {
   readonly #sentEver = {
     ids: new Set<number>(),
     created: new Set<string>(),
-    tagByCode: new Map<LocalValue, string>(),
     metById: new Map<number, Set<string>>(),
   };
 
@@ -122,8 +115,6 @@ export class Oracles {
     if (isDurable) this.#durableBatch = this.#newestBatch;
     this.#parking.onCommitted(what);
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
-    if (what.startsWith('Deleting rows'))
-      for (const id of this.#missing.keys()) if (this.#isBack(id)) this.#wentOn.add(id);
   }
 
   /** A user did something to the replica, and brought it to the disk; `removed` are the rows that went with it. */
@@ -356,18 +347,10 @@ export class Oracles {
       const tag = this.#parts.names.tagOf(Number(id));
       const unseen = this.#isJudged ? this.#overwrites.complaintsOfDelete(Number(id)) : [];
       for (const what of unseen) this.#parts.fail('I2', what);
-      if (tag !== null && !this.#parts.books.wasDeleted(tag, Number(id))) {
+      if (tag !== null && !this.#parts.books.everDeleted.has(tag)) {
         this.#parts.fail('I5', `row ${id} (${tag}) is to be deleted at the origin, and nobody deleted it here`);
       }
     }
-  }
-
-  /** Whether a value stood here in a row that an update made again, so that it goes on in that one, whoever wrote it. */
-  #goesOn(id: number, value: LocalValue): boolean {
-    const kept = this.#parts.user.query(
-      `SELECT local FROM sync_conflicts WHERE kind = 'deletedThere' AND row_id = ${id}`,
-    );
-    return kept.some(([row]) => String(row).includes(JSON.stringify(value)));
   }
 
   /** The tags of new rows that met a row by its unique value, and go on in it. */
@@ -398,32 +381,22 @@ export class Oracles {
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));
       const cells = Object.entries(row).filter(([name]) => !name.startsWith('@'));
       const columns = new Map(cells.map(([name, value]) => [this.#columnOf(name), value]));
-      // A row that an update made again gets its tag with the rest of what goes on in it.
-      const isUntagged = before !== undefined && !isTagged(before);
-      const [own, code] = [String(columns.get('Tag')), columns.get('Code') ?? null];
-      const heir = isUntagged ? own : (before?.tag ?? tag);
-      if (heir !== null && heir !== 'undefined' && code !== null) this.#sentEver.tagByCode.set(code, heir);
+      const own = String(columns.get('Tag'));
       for (const [name, value] of cells) {
         const column = this.#columnOf(name);
         if (id === null && column !== null) this.#sentEver.created.add(writtenKey({ tag: own, column, value }));
         const known =
           before === undefined || column === null ? undefined : { ...before.cells, Tag: before.tag }[column];
         if (value === known) {
-          // The match value tells which row it is; nothing else may travel unchanged.
-          if (column === this.#parts.setup.match) continue;
           this.#parts.fail('I8', `${name} = ${value} of row ${String(id)} is sent, and stands in the base`);
         }
         if (tag === null || column === null || isMadeByTrigger(value)) continue;
-        if (this.#wentOn.has(Number(id))) continue;
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         if (column === 'Tag' && met.includes(value)) continue;
-        // What was written into a row of an older copy that had no tag yet goes by its id.
-        const keys = [tag, `row ${id}`, ...met].map((owner) => writtenKey({ tag: String(owner), column, value }));
+        const keys = [tag, ...met].map((owner) => writtenKey({ tag: String(owner), column, value }));
         if (keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) continue;
-        if (!this.#goesOn(Number(id), value)) {
-          this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
-        }
+        this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
       }
     }
   }

@@ -7,11 +7,11 @@
  * Input: what users and colleagues wrote, and requests before they leave. Output: sentences.
  */
 import { readBase } from './base.ts';
-import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
+import { writtenKey, type Books, type LocalRow, type LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Names } from './names.ts';
 import type { SeenRequest } from './network.ts';
-import { isMadeByTrigger, removedFrom, type User } from './user.ts';
+import { removedFrom, type User } from './user.ts';
 import type { Writes } from './writes.ts';
 
 /** What there is to look at. */
@@ -39,8 +39,6 @@ export class Overwrites {
   readonly #parts: OverwriteParts;
   #baseByWritten = new Map<string, ReadonlyMap<number, LocalValue>>();
   #knownByDeleted = new Map<string, LocalRow>();
-  /** The tag of the row that was sent last with a code and its id: an upsert that finds it deleted makes one with that code, and without a tag. */
-  readonly #tagByCode = new Map<LocalValue, string>();
   /** Writes at the origin when the present push was planned. */
   #plannedAt = 0;
 
@@ -65,21 +63,16 @@ export class Overwrites {
     const base = this.#base();
     const rows = user.rows();
     // A row may have come back since it was deleted, or since its table was dropped: only its last delete counts.
-    for (const row of rows) this.#knownByDeleted.delete(this.#tagOf(row));
-    for (const row of removed) {
-      const tag = this.#tagOf(row);
-      this.#knownByDeleted.set(tag, base.values().find((other) => this.#tagOf(other) === tag) ?? row);
-    }
+    for (const row of rows) this.#knownByDeleted.delete(row.tag);
+    for (const row of removed)
+      this.#knownByDeleted.set(row.tag, base.values().find(({ tag }) => tag === row.tag) ?? row);
     const written = new Map<string, Map<number, LocalValue>>();
-    for (const row of rows) {
-      const { id, cells } = row;
+    for (const { id, tag, cells } of rows) {
       for (const column of JUDGED) {
         const value = cells[column] ?? null;
-        const key = writtenKey({ tag: this.#tagOf(row), column, value });
+        const key = writtenKey({ tag, column, value });
         const known = base.get(id)?.cells[column] ?? null;
-        // The books know no edits of rows without a tag.
-        const isEdit = isTagged(row) ? books.everWritten.has(key) : value !== known;
-        if (!isEdit || this.#baseByWritten.has(key)) continue;
+        if (!books.everWritten.has(key) || this.#baseByWritten.has(key)) continue;
         written.set(key, (written.get(key) ?? new Map<number, LocalValue>()).set(id, known));
       }
     }
@@ -93,7 +86,7 @@ export class Overwrites {
       for (const column of JUDGED) {
         const value = row.cells[column] ?? null;
         if (value !== (beforeById.get(row.id)?.cells[column] ?? null))
-          this.#baseByWritten.delete(writtenKey({ tag: this.#tagOf(row), column, value }));
+          this.#baseByWritten.delete(writtenKey({ tag: row.tag, column, value }));
       }
     }
     this.onUserActed(removedFrom(before, after));
@@ -118,7 +111,6 @@ export class Overwrites {
       const cells = names.fromOrigin(row);
       const id = row['@row.id'] ?? null;
       const code = cells['Code'] ?? null;
-      if (typeof id === 'number' && code !== null) this.#tagByCode.set(code, this.#tagOfId(id));
       // A create of a unique value that another row has is refused, and writes over nothing.
       const isMet = (other: LocalRow): boolean => method === 'upsert' && code !== null && other.cells['Code'] === code;
       const present = there.find((other) => (id === null ? isMet(other) : other.id === id));
@@ -136,9 +128,7 @@ export class Overwrites {
     writes.collect();
     const there = origin.rows(names.table).find((row) => row.id === id);
     if (there === undefined) return [];
-    const row = names.rowFromOrigin(id, there.values);
-    const { cells } = row;
-    const tag = this.#tagOf(row);
+    const { tag, cells } = names.rowFromOrigin(id, there.values);
     const then = this.#knownByDeleted.get(tag);
     if (then === undefined) return [];
     const gone = names.goneIn((statement) => this.#parts.user.query(statement));
@@ -159,36 +149,22 @@ export class Overwrites {
     return at < this.#plannedAt && (at < 0 || all[at]?.by === 'colleague');
   }
 
-  /** The tag of a row; of one that an upsert made of a deleted one, and that has none yet, the tag of that one. */
-  #tagOf(row: LocalRow): string {
-    return isTagged(row) ? row.tag : this.#tagOfId(row.id);
-  }
-
-  #tagOfId(id: number): string {
-    const ofRow = this.#parts.writes.all.filter((write) => write.id === id);
-    const tag = ofRow.find((write) => write.tag !== '')?.tag;
-    const made = ofRow.find(({ kind, by }) => kind === 'create' && by === 'api');
-    return tag ?? this.#tagByCode.get(made?.cells['Code'] ?? null) ?? 'null';
-  }
-
   #judge(
-    row: LocalRow,
+    { id, tag, cells }: LocalRow,
     {
       column,
       value,
       known,
     }: { readonly column: string; readonly value: LocalValue; readonly known: LocalRow | undefined },
   ): readonly string[] {
-    const { id, cells } = row;
-    const tag = this.#tagOf(row);
     const before = cells[column] ?? null;
     if (before === null || before === value || !this.#isOfColleague(id, column, before)) return [];
     const what = `${column} of ${tag} was ${String(before)} at the origin before the push was planned; ${String(value)} is written over it`;
     if (known?.cells[column] !== before) return [`${what}, and the base does not know`];
     if (value === null) return [];
     const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
-    // What nobody wrote here goes on in a row that was made again, or is of the user's trigger, which answers what the origin says too.
-    if (baseById === undefined && (isTagged(row) || isMadeByTrigger(value))) return [];
+    // What nobody wrote here is of the user's trigger, which answers what the origin says too, or is judged as invented.
+    if (baseById === undefined) return [];
     const baseThen = baseById?.has(id) === true ? baseById.get(id) : baseById?.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];
     return [`${what}, which came after the edit, and is kept nowhere`];

@@ -1,7 +1,7 @@
 /**
- * Whether what waits for a person waits with a cause (L2, L3): a row in doubt is a create that nothing identifies and whose answer was
- * lost, a refused row is one that the origin refused alone, or that could not be sent for a reason that is looked up here, a conflict
- * waits where the policy asks and both sides wrote, and deletes are held where the guard has a cause. Every other oracle excuses what
+ * Whether what waits for a person waits with a cause (L2, L3): a row in doubt is one whose answer was lost, and of which nothing at the origin
+ * tells whether it was taken; a refused row is one that the origin refused alone, or that could not be sent for a reason that is looked up here; a conflict
+ * waits where the policy asks and both sides wrote, and what a guard holds has its cause. Every other oracle excuses what
  * waits, so an engine that parks rows wrongly would pass without this one.
  *
  * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
@@ -13,6 +13,7 @@ import type { LocalRow, LocalValue } from './books.ts';
 import type { OracleParts } from './oracles.ts';
 import type { SeenRequest } from './network.ts';
 import { isMadeByTrigger } from './user.ts';
+import type { OriginWrite } from './verdict.ts';
 
 /** What there is to look at. */
 export type ParkingParts = Omit<OracleParts, 'fail'>;
@@ -22,16 +23,14 @@ type Kind = 'insert' | 'update' | 'delete';
 /** A row of a request that changes rows. */
 interface SentRow {
   readonly kind: Kind;
-  /** Its id at the origin, and its tag, as far as it has them; without a tag, its unique value. */
+  /** Its id at the origin, and its tag, as far as it has them. */
   readonly names: readonly string[];
   readonly values: ReadonlySet<string>;
   /** The unique value that was sent of a create; null where none was. */
   readonly code: LocalValue;
   readonly hasFile: boolean;
-  /** All else that was sent of a create in columns that people write into. */
-  readonly beside: readonly LocalValue[];
-  /** The largest id that a row of the base had then: whatever it made has a larger one. */
-  readonly newestKnown: number;
+  /** All that was sent of it in columns that people write into, by the names of the simulation. */
+  readonly cells: Readonly<Record<string, LocalValue>>;
 }
 
 /** A row that waits, and why, as the replica says. */
@@ -43,9 +42,8 @@ interface ParkedRow {
   readonly status: number | null;
   /** The values that were sent of it, but for files. */
   readonly sent: readonly string[];
-  /** Its id at the origin, and its tag, as far as it has them; and what it goes by among rows that were sent. */
+  /** Its id at the origin, and its tag, as far as it has them. */
   readonly names: readonly string[];
-  readonly keys: readonly string[];
 }
 
 /** Watches one world. */
@@ -59,9 +57,9 @@ export class Parking {
   readonly #recorded = new Map<string, SentRow>();
   /** The names of the rows of the newest batch. */
   #newest: readonly string[] = [];
-  /** Rows that were refused alone, or for which an update made another one, by their names. */
+  /** Rows that were refused alone, by their names, and new ones at which the origin failed. */
   readonly #refused = new Map<string, SentRow[]>();
-  readonly #madeTwice = new Set<string>();
+  readonly #failed = new Map<string, SentRow[]>();
   /** The rows of a mirror when it was settled which of them are missing. */
   #lookedAt: readonly LocalRow[] | null = null;
   /** What is wrong with the deletes that the last sweep held. */
@@ -111,14 +109,13 @@ export class Parking {
     const isRefused = status >= 400 && status < 500 && !/html/.test(result.headers['content-type']?.toString() ?? '');
     if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
     const [only] = rows;
-    if (isRefused && only !== undefined && rows.length === 1) this.#noteRefused(only);
+    if (isRefused && only !== undefined && rows.length === 1) note(this.#refused, only);
     if (status !== 200) return;
-    for (const [index, { code, isMade }] of statusesOf(result).entries()) {
+    for (const [index, code] of statusesOf(result).entries()) {
       const row = rows[index];
-      if (row === undefined) continue;
+      if (row === undefined || code < 400) continue;
       // An origin that fails may have made the row before it did.
-      if (code >= 400 && (code < 500 || row.kind !== 'insert')) this.#noteRefused(row);
-      if (isMade && row.kind === 'update') for (const name of row.names) this.#madeTwice.add(name);
+      note(code >= 500 && row.kind === 'insert' ? this.#failed : this.#refused, row);
     }
   }
 
@@ -159,6 +156,8 @@ export class Parking {
     // Whoever changes rights gives guards their causes: only that a right to write is missing is known of those.
     if (!admin.wasForbidden && codes.includes('guard.pending')) return ['edits are held, and nobody took a right away'];
     if (codes.includes('guard.deletes') && this.#heldWrongly !== null) return [this.#heldWrongly];
+    if (codes.includes('guard.olderCopy') && !this.#parts.user.isOlderCopy)
+      return ['edits are held as those of an older copy, and nobody put one back'];
     return codes.includes('guard.pushDeletes') && !this.#areManyDeletedHere()
       ? ['deletes of a push are held, and they are fewer than the guard lets through']
       : [];
@@ -204,41 +203,34 @@ export class Parking {
     return isCause ? null : `${what} without a cause: ${row.kind} ${row.status ?? ''}: ${row.reason}`;
   }
 
-  #isDoubtful({ id, names, keys, sent }: ParkedRow, reason: string): boolean {
-    const { user, writes } = this.#parts;
-    const likely = Number(/, and row (\d+) is like it but for what is unique/.exec(reason)?.[1] ?? 0);
-    const here = user.rows().find((row) => row.id === id);
-    const code = here?.cells['Code'];
-    // Whoever has the unique value that was given up here may be somebody else.
-    const isOther = (row: SentRow): boolean =>
-      row.code !== code && writes.all.some(({ cells }) => cells['Code'] === row.code);
+  #isDoubtful({ names, sent }: ParkedRow, reason: string): boolean {
+    if (reason.startsWith('its table was dropped here')) return this.#parts.books.hasLostTable;
     const isCause = (row: SentRow): boolean =>
-      row.names.some((name) => keys.includes(name) || sent.includes(name)) &&
-      (row.hasFile ||
-        // To another caller, absence proves nothing.
-        (row.kind === 'insert' &&
-          (row.code === null || isOther(row) || this.#isLike(likely, row) || this.#isCallerDoubtful)));
+      row.names.some((name) => names.includes(name) || sent.includes(name)) &&
+      (row.hasFile || (row.kind === 'insert' && this.#isUntellable(row)));
     const unknown = [...this.#open.values()].flat();
     if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
     return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));
   }
 
-  /**
-   * Whether a row of the origin may be what a create made, under another unique value, which somebody gave it or a backup brought back: it is newer
-   * than what was known then, and had all else of it.
-   */
-  #isLike(id: number, { beside, code, newestKnown }: SentRow): boolean {
-    const writes = this.#parts.writes.all.filter((write) => write.id === id);
-    const held = new Set(writes.flatMap(({ cells }) => Object.values(cells)));
-    const isOther = writes.some(({ cells }) => cells['Code'] !== undefined && cells['Code'] !== code);
-    return id > newestKnown && isOther && beside.every((value) => value === null || held.has(value));
+  /** Whether nothing tells that a new row is at the origin: it has no match value, the answer about that was none, or the caller is another one. */
+  #isUntellable({ code, cells }: SentRow): boolean {
+    const { setup, writes } = this.#parts;
+    if (setup.match === null || code === null || this.#isCallerDoubtful) return true;
+    if (this.#misanswered.values().some((filter) => filter.includes(`"${code}"`))) return true;
+    // Whatever has its match value there has to be what was sent, cell by cell.
+    const holders = new Set(writes.all.flatMap((write) => (write.cells['Code'] === code ? [write.id] : [])));
+    const isAsSent = ({ kind, by, cells: there }: OriginWrite): boolean =>
+      kind === 'delete' ||
+      (kind === 'create' && by === 'api' && Object.entries(cells).every(([column, value]) => there[column] === value));
+    return writes.all.some((write) => holders.has(write.id) && !isAsSent(write));
   }
 
   #isInOlderCopy(name: string): boolean {
     return this.#olderCopies?.includes(`"${name}"`) ?? false;
   }
 
-  #isRefused({ id, kind, status, sent, keys }: ParkedRow, reason: string): boolean {
+  #isRefused({ id, kind, status, sent, names }: ParkedRow, reason: string): boolean {
     const { setup, admin, writes, user } = this.#parts;
     const row = user.rows().find((local) => local.id === id);
     // Deleted here since it was refused with values, or the other way round: that it waits for is gone.
@@ -248,13 +240,16 @@ export class Parking {
       // A trigger of theirs may write over what was refused, unseen; and a match value that nobody edited here follows the origin.
       const isHeld = (value: string): boolean => held.has(value) || (kind === 'update' && this.#isMatchOfOrigin(value));
       if (!user.hadTrigger && !sent.every(isHeld)) return false;
-      return keys.some((name) =>
-        this.#refused
-          .get(name)
-          ?.some((old) => old.kind === kind && (old.hasFile || sent.every((value) => old.values.has(value)))),
+      const isThere = writes.all.some(({ tag, kind: did }) => did === 'create' && tag === row?.tag);
+      const known = isThere ? [this.#refused] : [this.#refused, this.#failed];
+      return names.some((name) =>
+        known.some((refused) =>
+          refused
+            .get(name)
+            ?.some((old) => old.kind === kind && (old.hasFile || sent.every((value) => old.values.has(value)))),
+        ),
       );
     }
-    if (/^the origin made row \d+ of this update/.test(reason)) return keys.some((name) => this.#madeTwice.has(name));
     if (reason.startsWith('the calling user may')) return admin.wasForbidden;
     const code = row?.cells['Code'] ?? null;
     if (/^row -?\d+ has the same match value/.test(reason)) {
@@ -263,10 +258,10 @@ export class Parking {
       return isOfOther || user.rows().some((local) => local.id !== id && local.cells['Code'] === code);
     }
     // Nobody knows then whether another row has it; asked again in a while, the origin says so.
-    if (reason.startsWith('asked for its match value, the origin shows a row that cannot be read'))
+    if (reason.startsWith('asked for its match value, the origin answers with a row that cannot be read'))
       return code !== null && this.#misanswered.values().some((filter) => filter.includes(`"${code}"`));
     if (reason.startsWith('its values keep going back and forth')) {
-      const counts = this.#sentCounts.entries().filter(([key]) => keys.some((name) => key.startsWith(`${name} `)));
+      const counts = this.#sentCounts.entries().filter(([key]) => names.some((name) => key.startsWith(`${name} `)));
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
     }
     // What the triggers refuse came in around them.
@@ -287,28 +282,17 @@ export class Parking {
     const { setup, user, books, writes } = this.#parts;
     if (setup.policy !== 'ask') return `${what}, and the policy is ${setup.policy}`;
     const open = user.query(
-      `SELECT kind, local, remote, "column" FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`,
+      `SELECT kind, local, remote FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`,
     );
     if (open.length === 0) return `${what}, and no conflict is open`;
-    const isMadeAgain = (): boolean =>
-      user.query(`SELECT 1 FROM sync_conflicts WHERE kind = 'deletedThere' AND row_id = ${id}`).length > 0;
     const isHere = (text: LocalValue): boolean =>
       books.everWritten.values().some((key) => key.endsWith(`=${String(text)}`));
     const isThere = (text: LocalValue): boolean =>
       writes.all.some(({ cells }) => Object.values(cells).some((value) => value === text));
-    const isCause = ([kind, local, remote, column]: readonly unknown[]): boolean => {
-      // The origin numbers its rows by itself: one that it made anew has another number than the one that was deleted.
-      if (column === 'Id' && isMadeAgain()) return true;
-      // A row that was made again has no tag yet.
-      if (kind === 'deletedHere')
-        return names.every((name) => name.startsWith('row ')) || names.some((name) => books.everDeleted.has(name));
-      // A backup takes rows along without a delete, and a row that is hidden looks like one that is gone; one without a tag may be any.
-      if (kind === 'deletedThere')
-        return (
-          writes.restoreCount > 0 ||
-          this.#isCallerDoubtful ||
-          writes.all.some(({ kind: did, tag }) => did === 'delete' && (names.length === 0 || names.includes(tag)))
-        );
+    const isCause = ([kind, local, remote]: readonly unknown[]): boolean => {
+      if (kind === 'deletedHere') return names.some((name) => books.everDeleted.has(name));
+      // Such a row is gone, and nobody is asked.
+      if (kind === 'deletedThere') return false;
       const [here, there] = [local as LocalValue, remote as LocalValue];
       const isMade = isMadeByTrigger(here) || (typeof here === 'string' && UUID.test(here));
       return (here === null || isMade || isHere(here) || isThere(here)) && (there === null || isThere(there));
@@ -337,7 +321,6 @@ export class Parking {
         status: status === null ? null : Number(status),
         sent: Object.values(cells).map(String),
         names: namesOf(id, row?.tag),
-        keys: keysOf(id, row?.tag, row?.cells['Code']),
       };
     });
   }
@@ -348,12 +331,8 @@ export class Parking {
     this.#isCallerDoubtful ||= !isTrue || admin.wasForbidden || origin.user.role !== 'Administrator';
   }
 
-  #noteRefused(row: SentRow): void {
-    for (const name of row.names) this.#refused.set(name, [...(this.#refused.get(name) ?? []), row]);
-  }
-
   #rowsOf({ method, query, body }: SeenRequest): readonly SentRow[] {
-    const nothing = { values: new Set<string>(), code: null, hasFile: false, beside: [], newestKnown: 0 };
+    const nothing = { values: new Set<string>(), code: null, hasFile: false, cells: {} };
     if (method === 'delete') {
       const ids = new URLSearchParams(query).getAll('id').map(Number);
       return ids.map((id) => ({ ...nothing, kind: 'delete', names: namesOf(id, this.#tagOf(id)) }));
@@ -365,20 +344,18 @@ export class Parking {
   /** A row that is written, with the id that it has at the origin, and cells by the names that requests use. */
   #writeOf(id: number, row: Readonly<Record<string, LocalValue>>): SentRow {
     const cells = this.#parts.names.fromOrigin(row);
-    const { Code: code = null, ...beside } = cells;
     const tag = id > 0 ? this.#tagOf(id) : cells['Tag'];
     return {
       kind: id > 0 ? 'update' : 'insert',
-      names: keysOf(id, typeof tag === 'string' ? tag : null, code),
+      names: namesOf(id, typeof tag === 'string' ? tag : null),
       values: new Set(Object.values(row).map(String)),
-      code,
+      code: cells['Code'] ?? null,
       hasFile: typeof cells['File'] === 'string',
-      beside: Object.values(beside),
-      newestKnown: id > 0 ? 0 : this.#base().reduce((most, other) => Math.max(most, other.id), 0),
+      cells,
     };
   }
 
-  /** The tag of a row of the origin; where it is gone there, as it stands here: edited, it goes on as a new one by its tag alone. */
+  /** The tag of a row of the origin; where it is gone there, as it stands here. */
   #tagOf(id: number): string | null {
     const { user, names } = this.#parts;
     return names.tagOf(id) ?? user.rows().find((row) => row.id === id)?.tag ?? null;
@@ -428,15 +405,12 @@ function namesOf(id: number, tag: string | null | undefined): readonly string[] 
   return [...(id > 0 ? [`row ${id}`] : []), ...(tag === null || tag === undefined || tag === 'null' ? [] : [tag])];
 }
 
-/** The same; a row without a tag that goes on as a new one is still known by its unique value. */
-function keysOf(id: number, tag: string | null | undefined, code: LocalValue | undefined): readonly string[] {
-  const names = namesOf(id, tag);
-  const isTagged = tag !== null && tag !== undefined && tag !== 'null';
-  return isTagged || code === null || code === undefined ? names : [...names, String(code)];
+function note(rows: Map<string, SentRow[]>, row: SentRow): void {
+  for (const name of row.names) rows.set(name, [...(rows.get(name) ?? []), row]);
 }
 
 /** What a list of statuses says of each row; empty for anything else. */
-function statusesOf({ body }: WireAnswer): readonly { readonly code: number; readonly isMade: boolean }[] {
+function statusesOf({ body }: WireAnswer): readonly number[] {
   let found: unknown;
   try {
     found = JSON.parse(Buffer.from(body).toString('utf8'));
@@ -444,8 +418,7 @@ function statusesOf({ body }: WireAnswer): readonly { readonly code: number; rea
     return [];
   }
   if (!Array.isArray(found)) return [];
-  return found.map((status: unknown) => {
-    const code = typeof status === 'object' && status !== null && 'status' in status ? Number(status.status) : 0;
-    return { code, isMade: code === 201 };
-  });
+  return found.map((status: unknown) =>
+    typeof status === 'object' && status !== null && 'status' in status ? Number(status.status) : 0,
+  );
 }

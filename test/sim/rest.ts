@@ -56,7 +56,6 @@ export function gatherRest(sides: Sides): Rest | null {
     wasForbidden,
     hasSwapped,
     sent,
-    spared: sparedRows(user),
     kept: textOfViews(user, KEPT),
     keptCells: user
       .query(KEPT.map((view) => `SELECT row_id, "column" FROM ${view}`).join(' UNION ALL '))
@@ -67,18 +66,6 @@ export function gatherRest(sides: Sides): Rest | null {
     evidence: textOfViews(user, ['sync_deleted']),
     refused: user.query(`SELECT row_id FROM sync_failures WHERE code = ${REFUSED_BY_RULE}`).map(([id]) => Number(id)),
   };
-}
-
-/** Rows that stand at the origin against somebody's will, as conflicts and failures say. */
-function sparedRows(user: User): ReadonlySet<number> {
-  const inConflict = user.query(
-    `SELECT row_id FROM sync_conflicts WHERE kind = 'deletedHere' AND winner <> 'local' OR kind = 'deletedThere' AND winner = 'local'`,
-  );
-  const reasons = user.query(`SELECT reason FROM sync_failures`);
-  const made = reasons.flatMap(
-    ([reason]) => /^the origin made row (\d+) of this update/.exec(String(reason))?.[1] ?? [],
-  );
-  return new Set([...inConflict.map(([id]) => Number(id)), ...made.map(Number)]);
 }
 
 /** Conflicts of whole rows, and of the cells that are judged. */

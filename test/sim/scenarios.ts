@@ -19,7 +19,6 @@ import {
   type Scenario,
 } from './scenario.ts';
 import { DEFENCE_SCENARIOS } from './scenarios-defences.ts';
-import { HIDDEN_SCENARIOS } from './scenarios-hidden.ts';
 import { JUDGED_SCENARIOS } from './scenarios-judged.ts';
 
 function conflict(policy: ConflictPolicy): Scenario {
@@ -305,6 +304,5 @@ export const SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   ...DEFENCE_SCENARIOS,
-  ...HIDDEN_SCENARIOS,
   ...JUDGED_SCENARIOS,
 ];

@@ -106,7 +106,7 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
       [{ column: 'B', does: 'touchOther' }],
     ]),
     hideWeight,
-    isAdminAway: actors.every(([weight, actor]) => (actor !== 'admin' && actor !== 'hider') || weight === 0),
+    isAdminAway: isAway(actors) && hideWeight === 0,
     actors,
     weather: drawWeather(tape),
     files,
@@ -118,7 +118,15 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
   const personRate = pick([0, 0, 0, 0.1, 0.4]);
   const isMirror = pick([false, false, false, false, false, false, false, false, false, true]);
   const match = isMirror ? null : setup.match;
-  return { ...setup, match, pointCount, refusedShare, personRate, isMirror };
+  // A hidden column of a table that is edited holds that table: not simulated yet.
+  const hiding = isMirror
+    ? {}
+    : { hideWeight: 0, actors: actors.filter(([, actor]) => actor !== 'hider'), isAdminAway: isAway(actors) };
+  return { ...setup, match, pointCount, refusedShare, personRate, isMirror, ...hiding };
+}
+
+function isAway(actors: Setup['actors']): boolean {
+  return !isAbout(actors, 'admin');
 }
 
 /** Whether the columns keep their names, and the calling user his rights, but that one may be hidden from him for a while. */

@@ -6,7 +6,7 @@
 import Database from 'better-sqlite3';
 import type { KeptRow } from '../../src/replica/push-rows.ts';
 import { readBase } from './base.ts';
-import { isTagged, type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
+import { type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
 import { isUnderOtherCode } from './copies.ts';
 import type { Disk } from './disk.ts';
@@ -96,9 +96,8 @@ const replace: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null) return null;
   const code = scene.draw.chance(0.5) || isPerhapsThere(scene, row) ? (row.cells['Code'] ?? null) : null;
-  const tag = isTagged(row) ? text(row.tag) : 'NULL';
   const [column = 'A'] = editable(scene);
-  const values = [String(row.id), tag, text(code), text(scene.tokens.next('u'))];
+  const values = [String(row.id), text(row.tag), text(code), text(scene.tokens.next('u'))];
   return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {${column}}) VALUES (${values.join(', ')})`;
 };
 

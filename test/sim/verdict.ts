@@ -4,7 +4,7 @@
  * Output: what is wrong, in plain sentences. Pure.
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
-import { isTagged, writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
+import { writtenKey, type Books, type LocalRow, type LocalValue, type Written } from './books.ts';
 import { isMadeByTrigger } from './user.ts';
 
 /** A write at the origin, or a backup that was brought back there (`restore`; then there is one for each row). */
@@ -12,8 +12,8 @@ export interface OriginWrite {
   readonly by: string;
   readonly kind: 'create' | 'update' | 'delete' | 'restore';
   readonly id: number;
-  /** Empty where the row has none yet, because an upsert made it of one that was deleted meanwhile. */
-  tag: string;
+  /** Empty where the row has none. */
+  readonly tag: string;
   readonly cells: Readonly<Record<string, LocalValue>>;
   /** Whether the caller did not see all rows then, and whether this one was among those. */
   readonly isNarrowed?: boolean;
@@ -24,10 +24,8 @@ export interface OriginWrite {
 export interface SentEver {
   /** Rows that were sent with the id that they had there, to be written. */
   readonly ids: ReadonlySet<number>;
-  /** What left with the create of a row, also of one that was deleted there and is wanted here, by `tag.column=value`. */
+  /** What left with the create of a row, by `tag.column=value`. */
   readonly created: ReadonlySet<string>;
-  /** Tags of rows that were sent with their id, by their codes: under its code an upsert makes another row of one that is gone, without a tag. */
-  readonly tagByCode: ReadonlyMap<LocalValue, string>;
   /** Tags of new rows that had met the row of this id by its unique value when it was sent; an older copy does not say so any more. */
   readonly metById: ReadonlyMap<number, ReadonlySet<string>>;
 }
@@ -68,8 +66,6 @@ export interface Rest {
   readonly wasForbidden: boolean;
   readonly hasSwapped: boolean;
   readonly sent: SentEver;
-  /** Rows that were deleted here, and whose delete did not win over what the origin said of them; and those that a push made of another one. */
-  readonly spared: ReadonlySet<number>;
   /** Everything that is kept about losers and rows that wait, as one text. */
   readonly kept: string;
   /** Cells and whole rows (`column` is null then) of which something is kept, by the row's id then. */
@@ -264,7 +260,6 @@ function judgeDeletes({
   waiting,
   hidden,
   writes,
-  isOlderCopy,
 }: Rest): readonly Complaint[] {
   // Deleted at the origin too, and brought back there with a backup since.
   const [gone, back] = [new Set<string>(), new Set<string>()];
@@ -274,17 +269,7 @@ function judgeDeletes({
     if (kind === 'delete') gone.add(tag);
     if (kind === 'restore' && gone.has(tag)) back.add(tag);
   }
-  // A push made it again there, as what was edited here of a row that is gone, and an older copy that forgot so had it deleted as the row that is gone.
-  const isMadeUnknown = (id: number, tag: string): boolean => {
-    const then = books.deletedAs.get(tag) ?? 0;
-    const isMade = writes.some((write) => write.kind === 'create' && write.by === 'api' && write.id === id);
-    return isOlderCopy && then > 0 && then !== id && isMade;
-  };
-  const there = new Set(
-    origin
-      .filter(({ id, tag }) => !waiting.has(id) && !hidden.has(id) && !isMadeUnknown(id, tag))
-      .map(({ tag }) => tag),
-  );
+  const there = new Set(origin.filter(({ id }) => !waiting.has(id) && !hidden.has(id)).map(({ tag }) => tag));
   return [...books.expected().deleted]
     .filter((tag) => there.has(tag) && !back.has(tag) && !(kept + evidence).includes(tag))
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
@@ -295,45 +280,26 @@ function judgeCreates({
   writes,
   books,
   local,
-  origin,
   waiting,
-  spared,
-  isOlderCopy,
   conflicts,
-  sent,
   evidence,
 }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
-  // A row that never got a tag was made by an upsert of one that was deleted meanwhile, and deleted again.
   let isRestoring = false;
   // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where
   // the answer was lost: nobody can tell that from rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
-  // Deleted there, and brought back with a backup: made again in between, as what was edited here is, or what had no answer, they stand there twice.
+  // Deleted there, and brought back with a backup: made again in between, as a person wanted, or as what had no answer is, they stand there twice.
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
-  const wasGone = (id: number): boolean =>
-    conflicts.some(({ kind, base }) => kind === 'deletedThere' && String(base).startsWith(`{"_id":${id},`));
-  // Deleted here, with what somebody had written there, and taken back by a person.
+  // Deleted on one side, with what somebody had written on the other, and taken back by a person.
   const wasTaken = (id: number): boolean =>
     conflicts.some(
       ({ kind, base, state }) =>
-        kind === 'deletedHere' && state === 'resolved' && String(base).startsWith(`{"_id":${id},`),
+        (kind === 'deletedHere' || kind === 'deletedThere') &&
+        state === 'resolved' &&
+        String(base).startsWith(`{"_id":${id},`),
     );
-  // A backup may hold it as it was before it had its tag.
-  const isAsInBackup = (id: number): boolean =>
-    writes.some((write) => write.kind === 'restore' && write.id === id && write.tag === 'null');
-  // Hidden from the caller as it was made of an update, it is taken for gone with the tag that was on its way to it; where the answer was lost,
-  // so is the row that it was made of, unless that was deleted here too.
-  const isTakenForGone = (id: number): boolean => {
-    const made = writes.find((write) => write.kind === 'create' && write.id === id && write.isHidden === true);
-    const former = sent.tagByCode.get(made?.cells['Code'] ?? null);
-    if (made === undefined || former === undefined) return made !== undefined && wasGone(id);
-    const isFormerGone = conflicts.some(
-      ({ kind, base }) => kind === 'deletedThere' && String(base).includes(`"${former}"`),
-    );
-    return wasGone(id) || isFormerGone || books.everDeleted.has(former) || evidence.includes(former);
-  };
   for (const { kind, tag, id, by, isNarrowed = false, isHidden = false } of writes.filter(
     (write) => write.tag !== '',
   )) {
@@ -347,8 +313,8 @@ function judgeCreates({
       const twin = alive.get(tag);
       if (isHidden) unseen.add(id);
       const isExcused = (other: number): boolean =>
-        (unseen.has(other) && (isNarrowed || wasGone(other) || !evidence.includes(tag))) ||
-        (broughtBack.has(other) && (wasGone(other) || wasTaken(other) || !evidence.includes(tag)));
+        (unseen.has(other) && (isNarrowed || wasTaken(other) || !evidence.includes(tag))) ||
+        (broughtBack.has(other) && (wasTaken(other) || !evidence.includes(tag)));
       if (twin !== undefined && isExcused(twin)) excused.add(tag);
       else if (twin !== undefined)
         complaints.push({ oracle: 'I4', what: `${tag} is created as row ${id} beside row ${twin}` });
@@ -356,28 +322,15 @@ function judgeCreates({
     }
     if (kind === 'delete') {
       deleted.add(id);
-      if (by === 'api' && !books.wasDeleted(tag, id)) {
+      if (by === 'api' && !books.everDeleted.has(tag)) {
         complaints.push({ oracle: 'I5', what: `${tag} was deleted at the origin, and nobody deleted it here` });
       }
       if (alive.get(tag) === id) alive.delete(tag);
     }
   }
-  // An update of a row that was deleted meanwhile may make a new one, which then gets the tag of that row; an older copy forgot that,
-  // and a table that a user did away with took it along. Deleted here before that, it gets no tag any more; then it goes, or it stands on both
-  // sides because somebody, or the workflow, has written into it, and a conflict says so; or since the user did, under its new id.
-  const isEditedHere = ({ id, cells }: LocalRow): boolean =>
-    Object.entries(cells).some(
-      ([column, value]) => value !== null && books.everWritten.has(writtenKey({ tag: `row ${id}`, column, value })),
-    );
-  for (const { id, tag } of origin) {
-    if (tag !== 'null' || isOlderCopy || books.hasLostTable || waiting.has(id)) continue;
-    if (local.some((row) => row.id === id && (spared.has(id) || isEditedHere(row)))) continue;
-    if (isTakenForGone(id) || isAsInBackup(id)) continue;
-    complaints.push({ oracle: 'I4', what: `row ${id} was made at the origin by a push, and belongs to nobody` });
-  }
   const seen = new Set<string>();
-  // A create in doubt stands beside the row that it may have made, until a person has looked; rows without a tag are not one row.
-  for (const { tag, id } of local.filter((row) => isTagged(row) && (row.id > 0 || !waiting.has(row.id)))) {
+  // A create in doubt stands beside the row that it may have made, until a person has looked.
+  for (const { tag, id } of local.filter((row) => row.id > 0 || !waiting.has(row.id))) {
     if (seen.has(tag) && !excused.has(tag))
       complaints.push({ oracle: 'I4', what: `${tag} stands here twice, once as row ${id}` });
     seen.add(tag);
@@ -390,21 +343,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
 /** Nothing appears in a cell that nobody wrote there, on either side: that rowsync wrote it at the origin makes it nobody's. */
 function judgeInventions({ local, origin, writes, books, hasSwapped, sent, conflicts }: Rest): readonly Complaint[] {
-  // A row whose tag the origin does not have yet goes by its id there; deleted before it had one, it goes on as the row that it was made of.
-  const heirs = new Map(
-    writes.flatMap(({ kind, by, id, tag, cells }) => {
-      const heir = sent.tagByCode.get(cells['Code'] ?? null);
-      return kind === 'create' && by === 'api' && tag === '' && heir !== undefined ? [[id, heir] as const] : [];
-    }),
-  );
-  const namesOf = (id: number, tag: string): readonly string[] =>
-    tag === '' ? [`row ${id}`, heirs.get(id) ?? `row ${id}`] : [tag];
   // What arrives of a file is judged with the files.
   const written = new Set(
-    writes.flatMap(({ by, id, tag, cells }) =>
+    writes.flatMap(({ by, tag, cells }) =>
       Object.entries(cells)
         .filter(([column]) => by !== 'api' || column === 'File')
-        .flatMap(([column, value]) => namesOf(id, tag).map((name) => writtenKey({ tag: name, column, value }))),
+        .map(([column, value]) => writtenKey({ tag, column, value })),
     ),
   );
   // Read while two columns swapped their names, which the end of the pull notices and reads again; but if the engine dies before that and the
@@ -428,11 +372,11 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
     cell.value === null ||
     isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
-    [cell.tag, `row ${cell.id}`, ...metBy(cell.id)].some((tag) => {
+    [cell.tag, ...metBy(cell.id)].some((tag) => {
       const key = writtenKey({ ...cell, tag });
       return written.has(key) || books.everWritten.has(key);
     });
-  return [...local, ...origin].filter(isTagged).flatMap(({ id, tag, cells }) =>
+  return [...local, ...origin].flatMap(({ id, tag, cells }) =>
     Object.entries(cells)
       .map(([column, value]) => ({ id, tag, column, value }))
       .filter((cell) => !isKnown(cell))
@@ -464,20 +408,15 @@ function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[
 
 /**
  * Conflicts are decided by the policy, in any world. What is decided otherwise: cells that nobody may write follow the origin; of a row that
- * stood here twice, the later edit takes the place of the other; and what was sent goes over whatever the origin has by then, edited
- * again, deleted, or made again there. So no edit wins against the policy over what nobody sent.
+ * stood here twice, the later edit takes the place of the other; what was sent goes over whatever the origin has by then; and a row that
+ * the origin deleted is gone. So no edit wins against the policy over what nobody sent.
  */
 function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: Rest): readonly Complaint[] {
   const [here, created] = [withoutTags(books.everWritten), withoutTags(sent.created)];
   const isMadeHere = (id: number): boolean =>
     writes.some((write) => write.id === id && write.kind === 'create' && write.by === 'api');
-  // Whoever wrote it: what stood in a row that was made again goes on in it.
-  const goesOn = (id: number, value: LocalValue): boolean =>
-    conflicts.some(
-      ({ rowId, kind, local }) =>
-        rowId === id && kind === 'deletedThere' && String(local).includes(JSON.stringify(value)),
-    );
-  const isWrong = ({ rowId, kind, column, base, remote, winner, state }: KeptConflict): boolean => {
+  const isWrong = ({ kind, column, base, remote, winner, state }: KeptConflict): boolean => {
+    if (kind === 'deletedThere') return winner !== 'origin' || state === 'open';
     if (winner === 'nobody') return policy !== 'ask';
     if (winner === policy || state !== 'decided') return false;
     if (winner === 'origin') {
@@ -488,7 +427,7 @@ function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: 
       const { _id: id } = JSON.parse(String(base)) as { readonly _id: number };
       return !sent.ids.has(id) && !isMadeHere(id);
     }
-    if (base === null || isMadeByTrigger(base) || goesOn(rowId, base)) return false;
+    if (base === null || isMadeByTrigger(base)) return false;
     return !here.has(textAt(column, base)) && !created.has(textAt(column, base));
   };
   return conflicts.filter(isWrong).map(({ kind, column, base, remote, winner }) => ({

@@ -37,7 +37,7 @@ export class Writes {
       const { by, id } = operation;
       const kind = operation.kind === 'file' ? 'update' : operation.kind;
       const cells = this.#names.fromOrigin(operation.cells);
-      if (typeof cells['Tag'] === 'string') this.#setTag(id, cells['Tag']);
+      if (typeof cells['Tag'] === 'string') this.#tagById.set(id, cells['Tag']);
       const { hidesRow } = this.#origin.knobs;
       const isHidden = hidesRow?.({ table: this.#names.table, id, values: operation.cells }) ?? false;
       this.all.push({ by, kind, id, tag: this.#tagById.get(id) ?? '', cells, isNarrowed: hidesRow !== null, isHidden });
@@ -56,11 +56,5 @@ export class Writes {
       const { tag } = this.#names.rowFromOrigin(id, values);
       this.all.push({ by: 'admin', kind: 'restore', id, tag, cells: {} });
     }
-  }
-
-  /** A row that an upsert made without a tag has it from now on, and had it all the time. */
-  #setTag(id: number, tag: string): void {
-    if (!this.#tagById.has(id)) for (const write of this.all) if (write.id === id && write.tag === '') write.tag = tag;
-    this.#tagById.set(id, tag);
   }
 }
