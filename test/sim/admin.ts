@@ -54,6 +54,9 @@ export class Admin {
   hasSwapped = false;
   /** Whether a column was ever hidden from the calling user. */
   hasHidden = false;
+  /** How often columns were changed, or got other names; and how often they had been when the engine was told of them last. */
+  shapeCount = 0;
+  toldShapeCount = 0;
   /** How often a column was hidden or shown. */
   hidingCount = 0;
   readonly #parts: AdminParts;
@@ -79,7 +82,9 @@ export class Admin {
     if (address !== name && address !== alias) return;
     const [told, now] = [this.#owners[0], this.#ownersNow()];
     const isAsTold = [...now].every(([column, id]) => told?.get(column) === id);
-    if (status === 200 || (status === 304 && isAsTold)) this.#owners = [now];
+    if (status !== 200 && (status !== 304 || !isAsTold)) return;
+    this.#owners = [now];
+    this.toldShapeCount = this.shapeCount;
   }
 
   /** Does what the draw says; returns what that was. */
@@ -153,6 +158,7 @@ export class Admin {
     const name = `Extra ${this.#extraCount}`;
     const { origin, names } = this.#parts;
     origin.addColumn(names.table, { name, type: 'Text' });
+    this.shapeCount += 1;
     return `adds the column ${name}`;
   }
 
@@ -167,6 +173,7 @@ export class Admin {
     if (extras.length === 0) return 'finds no column to change';
     const [name, type] = [draw.pick(extras), draw.pick(['Numeric', 'Date', 'Text', 'Checkbox'])];
     origin.changeColumn(names.table, name, { type });
+    this.shapeCount += 1;
     return `makes ${name} a column of type ${type}`;
   }
 
@@ -176,6 +183,7 @@ export class Admin {
     if (extras.length === 0) return 'finds no column to drop';
     const name = draw.pick(extras);
     origin.dropColumn(names.table, name);
+    this.shapeCount += 1;
     return `drops the column ${name}`;
   }
 
@@ -266,6 +274,7 @@ export class Admin {
   }
 
   #noteNames(): void {
+    this.shapeCount += 1;
     this.#owners = [...this.#owners, this.#ownersNow()];
   }
 

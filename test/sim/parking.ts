@@ -31,6 +31,8 @@ interface SentRow {
   readonly hasFile: boolean;
   /** All that was sent of it in columns that people write into, by the names of the simulation. */
   readonly cells: Readonly<Record<string, LocalValue>>;
+  /** How often administrators had changed the columns when the engine was last told of them. */
+  readonly shapeCount: number;
 }
 
 /** A row that waits, and why, as the replica says. */
@@ -214,9 +216,11 @@ export class Parking {
   }
 
   /** Whether nothing tells that a new row is at the origin: it has no match value, the answer about that was none, or the caller is another one. */
-  #isUntellable({ code, cells }: SentRow): boolean {
-    const { setup, writes } = this.#parts;
+  #isUntellable({ code, cells, shapeCount }: SentRow): boolean {
+    const { setup, writes, admin } = this.#parts;
     if (setup.match === null || code === null || this.#isCallerDoubtful) return true;
+    // What was sent cannot be compared with other columns.
+    if (admin.shapeCount > shapeCount) return true;
     if (this.#misanswered.values().some((filter) => filter.includes(`"${code}"`))) return true;
     // Whatever has its match value there has to be what was sent, cell by cell.
     const holders = new Set(writes.all.flatMap((write) => (write.cells['Code'] === code ? [write.id] : [])));
@@ -332,7 +336,8 @@ export class Parking {
   }
 
   #rowsOf({ method, query, body }: SeenRequest): readonly SentRow[] {
-    const nothing = { values: new Set<string>(), code: null, hasFile: false, cells: {} };
+    const { toldShapeCount: shapeCount } = this.#parts.admin;
+    const nothing = { values: new Set<string>(), code: null, hasFile: false, cells: {}, shapeCount };
     if (method === 'delete') {
       const ids = new URLSearchParams(query).getAll('id').map(Number);
       return ids.map((id) => ({ ...nothing, kind: 'delete', names: namesOf(id, this.#tagOf(id)) }));
@@ -352,6 +357,7 @@ export class Parking {
       code: cells['Code'] ?? null,
       hasFile: typeof cells['File'] === 'string',
       cells,
+      shapeCount: this.#parts.admin.toldShapeCount,
     };
   }
 
