@@ -89,8 +89,8 @@ export async function finishTable(
     if (caller instanceof RowsyncError) throw caller;
     await settleEarlier(await openTable(context, table, { ...order, caller }), settleBatch, onSending);
   } catch (thrown) {
-    const { kind } = errorFromReading(thrown, context.replica.path);
-    if (kind !== 'needsPerson' && kind !== 'originRefused' && kind !== 'config') throw thrown;
+    const { kind, code } = errorFromReading(thrown, context.replica.path);
+    if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;
     await settleEarlier(openUnasked(context, table, order), settleUnasked, onSending);
   }
 }

@@ -223,7 +223,7 @@ type Settlements = Readonly<Record<RowFinding, Settlement | 'impossible'>>;
 
 const TAKEN = { there: 'merge', other: 'impossible', absent: 'asSent', unclear: 'asSent' } as const;
 const NEVER = { there: 'impossible', other: 'impossible', absent: 'impossible', unclear: 'impossible' } as const;
-const MISSING = { there: 'refuse', other: 'impossible', absent: 'gone', unclear: 'refuse' } as const;
+const MISSING = { there: 'refuse', other: 'impossible', absent: 'gone', unclear: 'again' } as const;
 
 const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settlements>>>> = {
   insert: {
