@@ -129,7 +129,7 @@ function retryAfter({ draw, wallMs }: Struck): WireAnswer['headers'] {
 }
 
 /** Every fault; a world turns each of them on by itself. */
-export const FAULTS: readonly FaultKind[] = [
+export const FIRST_FAULTS: readonly FaultKind[] = [
   { name: 'noConnection', on: ALL, reaches: false, strike: () => faultOf('failed', { isSent: false }) },
   { name: 'lostBefore', on: ALL, reaches: false, strike: () => faultOf('failed', { isSent: true }) },
   { name: 'lostAfter', on: ALL, reaches: true, strike: () => faultOf('failed', { isSent: true }) },
@@ -264,6 +264,10 @@ export const FAULTS: readonly FaultKind[] = [
   { name: 'redirect301', on: ALL, reaches: false, strike: () => redirect(301) },
   { name: 'redirect302', on: ALL, reaches: true, strike: () => redirect(302) },
   { name: 'redirect307', on: ALL, reaches: false, strike: () => redirect(307) },
+];
+
+/** Those that came later: they are drawn last, so that worlds which were kept before stay as they were. */
+export const LATER_FAULTS: readonly FaultKind[] = [
   // The origin made the row, and failed behind that (the specification knows no such status).
   {
     name: 'rowStatus500',
@@ -273,6 +277,9 @@ export const FAULTS: readonly FaultKind[] = [
       withRow(struck, (row) => ({ ...row, status: 500, errors: [{ error: 500, message: 'Something went wrong' }] })),
   },
 ];
+
+/** All of them. */
+export const FAULTS: readonly FaultKind[] = [...FIRST_FAULTS, ...LATER_FAULTS];
 
 /**
  * The answer to another request. One that fits this request as well cannot be told from its own by anybody: a part of the rows that were

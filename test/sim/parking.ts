@@ -285,9 +285,7 @@ export class Parking {
   #judgeConflicted({ id, names }: ParkedRow, what: string): string | null {
     const { setup, user, books, writes } = this.#parts;
     if (setup.policy !== 'ask') return `${what}, and the policy is ${setup.policy}`;
-    const open = user.query(
-      `SELECT kind, local, remote FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`,
-    );
+    const open = user.query(`SELECT kind, local, remote FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`);
     if (open.length === 0) return `${what}, and no conflict is open`;
     const isHere = (text: LocalValue): boolean =>
       books.everWritten.values().some((key) => key.endsWith(`=${String(text)}`));

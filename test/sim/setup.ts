@@ -4,7 +4,7 @@
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import type { EngineSettings, Fate } from './engine.ts';
-import { FAULTS } from './faults.ts';
+import { FIRST_FAULTS, LATER_FAULTS, type FaultKind } from './faults.ts';
 import { calmFiles, filesSettings, UPLOAD_FOLDER, type FilesSetup } from './files-setup.ts';
 import type { EtagMode, RuleEffect } from './model/knobs.ts';
 import { MODEL_TOKEN } from './model/origin.ts';
@@ -118,11 +118,13 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
   const personRate = pick([0, 0, 0, 0.1, 0.4]);
   const isMirror = pick([false, false, false, false, false, false, false, false, false, true]);
   const match = isMirror ? null : setup.match;
+  const weather =
+    setup.weather.size === 0 ? setup.weather : new Map([...setup.weather, ...drawRates(tape, LATER_FAULTS)]);
   // A hidden column of a table that is edited holds that table: not simulated yet.
   const hiding = isMirror
     ? {}
     : { hideWeight: 0, actors: actors.filter(([, actor]) => actor !== 'hider'), isAdminAway: isAway(actors) };
-  return { ...setup, match, pointCount, refusedShare, personRate, isMirror, ...hiding };
+  return { ...setup, match, pointCount, refusedShare, personRate, isMirror, weather, ...hiding };
 }
 
 function isAway(actors: Setup['actors']): boolean {
@@ -233,9 +235,14 @@ function drawActors(tape: Tape): Setup['actors'] {
 /** Some seeds have fair weather; in the others each fault has a rate of its own. */
 function drawWeather(tape: Tape): Weather {
   const isFair = tape.draw().pick([true, true, false, false, false]);
+  const drawn = drawRates(tape, FIRST_FAULTS);
+  return isFair ? new Map() : drawn;
+}
+
+function drawRates(tape: Tape, faults: readonly FaultKind[]): Weather {
   const rates = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0.005, 0.005, 0.02, 0.02, 0.05, 0.2];
-  const drawn = FAULTS.map(({ name }) => [name, tape.draw().pick(rates)] as const);
-  return isFair ? new Map() : new Map(drawn.filter(([, rate]) => rate > 0));
+  const drawn = faults.map(({ name }) => [name, tape.draw().pick(rates)] as const);
+  return new Map(drawn.filter(([, rate]) => rate > 0));
 }
 
 /** What the configuration of an engine would say; they are counted from 1. */

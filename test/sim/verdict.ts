@@ -252,15 +252,7 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
 }
 
 /** I3: a row that users deleted is gone at the origin, or the delete is listed. */
-function judgeDeletes({
-  books,
-  origin,
-  kept,
-  evidence,
-  waiting,
-  hidden,
-  writes,
-}: Rest): readonly Complaint[] {
+function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }: Rest): readonly Complaint[] {
   // Deleted at the origin too, and brought back there with a backup since.
   const [gone, back] = [new Set<string>(), new Set<string>()];
   for (const { kind, tag, isHidden = false } of writes) {
@@ -276,14 +268,7 @@ function judgeDeletes({
 }
 
 /** I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5: who deleted. */
-function judgeCreates({
-  writes,
-  books,
-  local,
-  waiting,
-  conflicts,
-  evidence,
-}: Rest): readonly Complaint[] {
+function judgeCreates({ writes, books, local, waiting, conflicts, evidence }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   let isRestoring = false;
