@@ -3,7 +3,7 @@
  * (I6). Rows that nobody edited take the fast way; the others go through reconcile/merge.ts. Whether a row was edited is found by
  * comparing it with its base, whatever the marks say. Pull calls it with rows of pages, push with rows that it sent.
  */
-import { mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
+import { hasLostEdit, mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -176,11 +176,13 @@ function writeLocals(
 function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], options: MergeRowsOptions): void {
   const events = EVENTS[options.isSent ? 'sent' : 'unsent'];
   const idsByEvent = new Map<RowEvent, number[]>();
-  for (const { rowId, newId, decision } of merged) {
+  for (const row of merged) {
+    const { rowId, newId, decision } = row;
     if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
     const { conflicts } = decision;
     if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
-    const event = events[decision.state];
+    const known = events[decision.state];
+    const event = known === 'changed' && hasLostEdit(row, decision, table.columns) ? 'localEdit' : known;
     idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
   }
   for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });

@@ -27,6 +27,23 @@ export interface MergeColumn {
 }
 
 /**
+ * Whether a merge took an edit away: a cell that was edited says what the origin says now. Where the row was refused, that may have been
+ * the cell that was wrong.
+ */
+export function hasLostEdit(
+  { base, local }: Pick<RowVersions, 'base' | 'local'>,
+  decision: Pick<MergeDecision, 'base' | 'local'>,
+  columns: readonly MergeColumn[],
+): boolean {
+  const { base: baseNow, local: localNow } = decision;
+  if (base === null || local === null || baseNow === null || localNow === null) return false;
+  return columns.some(({ type, writable }, index) => {
+    const isSame = (one: Row, other: Row): boolean => isSameValue(type, valueAt(one, index), valueAt(other, index));
+    return writable && !isSame(base, local) && isSame(baseNow, localNow);
+  });
+}
+
+/**
  * Whether a question about a cell needs no answer any more: both sides agree on it, or it cannot be written; null is a column that is gone.
  * Where a side has no such row, the question about the row as a whole comes first.
  */

@@ -3,13 +3,12 @@
  * that survived. Gone through like all others (scenarios.ts). Data only.
  */
 import {
-  ADMINISTERED,
-  backsUpOrRestores,
   CALM,
   user,
   colleague,
   colleagueDeletes,
   colleagueInserts,
+  decides,
   renamesColumn,
   CYCLE_ENDS,
   SENT,
@@ -18,6 +17,22 @@ import {
 
 /** All of them. */
 export const DEFENCE_SCENARIOS: readonly Scenario[] = [
+  // Whatever the policy, the row is gone; what a person wants of it is a new row.
+  ...(['local', 'ask'] as const).flatMap((policy): readonly Scenario[] =>
+    [null, SENT('update')].map((moment) => ({
+      name: `edited-and-deleted-there-${policy}${moment === null ? '' : '-in-flight'}`,
+      setup: { ...CALM, policy },
+      acts: [
+        user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
+        colleagueDeletes(moment, 1),
+        decides(CYCLE_ENDS, { kind: 'resolve', id: 1, take: 'local', value: null }),
+      ],
+      cycles: 2,
+      proofs: [/^colleague: deletes/, /^person: .*Resolved/, SENT('upsert')],
+      end: /"t0001","c0002",\{"A":"u-1","B":"b0004"/,
+      hasOneEnd: false,
+    })),
+  ),
   {
     name: 'older-copy-of-a-create',
     setup: { ...CALM, rowCount: 1 },
@@ -252,31 +267,6 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: false,
   },
   {
-    name: 'made-again-and-edited-there',
-    setup: CALM,
-    acts: [
-      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(SENT('(upsert|update)'), 1),
-      colleague(/^request \d+ ends/, 4, { B: 'w-1' }),
-    ],
-    cycles: 2,
-    proofs: [/^colleague: sets/],
-    hasOneEnd: false,
-  },
-  {
-    name: 'made-again-then-deleted-and-edited-there',
-    setup: CALM,
-    acts: [
-      user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(SENT('(upsert|update)'), 1),
-      colleague(/^request \d+ ends/, 4, { A: 'w-1', B: 'w-2' }),
-      user(null, 'DELETE FROM Thing WHERE _id = 1'),
-    ],
-    cycles: 2,
-    proofs: [/^colleague: sets/, SENT('delete')],
-    hasOneEnd: false,
-  },
-  {
     name: 'columns-swapped-before-push',
     setup: { ...CALM, isAdminAway: false },
     acts: [
@@ -415,22 +405,6 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     ],
     cycles: 1,
     proofs: [SENT('update'), /^user: DELETE/],
-    hasOneEnd: false,
-  },
-  // Deleted there, the row goes on as a new one, and is emptied as such; a backup brings the former one back before it is sent.
-  {
-    name: 'emptied-and-met-again',
-    setup: { ...ADMINISTERED, policy: 'local' },
-    acts: [
-      backsUpOrRestores(null),
-      user(null, `UPDATE Thing SET B = 'u-1' WHERE _id = 1`),
-      colleagueDeletes(null, 1),
-      user(/^commit: Deleting rows/, `UPDATE Thing SET A = NULL WHERE Tag = 't0001'`),
-      backsUpOrRestores(null),
-    ],
-    cycles: 2,
-    proofs: [/brings the backup/, SENT('upsert')],
-    end: /"t0001","c0002",\{"A":null,"B":"u-1"/,
     hasOneEnd: false,
   },
 ];
