@@ -37,7 +37,11 @@ export function baseAfterAnswer(
 ): Row {
   const { columns, isAccepted, arrived } = facts;
   const { local, remote } = now;
-  const values = before.base?.values.slice() ?? Array<Value>(columns.length).fill(null);
+  // What the origin fills in by itself is nobody's edit of a new row that was deleted here meanwhile.
+  const asMade = columns.map(({ automatic }, column): Value => {
+    return local === null && automatic === true ? (remote.values[column] ?? null) : null;
+  });
+  const values = before.base?.values.slice() ?? asMade;
   for (const { column, value, file } of before.sent) {
     const type = columns[column]?.type ?? 'Text';
     const there = remote.values[column] ?? null;
@@ -45,6 +49,9 @@ export function baseAfterAnswer(
     // What the origin had before, and would also make of what was sent, proves nothing.
     const isProven = isHeld && (isSameValue(type, there, value) || !isSameValue(type, there, values[column] ?? null));
     if (!isAccepted && (file === undefined ? !isProven : !isHeld)) continue;
+    // REPLACE puts the file back that the origin had, which nobody can ask for: that is no edit.
+    const isPutBack = file !== undefined && values[column] !== null && local?.values[column] === values[column];
+    if (isPutBack) continue;
     const isAsSent = local !== null && isSameValue(type, local.values[column] ?? null, value);
     values[column] = isHeld && !isAsSent ? there : value;
   }
