@@ -253,8 +253,8 @@ export class Life {
   #pushContext(): PushContext {
     const { settings, log } = this.#parts;
     const before = (step: string): Promise<void> => this.#point(`push step ${step}`);
-    const files = { fileSystem: this.#fileSystem, keepUpload: this.#keepUpload };
-    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before, ...files };
+    const files = { system: this.#fileSystem, keep: this.#keepUpload };
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before, files };
   }
 
   #filesContext(): FilesContext | null {
