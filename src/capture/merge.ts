@@ -164,7 +164,9 @@ function writeLocals(
   if (leaving.length > 0) removeRows(tx, table, leaving);
   const copied = merged.filter(isCopy).map(({ newId }) => newId);
   if (copied.length > 0) copyRows(tx, { from: baseTarget(table), to: table }, copied);
-  const written = rewritten.flatMap(({ newId, decision: { local } }) => (local === null ? [] : [{ ...local, id: newId }]));
+  const written = rewritten.flatMap(({ newId, decision: { local } }) =>
+    local === null ? [] : [{ ...local, id: newId }],
+  );
   writeRows(tx, table, written);
   for (const row of written) putRawBack(tx, table, row, raw.get(row.id) ?? []);
   for (const row of merged.filter(isRenumbered)) {

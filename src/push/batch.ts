@@ -103,7 +103,9 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
       const outcome = must(outcomes.get(row.id), 'every row that was sent has an outcome');
       return { row, verdict: judgeOutcome(row, outcome) };
     });
-    const left = judged.flatMap(({ row, verdict }) => (verdict.kind === 'left' ? [{ ...row, answer: verdict.answer }] : []));
+    const left = judged.flatMap(({ row, verdict }) =>
+      verdict.kind === 'left' ? [{ ...row, answer: verdict.answer }] : [],
+    );
     const lost = left.flatMap(({ id, answer }) => (answer === null ? [id] : []));
     moveRows(tx, table.id, lost, { event: 'replyLost', at });
     for (const { row, verdict } of judged) {

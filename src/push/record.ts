@@ -147,10 +147,13 @@ function recordPlanned(tx: Tx, run: TablePush, block: Block, order: RecordOrder)
     park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
   }
   const [first] = batches;
-  const withFiles = first === undefined ? [] : attachUploads(tx, run, first.rows, {
-    uploads: order.uploads,
-    park: (refusal) => park(tx, run, refusal),
-  });
+  const withFiles =
+    first === undefined
+      ? []
+      : attachUploads(tx, run, first.rows, {
+          uploads: order.uploads,
+          park: (refusal) => park(tx, run, refusal),
+        });
   const rows = parkAlternating(tx, run, withFiles, order.past);
   const rest = batches.slice(1).flatMap((batch) => batch.rows.map(({ id }) => id));
   if (first === undefined || rows.length === 0) return { batch: null, rest };
@@ -183,7 +186,11 @@ function mayBeSent(
     const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()), isSent: false, reason: '' };
     const { merged } = mergeRows(tx, table, [{ rowId, base: null, local, remote }], merge);
     progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
-    suspectPushedRows(tx, table.id, merged.map(({ newId }) => newId));
+    suspectPushedRows(
+      tx,
+      table.id,
+      merged.map(({ newId }) => newId),
+    );
   } else if (verdict !== 'wait') {
     park(tx, run, { rowId, kind, ...verdict, column: match, words: null, cells: [] });
   }
@@ -226,4 +233,3 @@ function storeMadeValues(tx: Tx, { table, planned }: TablePush, rows: readonly P
     local.map((row) => ({ ...row, values: row.values.with(match, made.get(row.id) ?? null) })),
   );
 }
-

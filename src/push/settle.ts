@@ -22,8 +22,8 @@ import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { Row } from '../wire/schema.ts';
-import { askAbout, newsOf, NO_NEWS, type Findings, type RowNews } from './ask.ts';
-import { step, type TablePush } from './context.ts';
+import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
+import { step, type RowNews, type TablePush } from './context.ts';
 
 /** Asks about the rows of a batch that an earlier push left behind, and settles them. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {

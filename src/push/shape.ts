@@ -15,8 +15,7 @@ import { baseTarget } from '../replica/compare.ts';
 import { readTableDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
-import type { RowNews } from './ask.ts';
-import type { PushContext, TablePush } from './context.ts';
+import type { PushContext, RowNews, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(

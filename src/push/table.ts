@@ -83,7 +83,11 @@ export async function finishTable(
   table: TwoWayTable,
   { caller, options }: { readonly caller: UserDescriptor | RowsyncError; readonly options: PushTableOptions },
 ): Promise<void> {
-  const order = { options, counts: noCounts(), tally: { takenCount: 0, refused: new Map<number, Map<number, number>>() } };
+  const order = {
+    options,
+    counts: noCounts(),
+    tally: { takenCount: 0, refused: new Map<number, Map<number, number>>() },
+  };
   const onSending = (): Promise<void> => Promise.resolve();
   try {
     if (caller instanceof RowsyncError) throw caller;
