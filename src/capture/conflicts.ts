@@ -232,17 +232,6 @@ export function readWishes(from: Connection, tableId: number): readonly StoredCo
 }
 
 /**
- * The values that the origin last confirmed of a row which it deleted, and which goes on here as a new one; null for any other. That it goes
- * on says enough: what a person took may not be carried out yet, or could not be.
- */
-export function readFormerBase(tx: Tx, table: TwoWayTable, rowId: number): readonly Value[] | null {
-  const text = sql`SELECT base FROM _rowsync_conflicts
-      WHERE table_id = ? AND row_id = ? AND kind = 'deletedThere' ORDER BY id DESC LIMIT 1`;
-  const [base = null] = queryRows(tx, text, [table.id, rowId])[0] ?? [];
-  return base === null ? null : keptValues(tx, table, String(base), null);
-}
-
-/**
  * The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out, and those that
  * came later have the value that the origin confirmed.
  */

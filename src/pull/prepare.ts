@@ -17,7 +17,6 @@ import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
 import { doubtBatches, readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
-import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -67,9 +66,6 @@ export async function prepareTable(
   }
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
-  const isDue = findTable(context.replica, descriptor.id)?.compareDue === true;
-  const known = isDue ? findTwoWayTable(context.replica, descriptor.id) : null;
-  if (known !== null) await compareInSteps(known, at, context);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });

@@ -12,7 +12,6 @@ import { countEdits, moveRows } from '../capture/marks.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
-import { compareInSteps } from '../capture/steps.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { useUpConsent } from '../replica/consent.ts';
@@ -137,7 +136,6 @@ async function pushRounds(
   { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
 ): Promise<RowsyncError | null> {
   const { context, table } = run;
-  await compareInSteps(table, stampFromMs(context.clock.nowMs()), context);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await step(run, 'plan');
     const edits = await captureEdits(run, round === 1);
