@@ -98,9 +98,9 @@ function asComment(line: string): string {
   return `-- ${line.replaceAll('\n', '\n-- ')}`;
 }
 
-/** What makes an edit again; of a row that was sent and stands as before, or nowhere, a word. */
+/** What makes an edit again; of a row that was sent, what is here of it. */
 function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): readonly string[] {
-  const { kind, rowId, base, local, columns } = change;
+  const { kind, state, rowId, base, local, columns } = change;
   const here = ident(table.localName);
   // Cells as they stand here, also where their bytes are no text in UTF-8.
   const hexByColumn = new Map(readRawTexts(from, table, local).map(({ column, hex }) => [column, hex]));
@@ -114,11 +114,12 @@ function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): 
   if (kind === 'insert' && local !== null) return [insertOf(table, columns, cell)];
   const row = `row ${rowId} of ${table.localName}`;
   if (kind === 'insert') return [`${row} was deleted here after it was sent, and may stand at the origin`];
-  if (kind === 'update' && columns.length === 0) {
+  if (mayBeThere(state)) {
     const filled = table.columns.flatMap(({ writable }, index) => {
       return writable && (local?.values[index] ?? null) !== null ? [index] : [];
     });
-    return [`${row} was sent, and is here as before: ${insertOf(table, filled, cell)}`];
+    const what = local === null ? 'is deleted here' : `is here: ${insertOf(table, filled, cell)}`;
+    return [`${row} was sent, and may have arrived; it ${what}`];
   }
   if (kind === 'delete') {
     const writable = table.columns.flatMap((column, index) => (column.writable ? [isKnown(index)] : []));
