@@ -185,14 +185,15 @@ function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
   return must(columns[index], 'an index of a column');
 }
 
-/** Base and local of rows, in the order of the ids. */
+/** Base and local of rows, in the order of the ids; `bases` where they were read before. */
 export function readVersions(
   from: Connection,
   table: TwoWayTable,
   ids: readonly number[],
+  bases = readRowsById(from, baseTarget(table), ids),
 ): readonly { readonly rowId: number; readonly base: Row | null; readonly local: Row | null }[] {
   const localById = new Map(readRowsById(from, table, ids).map((row) => [row.id, row]));
-  const baseById = new Map(readRowsById(from, baseTarget(table), ids).map((row) => [row.id, row]));
+  const baseById = new Map(bases.map((row) => [row.id, row]));
   return ids.map((rowId) => ({ rowId, base: baseById.get(rowId) ?? null, local: localById.get(rowId) ?? null }));
 }
 
@@ -219,11 +220,16 @@ function readMarkedIds(from: Connection, tableId: number, after: number, count: 
   return queryNumbers(from, text, [tableId, after, count]);
 }
 
-/** The changes of the given rows, in their order; rows without one are left out. */
-export function diffRows(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly RowChange[] {
+/** The changes of the given rows, in their order; rows without one are left out. `bases` where they were read before. */
+export function diffRows(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+  bases?: readonly Row[],
+): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
   const problems = readProblems(from, table, ids);
-  return readVersions(from, table, ids).flatMap(({ rowId, base, local }): readonly RowChange[] => {
+  return readVersions(from, table, ids, bases).flatMap(({ rowId, base, local }): readonly RowChange[] => {
     const state = states.get(rowId) ?? 'clean';
     // An answer is awaited, or may never come: the row is listed although nothing differs.
     if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];

@@ -73,7 +73,7 @@ export function readDeletedIds(
 }
 
 /**
- * Moves rows to the state that follows from an event; the first mark of a row keeps its time.
+ * Moves rows to the state that follows from an event; the first mark of a row keeps its time. `states` where they were read before.
  * @throws RowsyncError `bug.assertion` where the event cannot happen to one of the rows.
  */
 export function moveRows(
@@ -81,9 +81,8 @@ export function moveRows(
   tableId: number,
   ids: readonly number[],
   { event, at }: { readonly event: RowEvent; readonly at: string },
+  states = readRowStates(tx, tableId, ids),
 ): void {
-  if (ids.length === 0) return;
-  const states = readRowStates(tx, tableId, ids);
   const idsByNext = new Map<RowState, number[]>();
   for (const id of ids) {
     const state = states.get(id) ?? 'clean';

@@ -22,7 +22,7 @@ import {
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { storeConflicts } from './conflicts.ts';
-import { moveRows, renumberRow } from './marks.ts';
+import { moveRows, readRowStates, renumberRow } from './marks.ts';
 import { settleQuestions } from './questions.ts';
 import { putRawBack, readRawTexts } from './raw-text.ts';
 import type { TwoWayTable } from './table.ts';
@@ -183,8 +183,14 @@ function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], 
     const { conflicts } = decision;
     if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
     const event = events[decision.state];
-    idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
+    const ids = idsByEvent.get(event);
+    if (ids === undefined) idsByEvent.set(event, [newId]);
+    else ids.push(newId);
   }
-  for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
-  settleQuestions(tx, table, options.at);
+  const ids = merged.map(({ newId }) => newId);
+  const states = readRowStates(tx, table.id, ids);
+  for (const [event, moved] of idsByEvent) moveRows(tx, table.id, moved, { event, at: options.at }, states);
+  // Only of rows about which a person is asked, a question may be answered now.
+  const isAsked = [...states.values()].some((state) => state === 'conflicted' || state === 'inDoubt');
+  if (isAsked || merged.some(({ decision }) => decision.conflicts.length > 0)) settleQuestions(tx, table, options.at);
 }

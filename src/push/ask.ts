@@ -8,7 +8,7 @@ import { isApplied } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { step, type RowNews, type TablePush } from './context.ts';
+import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
 import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
 import { isSameCaller } from './identity.ts';
 import { lookAtFiles, type ShownFile } from './sent-files.ts';
@@ -36,7 +36,11 @@ export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow
 }
 
 /** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */
-export async function askAbout(run: TablePush, batch: Batch, when: { readonly isAtOnce: boolean }): Promise<Findings> {
+export async function askAbout(
+  run: TablePush,
+  batch: Batch,
+  { isAtOnce, recorded }: { readonly isAtOnce: boolean; readonly recorded?: RecordedRows },
+): Promise<Findings> {
   await step(run, 'readBack');
   const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
   const values = batch.rows.flatMap((row) => lostMatchOf(run, batch, row) ?? []);
@@ -50,8 +54,8 @@ export async function askAbout(run: TablePush, batch: Batch, when: { readonly is
   // What another caller is not shown may be there.
   const isHidden = isAnyAbsent && !(await isSameCaller(run));
   if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
-  await requireShapeAsSent(run, batch, plain);
-  const { news, shown } = await lookAtFiles(run, batch, { news: plain, ...when });
+  await requireShapeAsSent(run, batch, plain, recorded);
+  const { news, shown } = await lookAtFiles(run, batch, { news: plain, isAtOnce });
   const judged = batch.rows.map(
     (row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const,
   );

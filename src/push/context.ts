@@ -131,6 +131,13 @@ export interface RowNews {
   readonly arrived: ReadonlySet<number>;
 }
 
+/** Rows as they stood when they were recorded. */
+export interface RecordedRows {
+  /** `Replica.foreignVersion` then: as long as it is the same, no other client has changed the rows. */
+  readonly fileVersion: number;
+  readonly byId: ReadonlyMap<number, { readonly base: Row | null; readonly local: Row | null }>;
+}
+
 /** Tells whoever watches the push which step comes next. */
 export function step({ context, table }: Pick<TablePush, 'context' | 'table'>, name: PushStep): void | Promise<void> {
   return context.before?.(name, table.localName);
