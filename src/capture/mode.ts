@@ -39,7 +39,7 @@ import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded, storeGivenUpDeletes } from './conflicts.ts';
 import { readDeletedIds } from './marks.ts';
 import { closeQuestions } from './questions.ts';
-import { readSent, retryUnwatched } from './refusals.ts';
+import { readSent, retryRefused } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
@@ -64,7 +64,7 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
 export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>, at: string): void {
   if (readTable(tx, target.id).push !== 'on') return doubtRows(tx, target);
   storeCompareDue(tx, target.id, true);
-  retryUnwatched(tx, target.id, at);
+  retryRefused(tx, target.id, at);
 }
 
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {

@@ -15,7 +15,7 @@ import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
-import { doubtBatches, readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
+import { doubtBatches, readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
@@ -74,7 +74,7 @@ export async function prepareTable(
     }
     // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
     if (match.problem !== null && before === null) throw match.problem;
-    if (before !== null && before.matchColumn !== match.column) retryUnsent(tx, descriptor.id, at);
+    if (before !== null && before.matchColumn !== match.column) retryRefused(tx, descriptor.id, at);
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     requireShape(tx, shaped.target);
@@ -266,9 +266,9 @@ function shapeTable(
   if (whole !== null) doubtBatches(tx, whole, options.at);
   giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
-  tryShown(tx, descriptor.id, plan.actions, options.at);
   const columns = readColumns(tx, descriptor.id);
-  tryChanged(tx, descriptor.id, { known, columns }, options.at);
+  const isShown = plan.actions.some(({ kind }) => kind === 'revive');
+  if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, options.at);
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
   const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
@@ -298,25 +298,11 @@ function giveUpLost(tx: Tx, tableId: number, actions: readonly SchemaAction[], a
   giveUpColumns(tx, table, new Set(lost), at);
 }
 
-/** New rows keep what they have in columns that go; refused without it, they may be taken with it. */
-function tryShown(tx: Tx, tableId: number, actions: readonly SchemaAction[], at: string): void {
-  const shown = actions.flatMap((action) => (action.kind === 'revive' ? [action.column.id] : []));
-  const table = shown.length === 0 ? null : readTwoWayTable(tx, tableId);
-  if (table !== null) retryShown(tx, table, new Set(shown), at);
-}
-
-/** What a column refused may be what it takes by now. */
-function tryChanged(
-  tx: Tx,
-  tableId: number,
-  { known, columns }: { readonly known: readonly LedgerColumn[]; readonly columns: readonly LedgerColumn[] },
-  at: string,
-): void {
+/** Whether the origin takes something else in a column by now. */
+function areRulesChanged(known: readonly LedgerColumn[], columns: readonly LedgerColumn[]): boolean {
   const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
   const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
-  const changed = columns.filter((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
-  const table = changed.length === 0 ? null : readTwoWayTable(tx, tableId);
-  if (table !== null) retryChanged(tx, table, new Set(changed.map(({ seq }) => seq)), at);
+  return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
 function isChange({ kind }: SchemaAction): boolean {

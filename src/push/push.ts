@@ -118,7 +118,7 @@ async function pushWithRetries(
 ): Promise<RowsyncError | null> {
   let stop = await pushTables(context, chosen, order, reports);
   for (let round = 1; stop === null && round <= RETRIES_MAX; round += 1) {
-    const retried = await retryRefused(context, order.tally);
+    const retried = await retryOvertaken(context, order.tally);
     const again = chosen.filter(({ id }) => retried.has(id));
     if (again.length === 0) return null;
     const more: TablePushReport[] = [];
@@ -137,7 +137,7 @@ async function pushWithRetries(
 }
 
 /** Lets rows be tried again that the origin refused before it took others. Returns how many of which tables. */
-async function retryRefused(
+async function retryOvertaken(
   { replica, clock }: PushContext,
   { takenCount, refused }: PushTally,
 ): Promise<ReadonlyMap<number, number>> {
