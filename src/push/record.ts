@@ -208,7 +208,7 @@ function mayBeSent(
 }
 
 /** Parks a row before it was sent. */
-export function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefusal): void {
+function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefusal): void {
   const nowMs = context.clock.nowMs();
   storeRefusal(tx, table, refusal, nowMs);
   moveRows(tx, table.id, [refusal.rowId], { event: 'refused', at: stampFromMs(nowMs) });

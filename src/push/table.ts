@@ -12,7 +12,7 @@ import { countEdits, moveRows } from '../capture/marks.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
-import type { TwoWayTable } from '../capture/table.ts';
+import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -54,6 +54,7 @@ export async function pushOneTable(
   try {
     if (error === null) {
       requireWorkflowRight(table, order.options, order.caller);
+      requireColumns(context, table);
       const run = await openTable(context, table, { ...order, counts });
       await settleEarlier(run, settleBatch, order.onSending);
       error = await pushWithConsent(run, order);
@@ -71,6 +72,13 @@ export async function pushOneTable(
     error: isGuard ? null : error,
     durationMs: clock.monotonicMs() - startedMs,
   };
+}
+
+/** @throws RowsyncError `guard.columns` where a pull found that columns vanished. */
+function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
+  const { missingColumns } = readTable(replica, table.id);
+  const missing = table.columns.filter(({ seq }) => missingColumns.includes(seq));
+  if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
 /**
