@@ -379,3 +379,23 @@ export function readIds(from: Connection, target: RowTarget, after: number, coun
     .pluck()
     .all(after, count) as number[]; // _id is an INTEGER within 53 bits
 }
+
+/** The largest id of a table; null where it has no row. */
+function readNewestId(from: Connection, { localName }: RowTarget): number | null {
+  return from
+    .prepare(sql`SELECT max(_id) FROM ${ident(localName)}`)
+    .pluck()
+    .get() as number | null; // _id is an INTEGER within 53 bits
+}
+
+/** What rows say in columns that the origin does not show any more, unless another client dropped these. */
+function readKept(
+  from: Connection,
+  { id, localName }: Pick<RowTarget, 'id' | 'localName'>,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly Pair[]> {
+  if (ids.length === 0) return new Map();
+  const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
+  const names = readStanding(from, localName, kept);
+  return readCells(from, localName, { names, ids });
+}
