@@ -80,6 +80,8 @@ export const ERROR_CODES = {
   'files.failed': 'Files could not be fetched, for the reasons that sync_files shows.',
   'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
   'guard.schema': 'Most tables or most columns of a table vanished at once.',
+  'guard.columns':
+    'Writable columns of a two-way table vanished at the origin; it waits until they are back or pruned.',
   'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',

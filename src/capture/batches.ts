@@ -15,7 +15,14 @@ import {
 } from '../reconcile/push-plan.ts';
 import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readKeptBatches, readKeptPushes, readOftenPushed, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
+import {
+  readKeptBatches,
+  readKeptPushes,
+  readOftenPushed,
+  type KeptCell,
+  type KeptRow,
+  type KeptValue,
+} from '../replica/push-rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';

@@ -20,7 +20,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import type { ColumnType, Row } from '../wire/schema.ts';
-import { isKeptOfNew, storeConflicts } from './conflicts.ts';
+import { storeConflicts } from './conflicts.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';
@@ -144,9 +144,8 @@ function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string)
 }
 
 /**
- * Gives up the edits of columns that the origin no longer shows, or shows in another form: they can never be pushed. Each value is
- * kept in `sync_conflicts`, and the cell is put back to what the origin last confirmed; a row that only stands here keeps it.
- * Called before the columns (by `seq`) change, since both tables still have them under their names.
+ * Gives up the edits of columns (by `seq`) that the origin does not show any more: they are kept in `sync_conflicts`. Called before the
+ * columns are dropped.
  */
 export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<number>, at: string): void {
   const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
@@ -154,29 +153,17 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
     const name = ident(columnAt(table, index).localName);
     return isOther(sql`l.${name}`, sql`b.${name}`);
   });
-  if (differing.length === 0) return;
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${anyOf(differing)}`;
   for (const ids of blocks(queryNumbers(tx, text, []))) {
-    const states = readRowStates(tx, table.id, ids);
     for (const { rowId, base, local } of readVersions(tx, table, ids)) {
-      if (local === null) continue; // deleted here since it was sent
       const conflicts = indexes.flatMap((column) => {
         const before = base?.values[column] ?? null;
-        const here = local.values[column] ?? null;
+        const here = local?.values[column] ?? null;
         if (isSameValue(columnAt(table, column).type, before, here)) return [];
-        // It stays in the row, and the column may be hidden again and again.
-        if (base === null && isKeptOfNew(tx, table, { rowId, column, local: here })) return [];
         return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
       });
       storeConflicts(tx, table, { rowId, conflicts, at });
-      // That may have been the cell that was wrong.
-      if (states.get(rowId) === 'refused') moveRows(tx, table.id, [rowId], { event: 'localEdit', at });
-      if (base === null || conflicts.length === 0) continue;
-      const values = local.values.map((value, column) =>
-        indexes.includes(column) ? (base.values[column] ?? null) : value,
-      );
-      writeKeepingRaw(tx, table, { ...local, values }, readRawTexts(tx, table, local));
     }
   }
 }
@@ -185,14 +172,15 @@ function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
   return must(columns[index], 'an index of a column');
 }
 
-/** Base and local of rows, in the order of the ids. */
+/** Base and local of rows, in the order of the ids; `bases` where they were read before. */
 export function readVersions(
   from: Connection,
   table: TwoWayTable,
   ids: readonly number[],
+  bases = readRowsById(from, baseTarget(table), ids),
 ): readonly { readonly rowId: number; readonly base: Row | null; readonly local: Row | null }[] {
   const localById = new Map(readRowsById(from, table, ids).map((row) => [row.id, row]));
-  const baseById = new Map(readRowsById(from, baseTarget(table), ids).map((row) => [row.id, row]));
+  const baseById = new Map(bases.map((row) => [row.id, row]));
   return ids.map((rowId) => ({ rowId, base: baseById.get(rowId) ?? null, local: localById.get(rowId) ?? null }));
 }
 
@@ -219,11 +207,16 @@ function readMarkedIds(from: Connection, tableId: number, after: number, count: 
   return queryNumbers(from, text, [tableId, after, count]);
 }
 
-/** The changes of the given rows, in their order; rows without one are left out. */
-export function diffRows(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly RowChange[] {
+/** The changes of the given rows, in their order; rows without one are left out. `bases` where they were read before. */
+export function diffRows(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+  bases?: readonly Row[],
+): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
   const problems = readProblems(from, table, ids);
-  return readVersions(from, table, ids).flatMap(({ rowId, base, local }): readonly RowChange[] => {
+  return readVersions(from, table, ids, bases).flatMap(({ rowId, base, local }): readonly RowChange[] => {
     const state = states.get(rowId) ?? 'clean';
     // An answer is awaited, or may never come: the row is listed although nothing differs.
     if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];

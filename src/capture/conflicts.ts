@@ -4,19 +4,10 @@
  */
 import { must } from '../base/assert.ts';
 import type { Conflict } from '../reconcile/merge.ts';
-import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
-import {
-  evidenceText,
-  objectText,
-  readKept,
-  storedFromValue,
-  valueFromStored,
-  type Pair,
-  type Stored,
-} from '../replica/rows.ts';
+import { evidenceText, objectText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -58,10 +49,7 @@ type Owner = Pick<TwoWayTable, 'id' | 'localName'> & {
   readonly columns: readonly { readonly seq: number; readonly localName: string }[];
 };
 
-/**
- * Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. `kept` is what the row had in columns
- * that the origin does not show any more, for a row that it deleted: nothing else may say so by now. Of one that was deleted here, the base does.
- */
+/** Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. */
 export function storeConflicts(
   tx: Tx,
   table: TwoWayTable,
@@ -69,15 +57,10 @@ export function storeConflicts(
     readonly rowId: number;
     readonly conflicts: readonly Conflict[];
     readonly at: string;
-    readonly kept?: readonly Pair[] | undefined;
   },
 ): void {
   for (const conflict of found.conflicts) {
-    const isDeletedHere = conflict.kind === 'deletedHere' && table.keptColumns.length > 0;
-    const kept = isDeletedHere
-      ? readKept(tx, baseTarget(table), [conflict.remote.id]).get(conflict.remote.id)
-      : found.kept;
-    const parts = partsOf(table, conflict, kept);
+    const parts = partsOf(table, conflict);
     const line = { rowId: found.rowId, kind: conflict.kind, winner: conflict.winner, ...parts };
     const isAsked = conflict.winner === 'nobody';
     if (isAsked && updateOpen(tx, table, line)) continue;
@@ -107,7 +90,7 @@ export function storeDiscarded(
     insertConflict(tx, table, { ...line, rowId, winner: 'origin' }, { state: 'discarded', at });
   const text = (kept: Row | null): Stored => (kept === null ? null : evidenceText(table, kept));
   if (base === null) {
-    const own = local === null ? sent : evidenceText(table, local, readKept(tx, table, [rowId]).get(rowId));
+    const own = local === null ? sent : text(local);
     keep({ kind: 'inserted', column: null, base: null, local: own, remote: null });
   } else if (local === null)
     keep({ kind: 'deletedHere', column: null, base: text(base), local: null, remote: text(base) });
@@ -131,11 +114,7 @@ export function storeGivenUpDeletes(tx: Tx, table: Owner, rowIds: readonly numbe
   }
 }
 
-function partsOf(
-  table: TwoWayTable,
-  conflict: Conflict,
-  kept?: readonly Pair[],
-): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
+function partsOf(table: TwoWayTable, conflict: Conflict): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
   if (conflict.kind === 'cell') {
     const { column, base, local, remote } = conflict;
     return {
@@ -146,10 +125,10 @@ function partsOf(
     };
   }
   if (conflict.kind === 'deletedHere') {
-    const [base, remote] = [evidenceText(table, conflict.base, kept), evidenceText(table, conflict.remote, kept)];
+    const [base, remote] = [evidenceText(table, conflict.base), evidenceText(table, conflict.remote)];
     return { column: null, base, local: null, remote };
   }
-  const [base, local] = [evidenceText(table, conflict.base, kept), evidenceText(table, conflict.local, kept)];
+  const [base, local] = [evidenceText(table, conflict.base), evidenceText(table, conflict.local)];
   return { column: null, base, local, remote: null };
 }
 
@@ -232,17 +211,6 @@ export function readWishes(from: Connection, tableId: number): readonly StoredCo
 }
 
 /**
- * The values that the origin last confirmed of a row which it deleted, and which goes on here as a new one; null for any other. That it goes
- * on says enough: what a person took may not be carried out yet, or could not be.
- */
-export function readFormerBase(tx: Tx, table: TwoWayTable, rowId: number): readonly Value[] | null {
-  const text = sql`SELECT base FROM _rowsync_conflicts
-      WHERE table_id = ? AND row_id = ? AND kind = 'deletedThere' ORDER BY id DESC LIMIT 1`;
-  const [base = null] = queryRows(tx, text, [table.id, rowId])[0] ?? [];
-  return base === null ? null : keptValues(tx, table, String(base), null);
-}
-
-/**
  * The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out, and those that
  * came later have the value that the origin confirmed.
  */
@@ -300,45 +268,6 @@ export function closeConflict(
   tx.prepare(
     sql`UPDATE _rowsync_conflicts SET state = 'resolved', resolution = ?, value = ?, wish = 0, problem = NULL WHERE id = ?`,
   ).run(outcome.resolution, outcome.value, id);
-}
-
-/** Whether the value of a cell of a new row is kept already, since the column was hidden before. */
-export function isKeptOfNew(
-  from: Connection,
-  table: TwoWayTable,
-  asked: { readonly rowId: number; readonly column: number; readonly local: Value },
-): boolean {
-  const { rowId, column, local } = asked;
-  return isKept(from, table.id, { rowId, seq: table.columns[column]?.seq ?? null, local: storedFromValue(local) });
-}
-
-function isKept(
-  from: Connection,
-  tableId: number,
-  { rowId, seq, local }: { readonly rowId: number; readonly seq: number | null; readonly local: Stored },
-): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND kind = 'cell' AND column_seq IS ?
-      AND base IS NULL AND remote IS NULL AND local IS ?`;
-  return queryRows(from, text, [tableId, rowId, seq, local]).length > 0;
-}
-
-/**
- * Keeps what a new row has in columns that the origin does not show, once the row is there without it and goes by another id here. It is
- * there where another client wrote it around the triggers; what stood there when the column was hidden is kept already.
- */
-export function storeKeptOfNew(
-  tx: Tx,
-  table: TwoWayTable,
-  { rowId, kept, at }: { readonly rowId: number; readonly kept: readonly Pair[]; readonly at: string },
-): void {
-  const hidden = { ...table, columns: table.keptColumns };
-  for (const [name, local] of kept) {
-    const column = hidden.columns.findIndex(({ localName }) => localName === name);
-    const { seq } = must(hidden.columns[column], 'what is kept stands in such a column');
-    if (local === null || isKept(tx, table.id, { rowId, seq, local })) continue;
-    const line = { rowId, kind: 'cell', column, base: null, local, remote: null, winner: 'origin' } as const;
-    insertConflict(tx, hidden, line, { state: 'decided', at });
-  }
 }
 
 /** Whether a row still waits for a person because of another conflict. */

@@ -17,12 +17,12 @@ export function hasMarks(from: Connection, tableId: number): boolean {
 
 /** How many rows may be sent, by what was done to them; marks are true (`captureChanges`), so only new rows have ids of ours. */
 export function countEdits(from: Connection, { id, localName }: RowTarget): Readonly<Record<ChangeKind, number>> {
-  const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0) AS "insert",
-        count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL) AS "update",
-        count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL) AS "delete"
+  const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0),
+        count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL), count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL)
       FROM _rowsync_rows r LEFT JOIN ${ident(localName)} l ON l._id = r.row_id
       WHERE r.table_id = ? AND r.state = 'edited'`;
-  return from.prepare(text).get(id) as Record<ChangeKind, number>; // an aggregate always has one row
+  const [insert, update, deleted] = queryRows(from, text, [id])[0] ?? [];
+  return { insert: Number(insert), update: Number(update), delete: Number(deleted) };
 }
 
 /** Ids of rows that may be sent behind `after` (null: from the first), at most `count`: new rows in the order in which they were made. */
@@ -73,7 +73,7 @@ export function readDeletedIds(
 }
 
 /**
- * Moves rows to the state that follows from an event; the first mark of a row keeps its time.
+ * Moves rows to the state that follows from an event; the first mark of a row keeps its time. `states` where they were read before.
  * @throws RowsyncError `bug.assertion` where the event cannot happen to one of the rows.
  */
 export function moveRows(
@@ -81,9 +81,8 @@ export function moveRows(
   tableId: number,
   ids: readonly number[],
   { event, at }: { readonly event: RowEvent; readonly at: string },
+  states = readRowStates(tx, tableId, ids),
 ): void {
-  if (ids.length === 0) return;
-  const states = readRowStates(tx, tableId, ids);
   const idsByNext = new Map<RowState, number[]>();
   for (const id of ids) {
     const state = states.get(id) ?? 'clean';

@@ -3,7 +3,13 @@
  * (I6). Rows that nobody edited take the fast way; the others go through reconcile/merge.ts. Whether a row was edited is found by
  * comparing it with its base, whatever the marks say. Pull calls it with rows of pages, push with rows that it sent.
  */
-import { hasLostEdit, mergeRow, type ConflictPolicy, type MergeDecision, type RowVersions } from '../reconcile/merge.ts';
+import {
+  hasLostEdit,
+  mergeRow,
+  type ConflictPolicy,
+  type MergeDecision,
+  type RowVersions,
+} from '../reconcile/merge.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -22,7 +28,7 @@ import {
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { storeConflicts } from './conflicts.ts';
-import { moveRows, renumberRow } from './marks.ts';
+import { moveRows, readRowStates, renumberRow } from './marks.ts';
 import { settleQuestions } from './questions.ts';
 import { putRawBack, readRawTexts } from './raw-text.ts';
 import type { TwoWayTable } from './table.ts';
@@ -164,7 +170,9 @@ function writeLocals(
   if (leaving.length > 0) removeRows(tx, table, leaving);
   const copied = merged.filter(isCopy).map(({ newId }) => newId);
   if (copied.length > 0) copyRows(tx, { from: baseTarget(table), to: table }, copied);
-  const written = rewritten.flatMap(({ newId, decision: { local } }) => (local === null ? [] : [{ ...local, id: newId }]));
+  const written = rewritten.flatMap(({ newId, decision: { local } }) =>
+    local === null ? [] : [{ ...local, id: newId }],
+  );
   writeRows(tx, table, written);
   for (const row of written) putRawBack(tx, table, row, raw.get(row.id) ?? []);
   for (const row of merged.filter(isRenumbered)) {
@@ -183,8 +191,14 @@ function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], 
     if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
     const known = events[decision.state];
     const event = known === 'changed' && hasLostEdit(row, decision, table.columns) ? 'localEdit' : known;
-    idsByEvent.set(event, [...(idsByEvent.get(event) ?? []), newId]);
+    const ids = idsByEvent.get(event);
+    if (ids === undefined) idsByEvent.set(event, [newId]);
+    else ids.push(newId);
   }
-  for (const [event, ids] of idsByEvent) moveRows(tx, table.id, ids, { event, at: options.at });
-  settleQuestions(tx, table, options.at);
+  const ids = merged.map(({ newId }) => newId);
+  const states = readRowStates(tx, table.id, ids);
+  for (const [event, moved] of idsByEvent) moveRows(tx, table.id, moved, { event, at: options.at }, states);
+  // Only of rows about which a person is asked, a question may be answered now.
+  const isAsked = [...states.values()].some((state) => state === 'conflicted' || state === 'inDoubt');
+  if (isAsked || merged.some(({ decision }) => decision.conflicts.length > 0)) settleQuestions(tx, table, options.at);
 }

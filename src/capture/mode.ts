@@ -16,6 +16,7 @@ import {
   readTable,
   readTables,
   storeCompareDue,
+  storeMissingColumns,
   storePush,
   storePushProblem,
   type LedgerTable,
@@ -32,14 +33,15 @@ import {
   isOwnTable,
   pruneSchema,
   readColumns,
+  storeColumnState,
 } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
-import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
+import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded, storeGivenUpDeletes } from './conflicts.ts';
 import { readDeletedIds } from './marks.ts';
 import { closeQuestions } from './questions.ts';
-import { readSent, retryUnwatched } from './refusals.ts';
+import { readSent, retryRefused } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
@@ -64,7 +66,7 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
 export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>, at: string): void {
   if (readTable(tx, target.id).push !== 'on') return doubtRows(tx, target);
   storeCompareDue(tx, target.id, true);
-  retryUnwatched(tx, target.id, at);
+  retryRefused(tx, target.id, at);
 }
 
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
@@ -225,6 +227,15 @@ export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at:
   else writeRows(tx, table, [change.base]);
 }
 
+/** Takes writable columns that vanished as gone. */
+function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: string): void {
+  const table = readTwoWayTable(tx, tableId);
+  if (table !== null) giveUpColumns(tx, table, new Set(seqs), at);
+  for (const seq of seqs) storeColumnState(tx, seq, 'removed', at);
+  storeMissingColumns(tx, tableId, []);
+  retryRefused(tx, tableId, at);
+}
+
 /** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
 export function prune(tx: Tx, at: string): readonly string[] {
   for (const ledger of readTables(tx)) {
@@ -232,7 +243,8 @@ export function prune(tx: Tx, at: string): readonly string[] {
     const table = isGone ? readTwoWayTable(tx, ledger.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
-  for (const { id } of readTables(tx)) {
+  for (const { id, missingColumns } of readTables(tx)) {
+    if (missingColumns.length > 0) pruneMissing(tx, id, missingColumns, at);
     // A column that comes later under such a name is another one.
     const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
     renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));

@@ -9,12 +9,10 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { anyOf, ident, isOther, sql } from '../replica/sql.ts';
-import { baseName } from '../replica/tables.ts';
+import { ident, sql } from '../replica/sql.ts';
 import { forgetBatches, readBatches, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';
-import { cellName } from './rules.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** Why a row waits. */
@@ -110,56 +108,11 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
 }
 
 /**
- * Lets refused rows be tried again that differ from what the origin has in columns (by their ids there) which it shows again: they were sent
- * without these, and may have been refused for want of them.
+ * Lets every refused row of a table be tried again, since what it was refused for may be mended: the origin takes something else in a column
+ * by now, the configuration names another match column, or another client wrote while one of our triggers was missing.
  */
-export function retryShown(tx: Tx, table: TwoWayTable, shown: ReadonlySet<number>, at: string): void {
-  const differing = table.columns.flatMap(({ id, localName }) => {
-    return shown.has(id) ? [isOther(sql`l.${ident(localName)}`, sql`b.${ident(localName)}`)] : [];
-  });
-  if (differing.length === 0) return;
-  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
-      LEFT JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
-      WHERE r.table_id = ? AND r.state = 'refused' AND ${anyOf(differing)}`;
-  moveRows(tx, table.id, queryNumbers(tx, text, [table.id]), { event: 'localEdit', at });
-}
-
-/**
- * Lets refused rows be tried again that were refused for what they say in columns (by `seq`) which take something else by now: another width, or
- * an empty cell. Rows that wait for another reason go on waiting.
- */
-export function retryChanged(tx: Tx, table: TwoWayTable, changed: ReadonlySet<number>, at: string): void {
-  const columns = table.columns.filter(({ seq }) => changed.has(seq));
-  if (columns.length === 0) return;
-  // Our own rules begin with the column that they are about; the origin names it, or does not.
-  const text = sql`SELECT r.row_id FROM _rowsync_rows r
-      JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
-      WHERE r.table_id = ? AND r.state = 'refused' AND EXISTS (
-        SELECT 1 FROM json_each(?) c WHERE f.column_name IN (c.value ->> 0, c.value ->> 1, c.value ->> 2)
-          OR f.status IS NULL AND instr(f.reason, c.value ->> 3) = 1)`;
-  const names = columns.map((column) => {
-    return [column.localName, column.name, column.alias, `${cellName(table, column)} `];
-  });
-  moveRows(tx, table.id, queryNumbers(tx, text, [table.id, JSON.stringify(names)]), { event: 'localEdit', at });
-}
-
-/**
- * Lets every refused row of a table be tried again, since what it was refused for may be mended: while one of our triggers was missing,
- * no edit took the mark of a refused row away, and nothing tells what stood in the row when it was refused.
- */
-export function retryUnwatched(tx: Tx, tableId: number, at: string): void {
+export function retryRefused(tx: Tx, tableId: number, at: string): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
-  moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'localEdit', at });
-}
-
-/**
- * Lets refused rows be tried again that were not sent: the configuration names another match column by now, or none, and what kept them back
- * may have been the former one, as where two were to have its value, or nothing could be made up that fits into it.
- */
-export function retryUnsent(tx: Tx, tableId: number, at: string): void {
-  const text = sql`SELECT r.row_id FROM _rowsync_rows r
-      JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
-      WHERE r.table_id = ? AND r.state = 'refused' AND f.status IS NULL`;
   moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
 }
 

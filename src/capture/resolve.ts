@@ -9,17 +9,8 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readKeptRow } from '../replica/kept-rows.ts';
 import { findTable } from '../replica/ledger.ts';
-import {
-  carryKept,
-  evidenceText,
-  removeRows,
-  storedFromValue,
-  valueFromStored,
-  writeRows,
-  type Stored,
-} from '../replica/rows.ts';
+import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
 import { numericFromText } from '../wire/decimal.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, readVersions, type RowChange } from './changes.ts';
@@ -180,7 +171,6 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: str
   const values = keptValues(tx, table, String(kept), null);
   const own = table.columns.map((column, index) => ownValue(column, values[index]));
   writeRows(tx, table, [{ id, allow: null, values: own }]);
-  carryKept(tx, table, id, [...readKeptRow(tx, String(kept))]);
   renumberRow(tx, table.id, rowId, id);
   return { rowId: id };
 }

@@ -2,12 +2,10 @@
  * The edits of two-way tables as a SQL script, for a replica that has to be made anew: run against the new one, it edits the
  * rows again. Input: the tables and their bases, compared row by row, whatever the marks say. Output: lines of SQL.
  *
- * An edit is made only where the cell still has the value that it was made on, or the one that was on its way, and says so where it was
- * not. New rows that may have reached the origin already stand there as comments, as all may that nothing identifies in an older copy. Of a
- * damaged table, only rows that were marked as edited are read, each by itself, since rows that a lost page had look like deletes; they are
- * comments, too.
+ * An edit is made only where the cell still has the value that it was made on, and says so where it was not. Rows that may have reached the
+ * origin already are comments: those on their way, in doubt, and in an older copy all new ones that nothing identifies. Of a damaged table,
+ * only rows that were marked as edited are read, each by itself, since rows that a lost page had look like deletes; they are comments, too.
  */
-import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -17,7 +15,6 @@ import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { readBatches, type BatchRow } from './batches.ts';
 import { diffRows, type RowChange } from './changes.ts';
 import { readRawTexts } from './raw-text.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
@@ -59,36 +56,23 @@ const STAND_INS = [
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
   // As long as nobody has captured what stands in a copy, its creates are not in doubt yet (doubt.ts).
   const isDoubtDue = isCopy || (readTable(from, table.id).doubtCreatesFrom ?? 0) < 0;
-  const sentRows = readSent(from, table);
-  if (sentRows === null) yield asComment(`what was on its way of ${table.localName} cannot be read`);
-  const sentById = new Map(sentRows?.map((row) => [row.id, row]));
   // A row may be as it was again, and what was sent stand at the origin.
-  const ids = [...new Set([...readAllDifferingIds(from, table), ...sentById.keys()])].toSorted((a, b) => a - b);
+  const marked = queryNumbers(from, MARKED, [table.id]);
+  const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);
   for (let start = 0; start < ids.length; start += BLOCK_ROWS) {
     for (const change of diffRows(from, table, ids.slice(start, start + BLOCK_ROWS))) {
-      const lines = statementsOf(from, table, change, sentById.get(change.rowId));
+      const lines = statementsOf(from, table, change);
       const isDoubtful =
-        change.kind === 'insert' && (mayBeThere(change.state) || (isDoubtDue && !hasMatchValue(table, change.local)));
+        mayBeThere(change.state) || (change.kind === 'insert' && isDoubtDue && !hasMatchValue(table, change.local));
       yield* isDoubtful ? lines.map(asComment) : lines;
     }
   }
 }
 
-/** Rows without an answer; null where the file is damaged there. */
-function readSent(from: Connection, table: TwoWayTable): readonly BatchRow[] | null {
-  try {
-    return readBatches(from, table).flatMap(({ rows }) => rows);
-  } catch (thrown) {
-    if (replicaError(thrown, 'Reading').code !== 'replica.damaged') throw thrown;
-    return null;
-  }
-}
+const MARKED = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? ORDER BY row_id`;
 
 function* commentsOnMarked(from: Connection, table: TwoWayTable): Generator<string> {
-  const marked = queryNumbers(from, sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? ORDER BY row_id`, [
-    table.id,
-  ]);
-  for (const rowId of marked) yield* commentsOn(from, table, rowId);
+  for (const rowId of queryNumbers(from, MARKED, [table.id])) yield* commentsOn(from, table, rowId);
 }
 
 function commentsOn(from: Connection, table: TwoWayTable, rowId: number): readonly string[] {
@@ -114,13 +98,9 @@ function asComment(line: string): string {
   return `-- ${line.replaceAll('\n', '\n-- ')}`;
 }
 
-/** What makes an edit again; `sent` is what was on its way of the row when the answer got lost. */
-function statementsOf(
-  from: Connection,
-  table: TwoWayTable,
-  { kind, rowId, base, local, columns }: RowChange,
-  sent?: BatchRow,
-): readonly string[] {
+/** What makes an edit again; of a row that was sent, what is here of it. */
+function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): readonly string[] {
+  const { kind, state, rowId, base, local, columns } = change;
   const here = ident(table.localName);
   // Cells as they stand here, also where their bytes are no text in UTF-8.
   const hexByColumn = new Map(readRawTexts(from, table, local).map(({ column, hex }) => [column, hex]));
@@ -128,63 +108,31 @@ function statementsOf(
     const hex = hexByColumn.get(index);
     return hex === undefined ? valueSql(local?.values[index] ?? null) : textOfBytes(hex);
   };
-  const isKnown = (index: number): Sql => isAsKnown(table, { index, base, sent });
+  const isKnown = (index: number): Sql => sql`${nameAt(table, index)} IS ${valueSql(base?.values[index] ?? null)}`;
   const report = (condition: Sql): Sql =>
     sql`SELECT ${literal(`not applied: ${table.localName}, row ${rowId} (the row or the cell has changed since)`)} WHERE ${condition};`;
-  if (kind === 'insert') {
-    if (local !== null) return [insertOf(table, columns, cell)];
-    const values = new Map(sent?.cells.map(({ column, value }) => [column, value]));
-    const what = insertOf(table, [...values.keys()], (index) => valueSql(values.get(index) ?? null));
-    return [
-      `row ${rowId} of ${table.localName} was deleted here after it was sent, and may stand at the origin: ${what}`,
-    ];
+  if (kind === 'insert' && local !== null) return [insertOf(table, columns, cell)];
+  const row = `row ${rowId} of ${table.localName}`;
+  if (kind === 'insert') return [`${row} was deleted here after it was sent, and may stand at the origin`];
+  if (mayBeThere(state)) {
+    const filled = table.columns.flatMap(({ writable }, index) => {
+      return writable && (local?.values[index] ?? null) !== null ? [index] : [];
+    });
+    const what = local === null ? 'is deleted here' : `is here: ${insertOf(table, filled, cell)}`;
+    return [`${row} was sent, and may have arrived; it ${what}`];
   }
-  const isThere = sql`EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId})`;
   if (kind === 'delete') {
-    const where = allOf([sql`_id = ${rowId}`, ...writableOf(table).map(isKnown)]);
-    return [sql`DELETE FROM ${here} WHERE ${where};`, report(isThere)];
+    const writable = table.columns.flatMap((column, index) => (column.writable ? [isKnown(index)] : []));
+    const isThere = sql`EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId})`;
+    return [sql`DELETE FROM ${here} WHERE ${allOf([sql`_id = ${rowId}`, ...writable])};`, report(isThere)];
   }
-  const putBack =
-    sent?.kind === 'delete'
-      ? [
-          asComment(
-            insertOf(
-              table,
-              writableOf(table).filter((index) => hasValue(local, index)),
-              cell,
-            ),
-          ),
-          report(sql`NOT ${isThere}`),
-        ]
-      : [];
-  const edits = [...new Set([...columns, ...takenBack(table, local, sent)])].flatMap((index) => {
+  return columns.flatMap((index) => {
     const name = nameAt(table, index);
     return [
       sql`UPDATE ${here} SET ${name} = ${cell(index)} WHERE _id = ${rowId} AND ${isKnown(index)};`,
       report(sql`NOT EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId} AND ${name} IS ${cell(index)})`),
     ];
   });
-  return [...putBack, ...edits];
-}
-
-/** Columns in which something else was sent than stands here. */
-function takenBack({ columns }: TwoWayTable, local: Row | null, sent: BatchRow | undefined): readonly number[] {
-  return (sent?.cells ?? []).flatMap(({ column, value, file }) => {
-    const type = columns[column]?.type;
-    const isHere = type !== undefined && file === undefined && isSameValue(type, value, local?.values[column] ?? null);
-    return isHere ? [] : [column];
-  });
-}
-
-/** That a cell is as the origin had it, or as it was sent; how the origin names a file that was sent is not known. */
-function isAsKnown(
-  table: TwoWayTable,
-  { index, base, sent }: { readonly index: number; readonly base: Row | null; readonly sent: BatchRow | undefined },
-): Sql {
-  const name = nameAt(table, index);
-  const asBefore = sql`${name} IS ${valueSql(base?.values[index] ?? null)}`;
-  const cell = sent?.cells.find(({ column, file }) => column === index && file === undefined);
-  return cell === undefined ? asBefore : sql`(${asBefore} OR ${name} IS ${valueSql(cell.value)})`;
 }
 
 function insertOf(table: TwoWayTable, columns: readonly number[], cell: (index: number) => Sql): Sql {
@@ -196,14 +144,6 @@ function insertOf(table: TwoWayTable, columns: readonly number[], cell: (index: 
 
 function nameAt({ columns }: TwoWayTable, index: number): Sql {
   return ident(columns[index]?.localName ?? '');
-}
-
-function writableOf({ columns }: TwoWayTable): readonly number[] {
-  return columns.flatMap(({ writable }, index) => (writable ? [index] : []));
-}
-
-function hasValue(row: Row | null, index: number): boolean {
-  return (row?.values[index] ?? null) !== null;
 }
 
 /** A value as SQL that SQLite reads back without a lost digit or character. */

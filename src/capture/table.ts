@@ -2,6 +2,7 @@
  * A two-way table as the bookkeeping describes it: everything that capture, merge and push need to know of it, read from the
  * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
  */
+import { RowsyncError } from '../base/errors.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findTable, readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
@@ -90,4 +91,16 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     })),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };
+}
+
+/** Why a table waits of which columns vanished. */
+export function missingColumnsError(
+  { localName }: TwoWayTable,
+  missing: readonly Pick<TwoWayColumn, 'name'>[],
+): RowsyncError {
+  const names = missing.map(({ name }) => `"${name}"`).join(', ');
+  return new RowsyncError('needsPerson', 'guard.columns', {
+    message: `${localName}: the origin does not show columns any more that could be written, or shows them in another type (${names}); nothing of the table was changed or sent`,
+    hint: `Give the calling user's role the right to them again. If they are gone for good, run rowsync schema prune: it keeps their edits in sync_conflicts.`,
+  });
 }

@@ -10,19 +10,32 @@ import { shellWord } from '../base/text.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, localName } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
-import { planSchema, type SchemaAction } from '../reconcile/schema.ts';
+import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
-import { captureChanges, giveUpColumns, readAllChanges } from '../capture/changes.ts';
+import { captureChanges, readAllChanges } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
-import { doubtBatches, readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../capture/refusals.ts';
+import { doubtBatches, readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
-import { compareInSteps } from '../capture/steps.ts';
-import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
+import {
+  findTwoWayTable,
+  missingColumnsError,
+  readTwoWayTable,
+  type TwoWayColumn,
+  type TwoWayTable,
+} from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
 import type { Tx } from '../replica/connection.ts';
 import { doubtRows } from '../replica/doubt.ts';
-import { findTable, readTables, storeEditing, storeReturned, type LedgerTable } from '../replica/ledger.ts';
+import {
+  findTable,
+  readTable,
+  readTables,
+  storeEditing,
+  storeMissingColumns,
+  storeReturned,
+  type LedgerTable,
+} from '../replica/ledger.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { hasTable } from '../replica/objects.ts';
@@ -51,7 +64,7 @@ import { shapeWatch } from './describe.ts';
 
 /**
  * Prepares a described table.
- * @throws RowsyncError `guard.schema` when most of its columns vanished, `config.invalid` for an unknown sort column.
+ * @throws RowsyncError `guard.columns`, `guard.schema` when most of its columns vanished, `config.invalid` for an unknown sort column.
  */
 export async function prepareTable(
   context: PullContext,
@@ -67,9 +80,7 @@ export async function prepareTable(
   }
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
-  const isDue = findTable(context.replica, descriptor.id)?.compareDue === true;
-  const known = isDue ? findTwoWayTable(context.replica, descriptor.id) : null;
-  if (known !== null) await compareInSteps(known, at, context);
+  await requireColumns(context, descriptor);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
     const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
@@ -78,7 +89,7 @@ export async function prepareTable(
     }
     // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
     if (match.problem !== null && before === null) throw match.problem;
-    if (before !== null && before.matchColumn !== match.column) retryUnsent(tx, descriptor.id, at);
+    if (before !== null && before.matchColumn !== match.column) retryRefused(tx, descriptor.id, at);
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     requireShape(tx, shaped.target);
@@ -116,6 +127,21 @@ export async function prepareTable(
     problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
+}
+
+/**
+ * Holds a two-way table of which writable columns vanished: a role may have lost them by a slip, and edits of them have nowhere to go.
+ * @throws RowsyncError `guard.columns`.
+ */
+async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
+  const table = findTwoWayTable(replica, id);
+  if (table === null) return;
+  const missing = missingColumns(table.columns, columns);
+  const seqs = missing.map(({ seq }) => seq);
+  if (!isDeepStrictEqual(seqs, readTable(replica, id).missingColumns)) {
+    await replica.write('Noting columns that vanished', (tx) => storeMissingColumns(tx, id, seqs));
+  }
+  if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
 /** What is said of what another client dropped. */
@@ -268,11 +294,10 @@ function shapeTable(
   for (const column of dropped) restoreColumn(tx, table, column);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) doubtBatches(tx, whole, options.at);
-  giveUpLost(tx, descriptor.id, plan.actions, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
-  tryShown(tx, descriptor.id, plan.actions, options.at);
   const columns = readColumns(tx, descriptor.id);
-  tryChanged(tx, descriptor.id, { known, columns }, options.at);
+  const isShown = plan.actions.some(({ kind }) => kind === 'revive');
+  if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, options.at);
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
   const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
@@ -289,38 +314,11 @@ function shapeTable(
   };
 }
 
-/** Edits of columns that go, or change their form, cannot be pushed any more; they are kept before the columns change. */
-function giveUpLost(tx: Tx, tableId: number, actions: readonly SchemaAction[], at: string): void {
-  const names = new Set(
-    actions.flatMap((action) =>
-      action.kind === 'remove' || action.kind === 'setAside' ? [action.column.localName] : [],
-    ),
-  );
-  const table = names.size === 0 ? null : readTwoWayTable(tx, tableId);
-  if (table === null) return;
-  const lost = table.columns.flatMap(({ localName: local, seq }) => (names.has(local) ? [seq] : []));
-  giveUpColumns(tx, table, new Set(lost), at);
-}
-
-/** New rows keep what they have in columns that go; refused without it, they may be taken with it. */
-function tryShown(tx: Tx, tableId: number, actions: readonly SchemaAction[], at: string): void {
-  const shown = actions.flatMap((action) => (action.kind === 'revive' ? [action.column.id] : []));
-  const table = shown.length === 0 ? null : readTwoWayTable(tx, tableId);
-  if (table !== null) retryShown(tx, table, new Set(shown), at);
-}
-
-/** What a column refused may be what it takes by now. */
-function tryChanged(
-  tx: Tx,
-  tableId: number,
-  { known, columns }: { readonly known: readonly LedgerColumn[]; readonly columns: readonly LedgerColumn[] },
-  at: string,
-): void {
+/** Whether the origin takes something else in a column by now. */
+function areRulesChanged(known: readonly LedgerColumn[], columns: readonly LedgerColumn[]): boolean {
   const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
   const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
-  const changed = columns.filter((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
-  const table = changed.length === 0 ? null : readTwoWayTable(tx, tableId);
-  if (table !== null) retryChanged(tx, table, new Set(changed.map(({ seq }) => seq)), at);
+  return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
 function isChange({ kind }: SchemaAction): boolean {

@@ -5,24 +5,14 @@
  */
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { isApplied } from '../reconcile/push-settle.ts';
-import type { RowFinding } from '../reconcile/row-state.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { step, type TablePush } from './context.ts';
+import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
 import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
 import { isSameCaller } from './identity.ts';
 import { lookAtFiles, type ShownFile } from './sent-files.ts';
 import { requireShapeAsSent } from './shape.ts';
-
-/** What the origin says of one row that was sent. */
-export interface RowNews {
-  readonly finding: RowFinding;
-  /** Null where the row is not returned. */
-  readonly remote: Row | null;
-  /** Columns of files that the origin shows as they were sent. */
-  readonly arrived: ReadonlySet<number>;
-}
 
 /** What the origin says of the rows of a batch. */
 export interface Findings {
@@ -49,7 +39,7 @@ export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow
 export async function askAbout(
   run: TablePush,
   batch: Batch,
-  when: { readonly isAtOnce: boolean },
+  { isAtOnce, recorded }: { readonly isAtOnce: boolean; readonly recorded?: RecordedRows },
 ): Promise<Findings> {
   await step(run, 'readBack');
   const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
@@ -64,9 +54,11 @@ export async function askAbout(
   // What another caller is not shown may be there.
   const isHidden = isAnyAbsent && !(await isSameCaller(run));
   if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
-  await requireShapeAsSent(run, batch, plain);
-  const { news, shown } = await lookAtFiles(run, batch, { news: plain, ...when });
-  const judged = batch.rows.map((row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const);
+  await requireShapeAsSent(run, batch, plain, recorded);
+  const { news, shown } = await lookAtFiles(run, batch, { news: plain, isAtOnce });
+  const judged = batch.rows.map(
+    (row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const,
+  );
   return { news: new Map(judged), shown };
 }
 

@@ -23,7 +23,7 @@ import { replicaError } from '../replica/failures.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import { askAbout } from './ask.ts';
-import { step, type TablePush } from './context.ts';
+import { step, type RecordedRows, type TablePush } from './context.ts';
 import { sendRows, type Contents, type Sent, type SendOutcome } from './send.ts';
 import { isLeftAlone, settleFound } from './settle.ts';
 
@@ -33,11 +33,11 @@ export interface BatchEnd {
   readonly stop: RowsyncError | null;
   /** Settles the rows, which are being read back already; null where none are left. To be called once, whatever stops the table. */
   readonly settle: (() => Promise<void>) | null;
-  /** Whether the rows concern no other batch: then they may be settled behind the next one. */
+  /** Whether the rows concern no other batch: then they may be settled while the next one is sent. */
   readonly isApart: boolean;
 }
 
-/** Stores a batch that is about to be sent, and marks its rows; in a durable transaction. */
+/** Stores a batch of edited rows that is about to be sent, and marks them; in a durable transaction. */
 export function recordBatch(
   tx: Tx,
   { table, context }: TablePush,
@@ -46,32 +46,39 @@ export function recordBatch(
   const sentAt = stampFromMs(context.clock.nowMs());
   const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
   const ids = rows.map(({ id }) => id);
-  moveRows(tx, table.id, ids, { event: 'sendStarted', at: sentAt });
+  const states = new Map(ids.map((id) => [id, 'edited' as const]));
+  moveRows(tx, table.id, ids, { event: 'sendStarted', at: sentAt }, states);
   if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
   const batch = { method, sentAt, rows: sent };
   return { ...batch, id: storeBatch(tx, table, batch) };
 }
 
-/**
- * Sends a recorded batch, and begins to read its rows back. `onAnswered` is called when the origin has answered all of it, and rows of
- * the next batch may be asked for. @throws RowsyncError of origin and replica.
- */
-export async function sendBatch(
-  run: TablePush,
-  batch: Batch,
-  { contents, onAnswered }: { readonly contents: Contents; readonly onAnswered: () => void },
-): Promise<BatchEnd> {
+/** What a batch is sent with. */
+export interface SendOrder {
+  readonly contents: Contents;
+  readonly recorded: RecordedRows;
+}
+
+/** Sends a recorded batch, and begins to read its rows back. @throws RowsyncError of origin and replica. */
+export async function sendBatch(run: TablePush, batch: Batch, order: SendOrder): Promise<BatchEnd> {
   const unpublished = publish(run, batch);
   await step(run, 'send');
-  const sent = unpublished ?? (await sendRows(run, batch, contents));
+  const sent = unpublished ?? (await sendRows(run, batch, order.contents));
   const isApart = sent.stop === null && isPlain(batch, sent);
-  if (isApart) onAnswered();
   await step(run, 'store');
-  const left = await storeOutcomes(run, batch, sent);
+  const left = isApart ? acceptAll(run, batch) : await storeOutcomes(run, batch, sent);
   if (left === null) return { stop: sent.stop, settle: null, isApart };
-  const found = askAbout(run, left, { isAtOnce: true });
+  const { recorded } = order;
+  const found = askAbout(run, left, { isAtOnce: true, recorded });
   found.catch(() => undefined); // thrown where it is waited for
-  return { stop: sent.stop, settle: async () => settleFound(run, left, await found), isApart };
+  return { stop: sent.stop, settle: async () => settleFound(run, left, await found, recorded), isApart };
+}
+
+/** Updates that were all taken. That need not be stored: after a crash they are looked up by id, and found there. */
+function acceptAll({ progress }: TablePush, batch: Batch): Batch {
+  progress.tally.takenCount += batch.rows.length;
+  const rows = batch.rows.map((row): BatchRow => ({ ...row, answer: { as: 'accepted', id: row.id, refusal: null } }));
+  return { ...batch, rows };
 }
 
 /** Whether settling the batch can touch no row outside of it: every row is an update that was taken as one. */
@@ -103,7 +110,9 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
       const outcome = must(outcomes.get(row.id), 'every row that was sent has an outcome');
       return { row, verdict: judgeOutcome(row, outcome) };
     });
-    const left = judged.flatMap(({ row, verdict }) => (verdict.kind === 'left' ? [{ ...row, answer: verdict.answer }] : []));
+    const left = judged.flatMap(({ row, verdict }) =>
+      verdict.kind === 'left' ? [{ ...row, answer: verdict.answer }] : [],
+    );
     const lost = left.flatMap(({ id, answer }) => (answer === null ? [id] : []));
     moveRows(tx, table.id, lost, { event: 'replyLost', at });
     for (const { row, verdict } of judged) {

@@ -11,9 +11,10 @@ import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
+import type { RowFinding } from '../reconcile/row-state.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
-import type { ColumnShape } from '../wire/schema.ts';
+import type { ColumnShape, Row } from '../wire/schema.ts';
 import type { TablePushCounts } from './report.ts';
 
 /** What the configuration says of a table whose edits are pushed. */
@@ -119,6 +120,22 @@ export interface TablePush {
   /** The calling user's time zone. */
   readonly zone: string;
   readonly progress: TableProgress;
+}
+
+/** What the origin says of one row that was sent. */
+export interface RowNews {
+  readonly finding: RowFinding;
+  /** Null where the row is not returned. */
+  readonly remote: Row | null;
+  /** Columns of files that the origin shows as they were sent. */
+  readonly arrived: ReadonlySet<number>;
+}
+
+/** Rows as they stood when they were recorded. */
+export interface RecordedRows {
+  /** `Replica.foreignVersion` then: as long as it is the same, no other client has changed the rows. */
+  readonly fileVersion: number;
+  readonly byId: ReadonlyMap<number, { readonly base: Row | null; readonly local: Row | null }>;
 }
 
 /** Tells whoever watches the push which step comes next. */

@@ -25,7 +25,8 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
   }
   if (verdict === 'changed') {
     throw new RowsyncError('needsPerson', 'push.identity', {
-      message: 'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent',
+      message:
+        'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent',
       hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
     });
   }

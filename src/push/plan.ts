@@ -23,7 +23,11 @@ export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): Pus
 }
 
 /** What a push plans its rows with. */
-export function planOptions({ clock, settings, files }: Pick<PushContext, 'clock' | 'settings' | 'files'>): PlanOptions {
+export function planOptions({
+  clock,
+  settings,
+  files,
+}: Pick<PushContext, 'clock' | 'settings' | 'files'>): PlanOptions {
   const measureFile = fileMeasurer(settings.uploadDir, files?.system);
   return { limits: settings.batchLimits ?? BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
 }

@@ -65,19 +65,24 @@ export async function push(context: PushContext, options: PushOptions): Promise<
  * the origin only if there is something to settle. Never throws: a table that cannot be settled now is not pulled.
  */
 export async function finishPushes(context: PushContext): Promise<void> {
-  try {
+  const settle = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (thrown) {
+      const { code, message } = errorFromReading(thrown, context.replica.path);
+      context.log.warn('push.unfinished', { code, message });
+    }
+  };
+  await settle(async () => {
     const unsettled = new Set(readBatchTables(context.replica));
     if (unsettled.size === 0) return;
     const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
     if (chosen.length === 0) return;
     const caller = await callerOrChange(context);
     for (const table of chosen) {
-      await finishTable(context, table, { caller, options: optionsOf(context, table) });
+      await settle(() => finishTable(context, table, { caller, options: optionsOf(context, table) }));
     }
-  } catch (thrown) {
-    const { code, message } = errorFromReading(thrown, context.replica.path);
-    context.log.warn('push.unfinished', { code, message });
-  }
+  });
 }
 
 /** Who is calling, or that it is another one than before. @throws RowsyncError of the origin. */
@@ -113,7 +118,7 @@ async function pushWithRetries(
 ): Promise<RowsyncError | null> {
   let stop = await pushTables(context, chosen, order, reports);
   for (let round = 1; stop === null && round <= RETRIES_MAX; round += 1) {
-    const retried = await retryRefused(context, order.tally);
+    const retried = await retryOvertaken(context, order.tally);
     const again = chosen.filter(({ id }) => retried.has(id));
     if (again.length === 0) return null;
     const more: TablePushReport[] = [];
@@ -132,7 +137,7 @@ async function pushWithRetries(
 }
 
 /** Lets rows be tried again that the origin refused before it took others. Returns how many of which tables. */
-async function retryRefused(
+async function retryOvertaken(
   { replica, clock }: PushContext,
   { takenCount, refused }: PushTally,
 ): Promise<ReadonlyMap<number, number>> {

@@ -24,7 +24,7 @@ import { countConflicts } from '../replica/push-rows.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { recordBatch } from './batch.ts';
-import { step, type TablePush } from './context.ts';
+import { step, type RecordedRows, type TablePush } from './context.ts';
 import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
 import { requireSameCaller } from './identity.ts';
 import { planChanges, planOptions } from './plan.ts';
@@ -74,6 +74,7 @@ export async function reread(run: TablePush, kind: ChangeKind, ids: readonly num
 export interface Recorded {
   /** Null where nothing is left to send. */
   readonly batch: Batch | null;
+  readonly rows: RecordedRows;
   /** Rows of the block that did not fit into the batch, in their order. */
   readonly rest: readonly number[];
 }
@@ -102,7 +103,8 @@ export async function record(run: TablePush, block: Block, order: RecordOrder): 
   return context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     mergePresent(tx, run, { moved, missing }, order.confirmed);
     const sendable = ids.filter((id) => !found.unreadable.has(id) && !isMissing(id));
-    return recordPlanned(tx, run, { ...block, ids: sendable }, order);
+    const isAsRead = kind === 'update' && moved.length === 0;
+    return recordPlanned(tx, run, { ...block, ids: sendable, bases: isAsRead ? bases : undefined }, order);
   });
 }
 
@@ -138,25 +140,36 @@ function missingError({ table }: TablePush, missingCount: number, rowCount: numb
 }
 
 /** Plans the rows as they stand now, parks those that cannot be sent, and stores the first batch of the others. */
-function recordPlanned(tx: Tx, run: TablePush, block: Block, order: RecordOrder): Recorded {
+function recordPlanned(
+  tx: Tx,
+  run: TablePush,
+  { bases, ...block }: Block & { readonly bases: readonly Row[] | undefined },
+  order: RecordOrder,
+): Recorded {
   const { table, context } = run;
-  const edited = diffRows(tx, table, block.ids).filter(({ state, kind }) => state === 'edited' && kind === block.kind);
+  const edited = diffRows(tx, table, block.ids, bases).filter(
+    ({ state, kind }) => state === 'edited' && kind === block.kind,
+  );
   const askable = edited.filter((change) => mayBeSent(tx, run, change, { block, isLast: order.isLast }));
   const { batches, unsendable } = planChanges(askable, run.planned, planOptions(context));
   for (const { id: rowId, kind, column, reason, hope = 'never' } of unsendable) {
     park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
   }
   const [first] = batches;
-  const withFiles = first === undefined ? [] : attachUploads(tx, run, first.rows, {
-    uploads: order.uploads,
-    park: (refusal) => park(tx, run, refusal),
-  });
+  const withFiles =
+    first === undefined
+      ? []
+      : attachUploads(tx, run, first.rows, {
+          uploads: order.uploads,
+          park: (refusal) => park(tx, run, refusal),
+        });
   const rows = parkAlternating(tx, run, withFiles, order.past);
   const rest = batches.slice(1).flatMap((batch) => batch.rows.map(({ id }) => id));
-  if (first === undefined || rows.length === 0) return { batch: null, rest };
+  const known = { fileVersion: context.replica.foreignVersion(), byId: new Map(edited.map((row) => [row.rowId, row])) };
+  if (first === undefined || rows.length === 0) return { batch: null, rows: known, rest };
   spendPushConsent(tx, table.id, rows.length);
   storeMadeValues(tx, run, rows);
-  return { batch: recordBatch(tx, run, { method: first.method, rows }), rest };
+  return { batch: recordBatch(tx, run, { method: first.method, rows }), rows: known, rest };
 }
 
 /** Whether the match value of an insert is free at the origin; if not, the insert is merged into the row that has it, parked, or left for the next plan. */
@@ -183,7 +196,11 @@ function mayBeSent(
     const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()), isSent: false, reason: '' };
     const { merged } = mergeRows(tx, table, [{ rowId, base: null, local, remote }], merge);
     progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
-    suspectPushedRows(tx, table.id, merged.map(({ newId }) => newId));
+    suspectPushedRows(
+      tx,
+      table.id,
+      merged.map(({ newId }) => newId),
+    );
   } else if (verdict !== 'wait') {
     park(tx, run, { rowId, kind, ...verdict, column: match, words: null, cells: [] });
   }
@@ -191,7 +208,7 @@ function mayBeSent(
 }
 
 /** Parks a row before it was sent. */
-export function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefusal): void {
+function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefusal): void {
   const nowMs = context.clock.nowMs();
   storeRefusal(tx, table, refusal, nowMs);
   moveRows(tx, table.id, [refusal.rowId], { event: 'refused', at: stampFromMs(nowMs) });
@@ -226,4 +243,3 @@ function storeMadeValues(tx: Tx, { table, planned }: TablePush, rows: readonly P
     local.map((row) => ({ ...row, values: row.values.with(match, made.get(row.id) ?? null) })),
   );
 }
-

@@ -1,7 +1,7 @@
 /**
  * One round of the push of a table: its edited rows, kind after kind and a block at a time, so that memory does not grow with the number
- * of edits. While the origin reads for the next block, the one before is settled; at most one batch is in flight and one waits to
- * be settled. The requests of a round are bounded by the edits that stood when it began.
+
+ * of edits. While one batch is in flight, the one before is settled, and the origin reads for the next one. The requests of a round are bounded by the edits that stood when it began.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { readPushes } from '../capture/batches.ts';
@@ -78,22 +78,28 @@ class Round {
     if (block.kind !== 'update') await this.settle();
     const uploads = await uploadsOf(this.#run, block);
     const { confirmed, isLast } = this.#order;
-    const { batch, rest } = await record(this.#run, block, { past: this.#past, confirmed, isLast, uploads });
+    const { batch, rows, rest } = await record(this.#run, block, { past: this.#past, confirmed, isLast, uploads });
     this.#queue.putBack(rest);
     if (batch === null) return null;
-    const onAnswered = (): void => {
+    const sending = sendBatch(this.#run, batch, { contents: uploads.contents, recorded: rows });
+    const [end, settled] = await Promise.allSettled([sending, this.#workWhileSending(block.kind)]);
+    if (end.status === 'rejected') throw end.reason;
+    this.#unsettled = end.value.settle;
+    if (settled.status === 'rejected') throw settled.reason;
+    if (!end.value.isApart) await this.settle();
+    return end.value.stop;
+  }
+
+  /** While the origin works on a batch, it is asked for the rows of the next one, and the one before is settled. */
+  async #workWhileSending(kind: ChangeKind): Promise<void> {
+    await this.#run.context.origin.requestsLeave(); // settling keeps the event loop busy for longer than the origin works
+    // Whether a match value is free is asked once the origin has answered what came before.
+    if (kind === 'update' && this.#queue.kind() === 'update') {
       this.#ahead = this.#rereadNext();
       this.#ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
-    };
-    const end = await sendBatch(this.#run, batch, { contents: uploads.contents, onAnswered });
-    const settleEarlier = this.#unsettled;
-    this.#unsettled = end.settle;
-    if (settleEarlier !== null) {
-      await this.#run.context.origin.requestsLeave(); // a batch keeps the event loop busy for longer than the origin reads
-      await settleEarlier();
+      await this.#run.context.origin.requestsLeave();
     }
-    if (!end.isApart) await this.settle();
-    return end.stop;
+    await this.settle();
   }
 
   async #rereadNext(): Promise<Block | null> {
@@ -125,16 +131,23 @@ class BlockQueue {
     this.#left = { ...edits };
   }
 
-  /** The next rows; null at the end. */
-  next(): { readonly kind: ChangeKind; readonly ids: readonly number[] } | null {
+  /** The kind of the next rows; null at the end. */
+  kind(): ChangeKind | null {
     for (let kind = this.#kinds[0]; kind !== undefined; kind = this.#kinds[0]) {
-      const ids = this.#rest.length > 0 ? this.#rest : this.#read(kind);
-      this.#rest = [];
-      if (ids.length > 0) return { kind, ids };
+      if (this.#rest.length === 0) this.#rest = this.#read(kind);
+      if (this.#rest.length > 0) return kind;
       this.#kinds.shift();
       this.#after = null;
     }
     return null;
+  }
+
+  /** The next rows; null at the end. */
+  next(): { readonly kind: ChangeKind; readonly ids: readonly number[] } | null {
+    const kind = this.kind();
+    const ids = this.#rest;
+    this.#rest = [];
+    return kind === null ? null : { kind, ids };
   }
 
   /** Gives rows back that did not fit into a batch; they come first. */

@@ -16,8 +16,7 @@ import { readFileColumns, type FileColumn, type UploadedFile } from '../replica/
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { RowFinding } from '../reconcile/row-state.ts';
 import type { Row } from '../wire/schema.ts';
-import type { RowNews } from './ask.ts';
-import type { TablePush } from './context.ts';
+import type { RowNews, TablePush } from './context.ts';
 
 /** A cell that shows a file of ours, by the origin's id of its row. */
 export interface ShownFile {

@@ -22,8 +22,8 @@ import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/files.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { Row } from '../wire/schema.ts';
-import { askAbout, newsOf, NO_NEWS, type Findings, type RowNews } from './ask.ts';
-import { step, type TablePush } from './context.ts';
+import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
+import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
 
 /** Asks about the rows of a batch that an earlier push left behind, and settles them. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
@@ -36,18 +36,23 @@ export async function settleUnasked(run: TablePush, batch: Batch): Promise<void>
 }
 
 /** Settles the rows of a batch. */
-export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
+export async function settleFound(
+  run: TablePush,
+  batch: Batch,
+  findings: Findings,
+  recorded?: RecordedRows,
+): Promise<void> {
   const { context, table } = run;
   await step(run, 'settle');
   const { replica } = context;
   const what = `Settling a batch of ${table.localName}`;
   if (!batch.rows.some(({ kind }) => kind === 'insert')) {
-    await replica.write(what, (tx) => settleRows(tx, run, batch, findings));
+    await replica.write(what, (tx) => settleRows(tx, run, batch, { ...findings, recorded }));
     return;
   }
   // From now on its new rows may get other values by which they are found: a copy in which they are on their way is an older one.
   await replica.writeDurably(what, (tx) => {
-    settleRows(tx, run, batch, findings);
+    settleRows(tx, run, batch, { ...findings, recorded });
     countBatch(tx);
   });
   try {
@@ -70,7 +75,10 @@ interface Settled {
   readonly settlement: Settlement;
 }
 
-function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {
+/** What is known when rows are settled. */
+type Known = Findings & { readonly recorded: RecordedRows | undefined };
+
+function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void {
   const { context, table } = run;
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
@@ -84,28 +92,24 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   moveRows(tx, table.id, again, { event: 'notApplied', at });
   for (const refused of of('refuse')) refuse(tx, run, refused, nowMs);
   for (const doubted of of('doubt')) doubt(tx, run, doubted, nowMs);
-  mergeTaken(tx, run, of('merge', 'asSent', 'gone'), nowMs);
+  mergeTaken(tx, run, { taken: of('merge', 'asSent', 'gone'), recorded: findings.recorded }, nowMs);
   const ids = new Set(of('merge').flatMap(({ news }) => news.remote?.id ?? []));
   for (const shown of findings.shown) if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, at);
   updateBatch(tx, table, batch.id, []);
 }
 
 /** Merges rows with what the origin says of them, or as they were sent, or without it. */
-function mergeTaken(tx: Tx, run: TablePush, taken: readonly Settled[], nowMs: number): void {
+function mergeTaken(
+  tx: Tx,
+  run: TablePush,
+  { taken, recorded }: { readonly taken: readonly Settled[]; readonly recorded: RecordedRows | undefined },
+  nowMs: number,
+): void {
   const { table, options, progress } = run;
   const at = stampFromMs(nowMs);
-  forgetRefusals(
-    tx,
-    table.id,
-    taken.map(({ row }) => row.id),
-  );
-  const versions = new Map(
-    readVersions(
-      tx,
-      table,
-      taken.map(({ row }) => row.id),
-    ).map((version) => [version.rowId, version]),
-  );
+  const ids = taken.map(({ row }) => row.id);
+  forgetRefusals(tx, table.id, ids);
+  const versions = versionsNow(tx, run, ids, recorded);
   const rows = taken.map((settled): RowToMerge => {
     const { base, local } = must(versions.get(settled.row.id), 'versions come for each id');
     return { rowId: settled.row.id, local, ...remoteAndBase(table, settled, { base, local }) };
@@ -127,6 +131,19 @@ function mergeTaken(tx: Tx, run: TablePush, taken: readonly Settled[], nowMs: nu
   progress.counts.conflictCount += conflicts.length;
   suspect(tx, table, merged);
   count(tx, run, taken, nowMs);
+}
+
+/** Base and local of rows; read again where another client may have changed them since they were recorded, or they were not read then. */
+function versionsNow(
+  tx: Tx,
+  { context, table }: TablePush,
+  ids: readonly number[],
+  recorded: RecordedRows | undefined,
+): RecordedRows['byId'] {
+  const isAsRecorded = recorded?.fileVersion === context.replica.foreignVersion();
+  if (recorded !== undefined && isAsRecorded && ids.every((id) => id > 0 && recorded.byId.has(id)))
+    return recorded.byId;
+  return new Map(readVersions(tx, table, ids).map((version) => [version.rowId, version]));
 }
 
 /** What a row is merged with. */

@@ -15,8 +15,7 @@ import { baseTarget } from '../replica/compare.ts';
 import { readTableDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
-import type { RowNews } from './ask.ts';
-import type { PushContext, TablePush } from './context.ts';
+import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(
@@ -61,15 +60,16 @@ export async function requireShapeAsSent(
   run: TablePush,
   { rows }: Batch,
   news: ReadonlyMap<number, RowNews>,
+  recorded?: RecordedRows,
 ): Promise<void> {
   const { context, table } = run;
-  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
+  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' && recorded?.byId.has(id) !== true ? [id] : []));
   const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
   const isPlain = rows.every(({ id, kind, cells, answer }) => {
     const remote = news.get(id)?.remote ?? null;
     if (remote === null) return true;
     if (answer?.as !== 'accepted') return false;
-    const sent = { base: baseById.get(id) ?? null, sent: cells };
+    const sent = { base: recorded?.byId.get(id)?.base ?? baseById.get(id) ?? null, sent: cells };
     const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
     // A default that the origin fills in is no surprise.
     const expected = baseAsSent(sent, remote.id, table.columns.length);

@@ -12,8 +12,7 @@ import { countEdits, moveRows } from '../capture/marks.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
 import { carryOutWishes } from '../capture/resolve.ts';
-import { compareInSteps } from '../capture/steps.ts';
-import type { TwoWayTable } from '../capture/table.ts';
+import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -55,6 +54,7 @@ export async function pushOneTable(
   try {
     if (error === null) {
       requireWorkflowRight(table, order.options, order.caller);
+      requireColumns(context, table);
       const run = await openTable(context, table, { ...order, counts });
       await settleEarlier(run, settleBatch, order.onSending);
       error = await pushWithConsent(run, order);
@@ -74,6 +74,13 @@ export async function pushOneTable(
   };
 }
 
+/** @throws RowsyncError `guard.columns` where a pull found that columns vanished. */
+function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
+  const { missingColumns } = readTable(replica, table.id);
+  const missing = table.columns.filter(({ seq }) => missingColumns.includes(seq));
+  if (missing.length > 0) throw missingColumnsError(table, missing);
+}
+
 /**
  * Settles what an earlier push of a table left behind, before a pull. Where the origin can be asked but not about these rows, as by another
  * caller (`caller` is the error then) or after a change of columns, they are settled without asking. @throws RowsyncError of the origin and the replica.
@@ -83,7 +90,11 @@ export async function finishTable(
   table: TwoWayTable,
   { caller, options }: { readonly caller: UserDescriptor | RowsyncError; readonly options: PushTableOptions },
 ): Promise<void> {
-  const order = { options, counts: noCounts(), tally: { takenCount: 0, refused: new Map<number, Map<number, number>>() } };
+  const order = {
+    options,
+    counts: noCounts(),
+    tally: { takenCount: 0, refused: new Map<number, Map<number, number>>() },
+  };
   const onSending = (): Promise<void> => Promise.resolve();
   try {
     if (caller instanceof RowsyncError) throw caller;
@@ -133,7 +144,6 @@ async function pushRounds(
   { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
 ): Promise<RowsyncError | null> {
   const { context, table } = run;
-  await compareInSteps(table, stampFromMs(context.clock.nowMs()), context);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     await step(run, 'plan');
     const edits = await captureEdits(run, round === 1);

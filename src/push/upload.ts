@@ -2,15 +2,14 @@
  * The files that rows attach: what the name in a cell leads to, whether it can be sent, its content. Input: values such as
  * `file:/path/to/photo.jpg`. Output: sizes for the plan, content and hash for the batch, or why a row is parked.
  *
- * Reasons never have the name, since it is a value of a row (I16). Content is never in memory whole: a file is read once for its hash,
- * which is in the batch before it leaves (I11), and again while it is sent. What is not the same by then is not sent to its end,
- * so that the origin cannot take it. A file in which a secret of ours stands is not sent at all.
+ * Reasons never have the name, since it is a value of a row (I16). A file is read once for its hash, which is in the batch before it leaves
+ * (I11), and again while it is sent.
  */
-import { createHash } from 'node:crypto';
 import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import mime from 'mime';
 import { must } from '../base/assert.ts';
-import { systemFiles, type FileSystem, type OpenFile } from '../base/file-system.ts';
+import { systemFiles, type FileSystem } from '../base/file-system.ts';
+import { fileProblem, hashFile, NO_FILE, readAgain } from '../base/local-file.ts';
 import type { NewRefusal } from '../capture/refusals.ts';
 import {
   REQUEST_BYTES_MAX,
@@ -77,25 +76,12 @@ function findFile(files: FileSystem, value: string, uploadDir: string | null): P
     const { isFile, bytes } = files.lookAt(path);
     return isFile ? { path, bytes } : { problem: NO_FILE };
   } catch (thrown) {
-    return { problem: problemOf(thrown) };
+    return { problem: fileProblem(thrown) };
   }
 }
 
 function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-}
-
-const NO_FILE = 'what is to be attached is no file (a folder, a pipe or a device)';
-
-/** What the file system said, without the path that its messages have. */
-function problemOf(thrown: unknown): string {
-  const code =
-    typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string'
-      ? thrown.code
-      : null;
-  if (code === null) throw thrown; // no failure of the file system, but a defect of ours
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no file of this name to attach';
-  return `the file to attach cannot be read (${code})`;
 }
 
 /** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
@@ -112,7 +98,8 @@ export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): 
       const place = findFile(system, value, settings.uploadDir);
       const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
       const content = 'problem' in place ? place : await hashFile(system, place.path, bounds);
-      if ('problem' in content) problems.set(value, content.problem);
+      if (content === 'tooLarge') problems.set(value, tooLarge(requestBytesMax));
+      else if ('problem' in content) problems.set(value, content.problem);
       else if ('path' in place && content.bytes <= left) {
         const { path } = place;
         files.set(value, { path, name: basename(path), type: mediaTypeOf(path), ...content });
@@ -133,91 +120,6 @@ function uploadsOf(
     const type = table.columns[column]?.type ?? 'Text';
     return uploadName(type, value) === null ? [] : [{ column, value: String(value) }];
   });
-}
-
-/** What stands in a file. */
-type Content = Pick<ReadFile, 'bytes' | 'sha256'>;
-
-async function hashFile(
-  files: FileSystem,
-  path: string,
-  { bytesMax, secrets }: { readonly bytesMax: number; readonly secrets: readonly string[] },
-): Promise<Content | { readonly problem: string }> {
-  try {
-    const file = await files.open(path);
-    try {
-      if (!file.isFile) return { problem: NO_FILE };
-      if (file.bytes > bytesMax) return { problem: tooLarge(bytesMax) };
-      const hash = createHash('sha256');
-      const hasSecret = secretFinder(secrets, file.bytes);
-      let bytes = 0;
-      for await (const chunk of readOpen(file)) {
-        if (hasSecret(chunk)) return { problem: SECRET };
-        hash.update(chunk);
-        bytes += chunk.length;
-      }
-      return { bytes, sha256: hash.digest('hex') };
-    } finally {
-      await file.close();
-    }
-  } catch (thrown) {
-    return { problem: problemOf(thrown) };
-  }
-}
-
-/** Whoever may edit the replica names files, and must not get at what only the process may read. */
-const SECRET = 'the file holds a token or password of rowsync itself, which is not sent';
-
-/** Shorter secrets stand in many a file by chance, and are looked for only in one that is hardly longer. */
-const SECRET_BYTES_MIN = 8;
-const SHORT_FILE_BYTES_MAX = 64;
-
-/** Says of the pieces of a file, in their order, whether one of the secrets stands in what came so far. */
-function secretFinder(secrets: readonly string[], fileBytes: number): (chunk: Uint8Array) => boolean {
-  const sought = secrets
-    .map((secret) => Buffer.from(secret))
-    .filter(({ length }) => length >= SECRET_BYTES_MIN || (length > 0 && fileBytes <= SHORT_FILE_BYTES_MAX));
-  const overlap = Math.max(0, ...sought.map(({ length }) => length - 1));
-  let end: Uint8Array = Buffer.alloc(0);
-  return (chunk) => {
-    const text = Buffer.concat([end, chunk]);
-    end = text.subarray(Math.max(0, text.length - overlap));
-    return sought.some((secret) => text.includes(secret));
-  };
-}
-
-/** The bytes of a file that was hashed before. The last ones come only once they all are known to be the same. */
-async function* readAgain(files: FileSystem, path: string, { bytes, sha256 }: Content): AsyncGenerator<Uint8Array> {
-  const file = await files.open(path);
-  try {
-    if (!file.isFile) throw new Error('What was to be sent is no file any more');
-    if (file.bytes !== bytes) throw new Error('What was to be sent has another length than it had');
-    const hash = createHash('sha256');
-    let held: Uint8Array | null = null;
-    for await (const chunk of readOpen(file)) {
-      hash.update(chunk);
-      if (held !== null) yield held;
-      held = chunk;
-    }
-    if (hash.digest('hex') !== sha256) throw new Error('What was to be sent has changed');
-    if (held !== null) yield held;
-  } finally {
-    await file.close();
-  }
-}
-
-/** Bytes read in one go; a file is in memory a piece at a time. */
-const READ_BYTES = 256 * 1024;
-
-/** The pieces of an open file, up to the size that it had when it was opened; each has memory of its own. */
-async function* readOpen(file: OpenFile): AsyncGenerator<Uint8Array> {
-  let at = 0;
-  while (at < file.bytes) {
-    const piece = await file.read(at, Math.min(READ_BYTES, file.bytes - at));
-    if (piece.length === 0) return; // shorter than it was; whoever counts finds out
-    at += piece.length;
-    yield piece;
-  }
 }
 
 /**

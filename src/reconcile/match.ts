@@ -61,7 +61,11 @@ export type HolderVerdict = 'send' | 'adopt' | 'wait' | { readonly reason: strin
 export function judgeHolder(
   holder: { readonly id: number } | 'refused' | 'unclear' | undefined,
   known: { readonly base: Row; readonly local: Row | null } | null,
-  { match, columns, isLast }: { readonly match: number; readonly columns: readonly MergeColumn[]; readonly isLast: boolean },
+  {
+    match,
+    columns,
+    isLast,
+  }: { readonly match: number; readonly columns: readonly MergeColumn[]; readonly isLast: boolean },
 ): HolderVerdict {
   if (holder === undefined) return 'send';
   if (holder === 'refused') {

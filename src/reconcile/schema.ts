@@ -55,6 +55,15 @@ function formOf(type: ColumnType): string {
   }
 }
 
+/** Columns that may be written, and that the origin no longer shows, or shows in another form. */
+export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { readonly writable: boolean }>(
+  known: readonly T[],
+  described: readonly ColumnDescriptor[],
+): readonly T[] {
+  const formById = new Map(described.map(({ id, type }) => [id, formOf(columnType(type))]));
+  return known.filter(({ id, type, writable }) => writable && formById.get(id) !== formOf(type));
+}
+
 /**
  * Plans one table; `day` (YYYY-MM-DD) goes into the names of columns set aside, and `foreign` are the folded names of columns that
  * another client added. `known` is empty for a new table.

@@ -12,7 +12,7 @@ import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from './sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -74,6 +74,8 @@ const DESCRIPTORS = sql`
  *                             creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
  *   pull_consent,
  *   push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
+ *   missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
+ *                             pruned. Null where none did
  *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
@@ -90,7 +92,7 @@ const TABLES = sql`
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
-    pull_consent INTEGER, push_consent INTEGER
+    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -102,6 +104,9 @@ const TABLES_5 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN pull_consent INTEGER` },
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN push_consent INTEGER` },
 ];
+
+/** What version 6 added to the tables of every earlier one. */
+const TABLES_6 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT`];
 
 /** Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts). */
 const SENT = sql`
@@ -382,5 +387,6 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   }
   if (fromVersion < 4) for (const statement of [...TABLES_4, SENT]) db.exec(statement);
   // Tables that an earlier step made are made as they are now.
-  for (const { statement, since } of TABLES_5) if (fromVersion >= since) db.exec(statement);
+  for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
+  for (const statement of TABLES_6) db.exec(statement);
 }

@@ -53,66 +53,30 @@ export function readAllDifferingIds(from: Connection, target: RowTarget): readon
     .all() as number[]; // ids are INTEGERs within 53 bits
 }
 
-/** Ids above `above` and up to `upTo`. */
-export interface IdRange {
-  readonly above: number;
-  readonly upTo: number;
-}
-
-const ALL_IDS: IdRange = { above: Number.MIN_SAFE_INTEGER, upTo: Number.MAX_SAFE_INTEGER };
-
 /** Marks every row that differs from its base and has no mark yet; returns how many were found. */
 export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
-  return markDifferingIn(tx, target, ALL_IDS, at) + markForeign(tx, target, at);
-}
-
-/** The same for rows of a range, but for those that stand under ids which the origin never gave (`markForeign`). */
-export function markDifferingIn(tx: Tx, target: RowTarget, { above, upTo }: IdRange, at: string): number {
   const local = ident(target.localName);
-  const range = { above: BigInt(above), upTo: BigInt(upTo) };
+  const base = ident(baseName(target.id));
+  const values = { tableId: target.id, at };
   // One pass over both tables finds edits and deletes; rows that were inserted here have negative ids.
   const editedCount = mark(
     tx,
-    sql`SELECT @tableId, b._id, 'edited', unixepoch(@at) FROM ${ident(baseName(target.id))} b
-        LEFT JOIN ${local} l ON l._id = b._id
-        WHERE b._id > @above AND b._id <= @upTo AND (l._id IS NULL OR ${differs(target)})`,
-    { tableId: target.id, at, ...range },
+    sql`SELECT @tableId, b._id, 'edited', unixepoch(@at) FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id
+        WHERE l._id IS NULL OR ${differs(target)}`,
+    values,
   );
-  const insertedCount = mark(
-    tx,
-    sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l
-        WHERE l._id < 0 AND l._id > @above AND l._id <= @upTo`,
-    { tableId: target.id, at, ...range },
-  );
-  return editedCount + insertedCount;
-}
-
-/** Marks rows that stand here under ids which the origin never gave, once all others are marked; returns how many. */
-export function markForeign(tx: Tx, target: RowTarget, at: string): number {
-  if (!hasForeignRows(tx, target)) return 0;
-  return mark(
-    tx,
-    sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${ident(target.localName)} l
-        WHERE l._id >= 0 AND NOT EXISTS (SELECT 1 FROM ${ident(baseName(target.id))} b WHERE b._id = l._id)`,
-    { tableId: target.id, at },
-  );
+  const inserted = sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l WHERE l._id < 0`;
+  const foundCount = editedCount + mark(tx, inserted, values);
+  if (!hasForeignRows(tx, target)) return foundCount;
+  const foreign = sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l
+      WHERE l._id >= 0 AND NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)`;
+  return foundCount + mark(tx, foreign, values);
 }
 
 function mark(tx: Tx, rows: Sql, values: Readonly<Record<string, number | bigint | string>>): number {
   const text = sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) ${rows}
       ON CONFLICT (table_id, row_id) DO NOTHING`;
   return tx.prepare(text).run(values).changes;
-}
-
-/** The id that so many rows of the base lie above `above` and up to; null where there are fewer. */
-export function readStepEnd(from: Connection, target: RowTarget, above: number, rowCount: number): number | null {
-  const id = from
-    .prepare(
-      sql`SELECT _id FROM ${ident(baseName(target.id))} WHERE _id > @above ORDER BY _id LIMIT 1 OFFSET @rowCount`,
-    )
-    .pluck()
-    .get({ above: BigInt(above), rowCount: BigInt(rowCount - 1) });
-  return id === undefined ? null : Number(id);
 }
 
 /**

@@ -31,15 +31,6 @@ export function readIdentity(from: Connection): StoredIdentity | null {
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
-/** Stamp of the last change of the identity; null where it never changed. */
-export function readIdentityChange(from: Connection): string | null {
-  const at = from
-    .prepare(sql`SELECT changed_at FROM _rowsync_identity`)
-    .pluck()
-    .get();
-  return typeof at === 'string' ? at : null;
-}
-
 /** An identity with what is only shown of it. */
 type Caller = StoredIdentity & { readonly userEmail: string };
 
@@ -169,12 +160,15 @@ export interface LedgerTable {
   /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
   readonly pullConsent: number | null;
   readonly pushConsent: number | null;
+  /** Ledger rows of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
+  readonly missingColumns: readonly number[];
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted, compare_due AS compareDue,
-  doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent`;
+  doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
+  missing_columns AS missingColumns`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -182,6 +176,12 @@ export function readTables(from: Connection): readonly LedgerTable[] {
     .prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`)
     .all()
     .map(tableFromRow);
+}
+
+/** Notes which writable columns of a two-way table vanished at the origin. */
+export function storeMissingColumns(tx: Tx, tableId: number, seqs: readonly number[]): void {
+  const text = sql`UPDATE _rowsync_tables SET missing_columns = ? WHERE id = ?`;
+  tx.prepare(text).run(seqs.length === 0 ? null : JSON.stringify(seqs), tableId);
 }
 
 /** One table, or null where it is not known. */
@@ -196,7 +196,8 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 }
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */
-type TableRow = Omit<LedgerTable, Flag | 'doubted'> & Readonly<Record<Flag, 0 | 1>> & { readonly doubted: 0 | 1 | 2 };
+type TableRow = Omit<LedgerTable, Flag | 'doubted' | 'missingColumns'> &
+  Readonly<Record<Flag, 0 | 1>> & { readonly doubted: 0 | 1 | 2; readonly missingColumns: string | null };
 type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue';
 
 function tableFromRow(row: unknown): LedgerTable {
@@ -209,6 +210,7 @@ function tableFromRow(row: unknown): LedgerTable {
     allowsAdd: table.allowsAdd === 1,
     doubted: table.doubted !== 0,
     compareDue: table.compareDue === 1,
+    missingColumns: JSON.parse(table.missingColumns ?? '[]') as number[], // written as such a list
   };
 }
 

@@ -6,12 +6,7 @@ import type { Connection } from './connection.ts';
 import { sql } from './sql.ts';
 
 /** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
-export type KeptRow = readonly [
-  id: number,
-  kind: string,
-  cells: readonly KeptCell[],
-  answer: KeptAnswer | null,
-];
+export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCell[], answer: KeptAnswer | null];
 
 /** A cell as it is kept; the third part stands where a file was sent in place of the value. */
 export type KeptCell =

@@ -228,7 +228,7 @@ export class ReplicaReader implements Connection {
           FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live' AND t.state <> 'gone'
           UNION ALL
           SELECT local_name, NULL, 'stopped', NULL, problem_message, problem_hint
-          FROM _rowsync_tables WHERE problem_code IN ('guard.schema', 'guard.pending')
+          FROM _rowsync_tables WHERE problem_code IN ('guard.schema', 'guard.pending', 'guard.columns')
           ORDER BY 1, 2`,
     ) as DriftLine[]; // columns and types are ours (bookkeeping.ts)
   }
@@ -239,7 +239,7 @@ export class ReplicaReader implements Connection {
       sql`SELECT local_name AS name FROM _rowsync_tables WHERE state = 'gone'
           UNION ALL
           SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
-          WHERE c.state <> 'live' AND t.state <> 'gone'`,
+          WHERE t.state <> 'gone' AND (c.state <> 'live' OR c.seq IN (SELECT value FROM json_each(t.missing_columns)))`,
     );
     return rows.map((row) => (row as { name: string }).name); // names are text (bookkeeping.ts)
   }

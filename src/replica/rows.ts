@@ -147,25 +147,6 @@ function fillKept(tx: Tx, { id, localName, keptColumns = [] }: RowTarget, ids: r
   ).run(JSON.stringify(ids));
 }
 
-/**
- * Gives a row that goes on as a new one what it had in columns that are only kept, but for files, which a new row does not have, and where
- * nothing stands there by now.
- */
-export function carryKept(
-  tx: Tx,
-  { localName, keptColumns = [] }: RowTarget,
-  id: number,
-  kept: readonly Pair[] | undefined,
-): void {
-  const valueByName = new Map(kept);
-  for (const { localName: name, type } of keptColumns) {
-    const value = valueByName.get(name) ?? null;
-    if (value === null || type === 'Attachment') continue;
-    const text = sql`UPDATE ${ident(localName)} SET ${ident(name)} = ? WHERE _id = ? AND ${ident(name)} IS NULL`;
-    tx.prepare(text).run(value, id);
-  }
-}
-
 /** The values of `count` rows in the order in which the statement binds them. */
 function bindings(rows: readonly Row[], from: number, count: number): readonly Stored[] {
   const values: Stored[] = [];
@@ -274,14 +255,6 @@ function countStanding(from: Connection, target: RowTarget, ids: readonly number
     .get(JSON.stringify(ids)) as number; // count(*) is an integer
 }
 
-/** The largest id of a table; null where it has no row. */
-export function readNewestId(from: Connection, { localName }: RowTarget): number | null {
-  return from
-    .prepare(sql`SELECT max(_id) FROM ${ident(localName)}`)
-    .pluck()
-    .get() as number | null; // _id is an INTEGER within 53 bits
-}
-
 /** Deletes rows that the origin proved to be gone, keeping their last values in `sync_deleted`; returns how many stood here. */
 export function deleteRows(
   tx: Tx,
@@ -330,18 +303,6 @@ export function keepEvidence(
 
 /** A value and the name of its column here. */
 export type Pair = readonly [name: string, value: Stored];
-
-/** What rows say in columns that the origin does not show any more, unless another client dropped these. */
-export function readKept(
-  from: Connection,
-  { id, localName }: Pick<RowTarget, 'id' | 'localName'>,
-  ids: readonly number[],
-): ReadonlyMap<number, readonly Pair[]> {
-  if (ids.length === 0) return new Map();
-  const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
-  const names = readStanding(from, localName, kept);
-  return readCells(from, localName, { names, ids });
-}
 
 /** What rows say in the columns of these names, by their ids; empty where there are no names. */
 export function readCells(
@@ -417,4 +378,24 @@ export function readIds(from: Connection, target: RowTarget, after: number, coun
     .prepare(sql`SELECT _id FROM ${ident(target.localName)} WHERE _id > ? ORDER BY _id LIMIT ?`)
     .pluck()
     .all(after, count) as number[]; // _id is an INTEGER within 53 bits
+}
+
+/** The largest id of a table; null where it has no row. */
+function readNewestId(from: Connection, { localName }: RowTarget): number | null {
+  return from
+    .prepare(sql`SELECT max(_id) FROM ${ident(localName)}`)
+    .pluck()
+    .get() as number | null; // _id is an INTEGER within 53 bits
+}
+
+/** What rows say in columns that the origin does not show any more, unless another client dropped these. */
+function readKept(
+  from: Connection,
+  { id, localName }: Pick<RowTarget, 'id' | 'localName'>,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly Pair[]> {
+  if (ids.length === 0) return new Map();
+  const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
+  const names = readStanding(from, localName, kept);
+  return readCells(from, localName, { names, ids });
 }

@@ -152,7 +152,7 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 }
 
 /** Whether a user table stands in a shape in which edits can be told, and every value stays as it is written. */
-export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
+function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
       // Apart, so that SQLite reads them once rather than once for each column.
