@@ -52,8 +52,8 @@ export class Admin {
   wasForbidden = false;
   /** Whether two columns ever swapped their names. */
   hasSwapped = false;
-  /** Whether a column was ever hidden from the calling user. */
-  hasHidden = false;
+  /** Whether a column was ever hidden from the calling user, dropped or retyped. */
+  hasLostColumns = false;
   /** How often columns were changed, or got other names; and how often they had been when the engine was told of them last. */
   shapeCount = 0;
   toldShapeCount = 0;
@@ -173,6 +173,7 @@ export class Admin {
     if (extras.length === 0) return 'finds no column to change';
     const [name, type] = [draw.pick(extras), draw.pick(['Numeric', 'Date', 'Text', 'Checkbox'])];
     origin.changeColumn(names.table, name, { type });
+    this.hasLostColumns = true;
     this.shapeCount += 1;
     return `makes ${name} a column of type ${type}`;
   }
@@ -183,6 +184,7 @@ export class Admin {
     if (extras.length === 0) return 'finds no column to drop';
     const name = draw.pick(extras);
     origin.dropColumn(names.table, name);
+    this.hasLostColumns = true;
     this.shapeCount += 1;
     return `drops the column ${name}`;
   }
@@ -218,7 +220,7 @@ export class Admin {
 
   hideColumn(column: Column): string {
     this.#parts.count('admin hideColumn');
-    this.hasHidden = true;
+    this.hasLostColumns = true;
     this.hidingCount += 1;
     this.#setRole({ ...this.#rights, hidden: column });
     return `admin: hides the column ${this.#parts.names.atOrigin(column)} from the calling user`;
@@ -258,6 +260,7 @@ export class Admin {
     if (this.#comesBack(owners)) return 'leaves the origin as it is';
     const { nextRow } = origin.table(names.table);
     origin.restore(snapshot);
+    this.hasLostColumns = true;
     this.#rights = rights;
     names.table = table;
     this.#noteNames();

@@ -108,31 +108,6 @@ export class Books {
       for (const [column, value] of Object.entries(cells)) this.everWritten.add(writtenKey({ tag, column, value }));
   }
 
-  /**
-   * Takes note of cells that a statement emptied, and that are empty as the origin last confirmed them: nobody emptied what it has there. A
-   * cell stands here so while nobody has read what a column says that is shown again. `sent` are the cells that are on their way, by their rows.
-   */
-  notePutBack(
-    before: readonly LocalRow[],
-    after: readonly LocalRow[],
-    {
-      base,
-      sent,
-    }: {
-      readonly base: ReadonlyMap<number, LocalRow>;
-      readonly sent: ReadonlyMap<number, ReadonlySet<string>>;
-    },
-  ): void {
-    const beforeById = new Map(before.map((row) => [row.id, row]));
-    for (const { id, tag, cells } of after) {
-      for (const [column, value] of Object.entries(cells)) {
-        const isEmptied = value === null && (beforeById.get(id)?.cells[column] ?? null) !== null;
-        if (!isEmptied || base.get(id)?.cells[column] !== null) continue;
-        if (sent.get(id)?.has(column) !== true) this.#standing.delete(`${tag}.${column}`);
-      }
-    }
-  }
-
   #noteDeleted(tag: string): void {
     this.everDeleted.add(tag);
     this.#deleted.add(tag);

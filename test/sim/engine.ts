@@ -9,6 +9,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { RowsyncError } from '../../src/base/errors.ts';
 import type { FileSystem } from '../../src/base/file-system.ts';
 import type { Logger } from '../../src/base/log.ts';
+import type { prune } from '../../src/capture/mode.ts';
 import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../src/capture/decide.ts';
 import type { pullFilesAfter } from '../../src/daemon/cycle.ts';
 import type { FilesContext, FilesReport, FilesSettings } from '../../src/files/context.ts';
@@ -37,13 +38,14 @@ export interface EngineModules {
   readonly pullFilesAfter: typeof pullFilesAfter;
   readonly uploadKeeper: typeof uploadKeeper;
   readonly carryOutDecision: typeof carryOutDecision;
+  readonly prune: typeof prune;
 }
 
 /** Loads the engine from a folder such as `src/`. */
 export async function loadEngine(root: URL): Promise<EngineModules> {
   const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
   const paths = ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'];
-  const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts'];
+  const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
   const modules = await Promise.all([...paths, ...others].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }
@@ -238,6 +240,16 @@ export class Life {
     return this.#parts.modules
       .carryOutDecision(replica, decision, at)
       .catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
+  }
+
+  /** Drops what the origin does not have any more, as the command line does it. */
+  async prune(): Promise<void> {
+    const { replica } = this.#sides();
+    const at = new Date(this.#clock.nowMs()).toISOString();
+    const write = replica.writeDurably('Dropping what the origin no longer has', (tx) =>
+      this.#parts.modules.prune(tx, at),
+    );
+    await write.catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
   }
 
   /** Waits, unless it dies meanwhile. */

@@ -10,7 +10,7 @@
  *   I6      rows are what the ETag that is kept vouches for (vouching.ts)
  *   I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody wrote here
  *   L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
- *   I17     a column that the caller is not shown keeps its last values, and nothing is sent in it (hiding.ts)
+ *   I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is held (hiding.ts)
  *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
@@ -102,8 +102,8 @@ export class Oracles {
     if (facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
     if (facts.what.startsWith('Holding deletes')) this.#parking.onHold();
     this.#newestBatch = batch;
-    if (this.#parts.admin.hasHidden)
-      for (const what of this.#hiding.complaints(replica)) fail('I17', `"${facts.what}": ${what}`);
+    if (this.#parts.admin.hasLostColumns)
+      for (const what of this.#hiding.complaints(replica, facts.what)) fail('I17', `"${facts.what}": ${what}`);
     const isOpenMirror = this.#parts.names.isMirror && this.#parts.user.hadNoTrigger;
     if (this.#isJudged && !isOpenMirror && !LEAVES_ROWS_ALONE.test(facts.what))
       for (const what of this.#vouching.complaints(replica, this.#goneIn(askOf(replica))))
@@ -163,7 +163,7 @@ export class Oracles {
 
   /** The columns that the replica takes for gone, as somebody sees it. */
   #goneIn(ask: Ask): ReadonlySet<Column> {
-    return this.#parts.admin.hasHidden ? this.#parts.names.goneIn(ask) : new Set();
+    return this.#parts.admin.hasLostColumns ? this.#parts.names.goneIn(ask) : new Set();
   }
 
   /** Those of some rows that stand in a batch which is not settled. */
@@ -221,8 +221,8 @@ export class Oracles {
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
     if (request.kind !== 'change') return;
-    if (this.#parts.admin.hasHidden)
-      for (const what of this.#hiding.complaintsOf(request)) this.#parts.fail('I8', what);
+    if (this.#parts.admin.hasLostColumns)
+      for (const what of this.#hiding.complaintsOf(request)) this.#parts.fail('I17', what);
     this.#parking.onDeparture(request);
     const intents = new Intents((statement) => this.#parts.user.query(statement), this.#durableBatch);
     if (request.method === 'delete') this.#checkDelete(request, intents);

@@ -1,8 +1,7 @@
 /**
  * Whether a push writes over what colleagues wrote with open eyes only: a value that stood at the origin when the push was planned may be
  * replaced where the base knew it, and where it came after the edit it must be kept as the loser of a conflict. What colleagues
- * write behind the plan may be lost; nothing at the origin can prevent that. So may be what they write in a column that the caller is not shown, with
- * a row that is deleted here. Only for worlds in which columns keep their names.
+ * write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds in which columns keep their names.
  *
  * Input: what users and colleagues wrote, and requests before they leave. Output: sentences.
  */
@@ -131,8 +130,7 @@ export class Overwrites {
     const { tag, cells } = names.rowFromOrigin(id, there.values);
     const then = this.#knownByDeleted.get(tag);
     if (then === undefined) return [];
-    const gone = names.goneIn((statement) => this.#parts.user.query(statement));
-    return JUDGED.filter((column) => !gone.has(column)).flatMap((column) => {
+    return JUDGED.flatMap((column) => {
       const now = cells[column] ?? null;
       if (now === null || now === then.cells[column] || !this.#isOfColleague(id, column, now)) return [];
       if (this.#isKept(now)) return [];

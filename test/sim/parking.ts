@@ -160,6 +160,8 @@ export class Parking {
     if (codes.includes('guard.deletes') && this.#heldWrongly !== null) return [this.#heldWrongly];
     if (codes.includes('guard.olderCopy') && !this.#parts.user.isOlderCopy)
       return ['edits are held as those of an older copy, and nobody put one back'];
+    if (codes.includes('guard.columns') && !admin.hasLostColumns)
+      return ['a table is held for columns that vanished, and none did'];
     return codes.includes('guard.pushDeletes') && !this.#areManyDeletedHere()
       ? ['deletes of a push are held, and they are fewer than the guard lets through']
       : [];

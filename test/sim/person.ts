@@ -73,6 +73,7 @@ export class Person {
   async act(life: Life, tape: Tape): Promise<void> {
     const { rate, names, user } = this.#parts;
     for (const wish of this.#wishes.splice(0)) await this.#decide(life, wish);
+    if (rate > 0) await this.prune(life);
     const value = rate === 0 ? 0 : tape.decide(rate);
     if (value === 0) return;
     const query = (statement: string): readonly (readonly unknown[])[] => user.query(statement);
@@ -80,6 +81,19 @@ export class Person {
     const decision = local === null ? null : decisionOf(new Draw(value), local, { query, givenUp: [...this.#givenUp] });
     if (decision === null) return;
     await this.#decide(life, decision);
+  }
+
+  /** Drops columns for which the table is held, if none of them is one that the origin may show again. */
+  async prune(life: Life): Promise<void> {
+    const { user, names, count, note } = this.#parts;
+    const missing = user.query(
+      `SELECT c.id FROM _rowsync_tables t, json_each(t.missing_columns) m JOIN _rowsync_columns c ON c.seq = m.value
+       WHERE t.id = ${names.tableId}`,
+    );
+    if (missing.length === 0 || missing.some(([id]) => names.columnWithId(Number(id)) !== undefined)) return;
+    count('person prune');
+    note('person: drops the columns that the origin does not have any more');
+    await life.prune();
   }
 
   /** The workflow refuses nothing from now on, and the person has all refused rows tried again. */

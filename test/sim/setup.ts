@@ -106,7 +106,7 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
       [{ column: 'B', does: 'touchOther' }],
     ]),
     hideWeight,
-    isAdminAway: isAway(actors) && hideWeight === 0,
+    isAdminAway: actors.every(([weight, actor]) => (actor !== 'admin' && actor !== 'hider') || weight === 0),
     actors,
     weather: drawWeather(tape),
     files,
@@ -120,15 +120,7 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
   const match = isMirror ? null : setup.match;
   const weather =
     setup.weather.size === 0 ? setup.weather : new Map([...setup.weather, ...drawRates(tape, LATER_FAULTS)]);
-  // A hidden column of a table that is edited holds that table: not simulated yet.
-  const hiding = isMirror
-    ? {}
-    : { hideWeight: 0, actors: actors.filter(([, actor]) => actor !== 'hider'), isAdminAway: isAway(actors) };
-  return { ...setup, match, pointCount, refusedShare, personRate, isMirror, weather, ...hiding };
-}
-
-function isAway(actors: Setup['actors']): boolean {
-  return !isAbout(actors, 'admin');
+  return { ...setup, match, pointCount, refusedShare, personRate, isMirror, weather };
 }
 
 /** Whether the columns keep their names, and the calling user his rights, but that one may be hidden from him for a while. */

@@ -4,13 +4,11 @@
  * opinion. Input: a replica that stands open. Output: statements carried out, and entries in the books.
  */
 import Database from 'better-sqlite3';
-import type { KeptRow } from '../../src/replica/push-rows.ts';
-import { readBase } from './base.ts';
 import { type Books, type LocalRow, type LocalValue, type Tokens } from './books.ts';
 import { USER_OPTIONS } from './connections.ts';
 import { isUnderOtherCode } from './copies.ts';
 import type { Disk } from './disk.ts';
-import { rowFromReplica, rowFromVersion, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';
+import { rowFromReplica, rowFromVersion, selectedColumns, type LocalNames, type Names } from './names.ts';
 import type { Draw } from './tape.ts';
 
 /** One action: the statements to run, or null where there is nothing to do it to. */
@@ -23,8 +21,6 @@ interface Scene {
   /** Open conflicts, and the triggers that rowsync keeps on the table. */
   readonly conflicts: readonly number[];
   readonly triggers: readonly string[];
-  /** Columns that the origin does not show any more: they refuse values, and nobody else writes into them. */
-  readonly gone: ReadonlySet<Column>;
   /** Whether there is a unique index of the user's on the code. */
   readonly hasIndex: boolean;
   /** Whether the replica is an older copy: what stands in it as new may stand at the origin, under the code that it has. */
@@ -57,18 +53,16 @@ function isPerhapsThere({ isOlderCopy, rows }: Scene, row: LocalRow): boolean {
   return isOlderCopy && rows.some(({ id, tag }) => id < 0 && tag === row.tag);
 }
 
-/** The columns that people write into; with one gone, some try all the same. */
-function editable({ gone }: Scene): readonly ('A' | 'B')[] {
-  return (['A', 'B'] as const).filter((column) => !gone.has(column));
-}
+/** The columns that people write into. */
+const EDITABLE = ['A', 'B'] as const;
 
 const insert: Action = (scene) => {
-  const { draw, tokens, gone } = scene;
+  const { draw, tokens } = scene;
   const tag = tokens.next('t');
   const cells: (readonly [string, string])[] = [['Tag', text(tag)]];
   if (draw.chance(0.5)) cells.push(['Code', text(tokens.next('c'))]);
-  if (!gone.has('A')) cells.push(['A', text(tokens.next('u'))]);
-  if (draw.chance(0.5) && !gone.has('B')) cells.push(['B', text(tokens.next('u'))]);
+  cells.push(['A', text(tokens.next('u'))]);
+  if (draw.chance(0.5)) cells.push(['B', text(tokens.next('u'))]);
   return `INSERT INTO {T} (${cells.map(([name]) => `{${name}}`).join(', ')}) VALUES (${cells.map(([, value]) => value).join(', ')})`;
 };
 
@@ -76,14 +70,14 @@ const update: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null) return null;
   const { draw, tokens } = scene;
-  const columns = draw.chance(0.25) ? ['A', 'B'] : [draw.pick(editable(scene))];
+  const columns = draw.chance(0.25) ? EDITABLE : [draw.pick(EDITABLE)];
   const sets = columns.map((column) => `{${column}} = ${text(tokens.next('u'))}`);
   return `UPDATE {T} SET ${sets.join(', ')} WHERE _id = ${row.id}`;
 };
 
 const setNull: Action = (scene) => {
   const row = rowOf(scene);
-  return row && `UPDATE {T} SET {${scene.draw.pick(editable(scene))}} = NULL WHERE _id = ${row.id}`;
+  return row && `UPDATE {T} SET {${scene.draw.pick(EDITABLE)}} = NULL WHERE _id = ${row.id}`;
 };
 
 const remove: Action = (scene) => {
@@ -96,9 +90,8 @@ const replace: Action = (scene) => {
   const row = rowOf(scene);
   if (row === null) return null;
   const code = scene.draw.chance(0.5) || isPerhapsThere(scene, row) ? (row.cells['Code'] ?? null) : null;
-  const [column = 'A'] = editable(scene);
   const values = [String(row.id), text(row.tag), text(code), text(scene.tokens.next('u'))];
-  return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {${column}}) VALUES (${values.join(', ')})`;
+  return `INSERT OR REPLACE INTO {T} (_id, {Tag}, {Code}, {A}) VALUES (${values.join(', ')})`;
 };
 
 const updateAll: Action = ({ rows, tokens }) =>
@@ -220,8 +213,6 @@ interface UserParts {
   readonly books: Books;
   readonly tokens: Tokens;
   readonly names: Names;
-  /** Whether a column was ever hidden from the calling user. */
-  readonly hasHidden: () => boolean;
 }
 
 /** The SQL client. */
@@ -230,7 +221,6 @@ export class User {
   readonly #books: Books;
   readonly #tokens: Tokens;
   readonly #names: Names;
-  readonly #hasHidden: () => boolean;
   #db: Database.Database | null = null;
   /** Statements of this connection; SQLite prepares them anew by itself after the schema changed. */
   readonly #statements = new Map<string, Database.Statement>();
@@ -244,7 +234,6 @@ export class User {
   constructor(disk: Disk, parts: UserParts) {
     this.#disk = disk;
     this.#books = parts.books;
-    this.#hasHidden = parts.hasHidden;
     this.#tokens = parts.tokens;
     this.#names = parts.names;
   }
@@ -312,21 +301,7 @@ export class User {
 
   /** Enters an edit in the books, but not of a mirror, where none is wanted: what gets in without our triggers is put right. */
   #note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
-    if (this.#names.isMirror) return;
-    this.#books.note(before, after);
-    if (!this.#hasHidden()) return;
-    const base = readBase((statement) => this.query(statement), this.#names) ?? new Map<number, LocalRow>();
-    this.#books.notePutBack(before, after, { base, sent: this.#sentCells() });
-  }
-
-  /** The columns of the cells that are on their way, by their rows. */
-  #sentCells(): ReadonlyMap<number, ReadonlySet<string>> {
-    const columns = this.query('SELECT seq, id FROM _rowsync_columns');
-    const columnBySeq = new Map(columns.map(([seq, id]) => [Number(seq), this.#names.columnWithId(Number(id))]));
-    const rows = this.query('SELECT rows FROM _rowsync_batches').flatMap(
-      ([kept]) => JSON.parse(String(kept)) as readonly KeptRow[],
-    );
-    return new Map(rows.map(([id, , cells]) => [id, new Set(cells.flatMap(([seq]) => columnBySeq.get(seq) ?? []))]));
+    if (!this.#names.isMirror) this.#books.note(before, after);
   }
 
   /** The rows of the table, as far as anybody edits them. */
@@ -371,7 +346,7 @@ export class User {
     this.#statements.clear();
   }
 
-  #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex' | 'gone'> {
+  #around(): Pick<Scene, 'conflicts' | 'triggers' | 'hasIndex'> {
     const conflicts = this.query(`SELECT id FROM sync_conflicts WHERE state = 'open' ORDER BY id`);
     const left = this.undecidable();
     // Without those that give new rows their ids, a row may take that of a deleted one: another history, not a loss.
@@ -380,15 +355,12 @@ export class User {
        WHERE type = 'trigger' AND name GLOB '${this.#names.isMirror ? '_rowsync_guard_*' : '_rowsync_capture_*'}'
          AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*'
          OR type = 'index' AND name = 'own_index'
-       UNION ALL SELECT 'gone', id FROM _rowsync_columns WHERE state = 'removed' ORDER BY 2`,
+       ORDER BY 2`,
     );
     return {
       conflicts: conflicts.map(([id]) => Number(id)).filter((id) => !left.has(id)),
       triggers: parts.flatMap(([type, name]) => (type === 'trigger' ? [String(name)] : [])),
       hasIndex: parts.some(([type]) => type === 'index'),
-      gone: new Set(
-        parts.flatMap(([type, id]) => (type === 'gone' ? (this.#names.columnWithId(Number(id)) ?? []) : [])),
-      ),
     };
   }
 

@@ -105,7 +105,7 @@ export class World {
       },
     });
     this.#colleague = new Colleague(around);
-    this.#user = new User(options.disk, { ...around, hasHidden: () => this.#admin.hasHidden });
+    this.#user = new User(options.disk, around);
     const { personRate: rate } = this.#setup;
     this.#person = new Person({
       ...around,
@@ -472,6 +472,7 @@ export class World {
   /** Runs one more cycle; whether there was nothing to do any more. */
   async #isQuietCycle(): Promise<boolean> {
     this.#isIdle = false;
+    await this.#finish((life) => this.#person.prune(life));
     this.#stillness.begin();
     let report: CycleReport | null = null;
     await this.#finish(async (life) => {
