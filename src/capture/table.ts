@@ -95,7 +95,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
 
 /** Why a table waits of which columns vanished. */
 export function missingColumnsError(
-  { localName }: TwoWayTable,
+  { localName }: Pick<TwoWayTable, 'localName'>,
   missing: readonly Pick<TwoWayColumn, 'name'>[],
 ): RowsyncError {
   const names = missing.map(({ name }) => `"${name}"`).join(', ');

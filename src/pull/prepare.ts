@@ -29,7 +29,6 @@ import type { Tx } from '../replica/connection.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import {
   findTable,
-  readTable,
   readTables,
   storeEditing,
   storeMissingColumns,
@@ -134,11 +133,13 @@ export async function prepareTable(
  * @throws RowsyncError `guard.columns`.
  */
 async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
-  const table = findTwoWayTable(replica, id);
-  if (table === null) return;
-  const missing = missingColumns(table.columns, columns);
+  // By the ledger: another client may have dropped the table meanwhile, which would be made again without the columns.
+  const table = findTable(replica, id);
+  if (table?.push !== 'on') return;
+  const known = readColumns(replica, id).filter(({ state }) => state === 'live');
+  const missing = missingColumns(known, columns);
   const seqs = missing.map(({ seq }) => seq);
-  if (!isDeepStrictEqual(seqs, readTable(replica, id).missingColumns)) {
+  if (!isDeepStrictEqual(seqs, table.missingColumns)) {
     await replica.write('Noting columns that vanished', (tx) => storeMissingColumns(tx, id, seqs));
   }
   if (missing.length > 0) throw missingColumnsError(table, missing);
