@@ -54,11 +54,9 @@ export class Admin {
   hasSwapped = false;
   /** Whether a column was ever hidden from the calling user, dropped or retyped. */
   hasLostColumns = false;
-  /** How often columns were changed, or got other names; and how often they had been when the engine was told of them last. */
+  /** How often columns were changed, hidden or shown, or got other names; and how often they had been when the engine was told of them last. */
   shapeCount = 0;
   toldShapeCount = 0;
-  /** How often a column was hidden or shown. */
-  hidingCount = 0;
   readonly #parts: AdminParts;
   #extraCount = 0;
   #isRevoked = false;
@@ -221,7 +219,7 @@ export class Admin {
   hideColumn(column: Column): string {
     this.#parts.count('admin hideColumn');
     this.hasLostColumns = true;
-    this.hidingCount += 1;
+    this.shapeCount += 1;
     this.#setRole({ ...this.#rights, hidden: column });
     return `admin: hides the column ${this.#parts.names.atOrigin(column)} from the calling user`;
   }
@@ -230,7 +228,7 @@ export class Admin {
     const { hidden } = this;
     if (hidden === null) return 'admin: finds no column hidden';
     this.#parts.count('admin showColumn');
-    this.hidingCount += 1;
+    this.shapeCount += 1;
     this.#setRole({ ...this.#rights, hidden: null });
     return `admin: shows the column ${this.#parts.names.atOrigin(hidden)} to the calling user again`;
   }

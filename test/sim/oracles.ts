@@ -74,8 +74,8 @@ export class Oracles {
   /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
   readonly #sent = new Set<unknown>();
   readonly #everSent = new Set<unknown>();
-  /** How often a column had been hidden or shown when the cycle began. */
-  #hidingCount = 0;
+  /** How often columns had changed when the cycle began. */
+  #shapeCount = 0;
   readonly #sentEver = {
     ids: new Set<number>(),
     created: new Set<string>(),
@@ -131,7 +131,7 @@ export class Oracles {
   /** A cycle begins. */
   onCycle(isPull: boolean): void {
     this.#parking.onCycle();
-    this.#hidingCount = this.#parts.admin.hidingCount;
+    this.#shapeCount = this.#parts.admin.shapeCount;
     // In a story, administrators do nothing that no pull could see.
     const isScripted = this.#parts.setup.actors.length === 0;
     this.#freshness.begin(isPull && (this.#isJudged || isScripted));
@@ -145,7 +145,7 @@ export class Oracles {
   /** A cycle ended, and says what went wrong. */
   onCycleEnd(errors: readonly { readonly code: string }[]): void {
     // Columns that come and go while they are read move as well.
-    const isStill = this.#freshness.isStill && this.#hidingCount === this.#parts.admin.hidingCount;
+    const isStill = this.#freshness.isStill && this.#shapeCount === this.#parts.admin.shapeCount;
     if (errors.some(({ code }) => code === 'origin.moving') && isStill)
       this.#parts.fail('L1', 'a pull gave up because rows kept moving, and nobody moved any');
     for (const what of this.#parking.complaintsOfGuards(errors.map(({ code }) => code))) this.#parts.fail('L3', what);
