@@ -168,6 +168,9 @@ function judgeOutcome(row: BatchRow, outcome: SendOutcome): RowEnd {
 }
 
 function judgeAnswer(row: BatchRow, status: StatusDescriptor): RowEnd {
+  // An origin that fails may have taken the file before it did: whether it shows ours is looked up, and it is not sent twice.
+  const mayHaveFile = status.status >= 500 && row.kind === 'update' && row.cells.some(({ file }) => file !== undefined);
+  if (mayHaveFile) return { kind: 'left', answer: null };
   const verdict = judgeStatus(row.kind, status);
   const words = wordsOf(status);
   if (typeof verdict === 'object') {
