@@ -56,12 +56,12 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
     storeCompareDue(tx, table.id, false);
   }
   const isMarked = hasMarks(tx, table.id);
+  const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
   if (isMarked) {
-    for (const id of readForeignIds(tx, table)) renumberForeign(tx, table, id);
     dropEqualMarks(tx, table, SETTLING);
     for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
   }
-  captureOlderCopy(tx, table, at);
+  captureOlderCopy(tx, table, at, renumbered);
   settleQuestions(tx, table, at);
 }
 

@@ -14,17 +14,18 @@ const REASON =
   'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
   'there, then retry or discard it';
 
-/** Puts new rows from an id upwards in doubt that have no match value. */
+/** Puts new rows without a match value in doubt: those from an id upwards, and the given ones. */
 export function doubtCreates(
   tx: Tx,
   table: TwoWayTable,
-  { from, at }: { readonly from: number; readonly at: string },
+  { from, renumbered, at }: { readonly from: number; readonly renumbered: readonly number[]; readonly at: string },
 ): void {
   const match = table.columns.find(({ name }) => name === table.matchColumn);
   const isUnnamed = match === undefined ? sql`1` : sql`coalesce(l.${ident(match.localName)}, '') = ''`;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
-      WHERE r.table_id = ? AND r.row_id BETWEEN ? AND -1 AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
-  const ids = queryNumbers(tx, text, [table.id, from]);
+      WHERE r.table_id = ? AND (r.row_id BETWEEN ? AND -1 OR r.row_id IN (SELECT value FROM json_each(?)))
+        AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
+  const ids = queryNumbers(tx, text, [table.id, from, JSON.stringify(renumbered)]);
   for (const { id: rowId, values } of readRowsById(tx, table, ids)) {
     const cells = values.flatMap((value, column) => (value === null ? [] : [{ column, value }]));
     // Deleted here, the row stands nowhere else.

@@ -12,11 +12,11 @@ import { sql } from '../replica/sql.ts';
 import { doubtCreates } from './doubt.ts';
 import type { TwoWayTable } from './table.ts';
 
-/** Doubts creates of a copy, and forgets that it is one where none of its edits is left. */
-export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string): void {
+/** Doubts creates of a copy, also those that just got other ids, and forgets that it is a copy once none of its edits is left. */
+export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbered: readonly number[] = []): void {
   const { doubtCreatesFrom } = readTable(tx, table.id);
   if (doubtCreatesFrom === null) return;
-  doubtCreates(tx, table, { from: doubtCreatesFrom, at });
+  if (doubtCreatesFrom < 0) doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
   tx.prepare(
     sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
           SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,

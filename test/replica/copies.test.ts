@@ -239,6 +239,19 @@ test('doubts a refused create too, since it may have been mended and taken since
   expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
 });
 
+test('doubts a create that another client put under an id of its own, around the triggers', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`INSERT INTO _rowsync_writer VALUES (1); INSERT INTO "Note" (_id, "Title") VALUES (500, 'once');
+    DELETE FROM _rowsync_writer`);
+  disownFile(fixture.path);
+  fixture.restart();
+
+  await pushNow(fixture, { confirm: true });
+
+  expect(added(fixture)).toEqual([]);
+  expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
+});
+
 test('doubts what stands in a file without the count beside it', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once')`);
