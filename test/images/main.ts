@@ -18,7 +18,6 @@ const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const SHOWN_TITLE = 'The demo edits rows in SQL, plans and pushes them, with a conflict and a refused row';
 const TABLES = 'tables: { "*": {}, Customer: { push: true, conflict: ask }, Employee: { push: true } }\n';
 const WATCHED = 'push: { delay: 1 }\nhttp: { listen: "127.0.0.1:0" }\n';
-const COLUMNS_MAX = 110;
 
 /** The part of the demo in which rows are edited and pushed. */
 async function pictureTerminal(): Promise<void> {
@@ -27,16 +26,10 @@ async function pictureTerminal(): Promise<void> {
     const { stdout } = await runRowsync(['demo'], { folder });
     const [, edits = ''] = stdout.split(/^(?=7\. )/m);
     const [shown = ''] = edits.split(/^ +\.\.\. who decides/m, 1);
-    const lines = shown.trimEnd().split('\n');
-    writeFileSync(join(IMAGES, 'terminal.svg'), terminalSvg(lines.map(cut), SHOWN_TITLE));
+    writeFileSync(join(IMAGES, 'terminal.svg'), terminalSvg(shown.trimEnd().split('\n'), SHOWN_TITLE));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function cut(line: string): string {
-  const characters = [...line];
-  return characters.length > COLUMNS_MAX ? `${characters.slice(0, COLUMNS_MAX - 1).join('')}…` : line;
 }
 
 /** The status page of a daemon with an open conflict and a refused row, light and dark. */

@@ -22,14 +22,14 @@ const CSS = `
 
 /** The picture; `title` is what a reader hears who cannot see it. */
 export function terminalSvg(lines: readonly string[], title: string): string {
-  const columns = Math.max(...lines.map((line) => [...line].length));
+  const columns = Math.max(...lines.map((line) => Array.from(line).length));
   const width = Math.ceil(columns * CHARACTER_WIDTH) + 2 * MARGIN;
   const height = lines.length * LINE_HEIGHT + 2 * MARGIN;
   const texts = lines.flatMap((line, index) => {
     if (line.trim() === '') return [];
     const style = STYLES.find(({ pattern }) => pattern.test(line))?.name ?? 'plain';
     // Every font comes out as wide as the frames of the tables need it.
-    const textLength = ([...line].length * CHARACTER_WIDTH).toFixed(1);
+    const textLength = (Array.from(line).length * CHARACTER_WIDTH).toFixed(1);
     const y = MARGIN + (index + 0.75) * LINE_HEIGHT;
     return `<text class="${style}" x="${MARGIN}" y="${y}" textLength="${textLength}" xml:space="preserve">${escaped(line)}</text>`;
   });
