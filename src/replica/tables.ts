@@ -437,9 +437,9 @@ export function pruneSchema(tx: Tx): readonly string[] {
     .all() as { seq: number; localName: string; id: number; localTable: string }[]; // columns and types are ours
   for (const { seq, localName, id, localTable } of columns) {
     dropDependents(tx, id);
-    for (const table of shapedTables(tx, { id, localName: localTable })) {
-      tx.prepare(sql`ALTER TABLE ${table} DROP COLUMN ${ident(localName)}`).run();
-    }
+    // Another client may have dropped the table, or the column.
+    const parts = [localTable, baseName(id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
+    for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();
     tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
     dropped.push(`${localTable}.${localName}`);
   }

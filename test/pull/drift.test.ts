@@ -312,6 +312,21 @@ test('keeps the values of a removed column, marked, until the schema is pruned',
   expect(columnsOf(fixture, 'Good')).toEqual(['_id', '_allow', 'Id', 'Price']);
 });
 
+test('prunes a column of a table that another client dropped', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.dropColumn('Good', 'Title');
+  await fixture.pull();
+  fixture.execute('DROP TABLE "Good"');
+  const { pruneSchema } = await import('../../src/replica/tables.ts');
+
+  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx));
+  await fixture.pull();
+
+  expect(dropped).toEqual(['Good.Title']);
+  expect(columnsOf(fixture, 'Good')).toEqual(['_id', '_allow', 'Id', 'Price']);
+});
+
 test('sets a column aside whose values changed their form', async () => {
   await using fixture = await startFixture({ tables: [goods()] });
   await fixture.pull();

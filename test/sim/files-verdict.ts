@@ -139,14 +139,16 @@ function judgeShown({ shown, disk }: FilesRest): readonly Complaint[] {
 
 /**
  * What was attached here arrived once, as it was. Where the origin shows no history, nobody can tell whether a file arrived that a
- * colleague replaced or deleted since. A backup of the origin that is brought back takes files with it.
+ * colleague replaced since; and nobody asks for that of a cell that is empty again. A backup of the origin that is brought back takes files with it.
  */
 function judgeUploads({ uploads, origin, mayHold, isOlderCopy, setup }: FilesRest): readonly Complaint[] {
   const seen = new Set<string>();
   const complaints: Complaint[] = [];
   for (const { by, rowId, name, held } of uploads) {
     if (held !== null) for (const key of seen) if (!held.has(key)) seen.delete(key);
-    if (by !== 'api' && !setup.showsHistory) for (const key of seen) if (key.startsWith(`${rowId} `)) seen.delete(key);
+    // An empty cell that was empty before says that nothing came.
+    if (by !== 'api' && (!setup.showsHistory || name === ''))
+      for (const key of seen) if (key.startsWith(`${rowId} `)) seen.delete(key);
     if (by !== 'api' || name === '') continue;
     const key = uploadKey(rowId, name);
     if (seen.has(key) && !isOlderCopy)

@@ -59,6 +59,7 @@ export class Hiding {
         ...(textOf(before.base) === textOf(after.base) ? [] : ['the base changes, although its table is held']),
       ];
     }
+    if (user.hadTrigger) return [];
     return [...before.gone]
       .filter((column) => after.gone.has(column))
       .flatMap((column) => changed(column, before.rows, after.rows));

@@ -10,6 +10,7 @@
  *   I6      rows are what the ETag that is kept vouches for (vouching.ts)
  *   I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody wrote here
  *   L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
+ *   held    what was edited in an older copy waits for a person (holding.ts)
  *   I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is held (hiding.ts)
  *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
@@ -17,10 +18,12 @@ import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
 import { sql } from '../../src/replica/sql.ts';
 import type { Admin } from './admin.ts';
+import type { CycleOrder } from './engine.ts';
 import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalRow } from './books.ts';
 import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
+import { Holding } from './holding.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from './model/origin.ts';
 import type { Ask, Column, Names } from './names.ts';
@@ -61,6 +64,7 @@ export class Oracles {
   readonly #overwrites: Overwrites;
   readonly #parking: Parking;
   readonly #hiding: Hiding;
+  readonly #holding: Holding;
   /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
   readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
@@ -89,6 +93,7 @@ export class Oracles {
     this.#overwrites = new Overwrites(parts);
     this.#parking = new Parking(parts);
     this.#hiding = new Hiding(parts);
+    this.#holding = new Holding(parts);
     this.#isJudged = areColumnsKept(parts.setup);
   }
 
@@ -125,12 +130,14 @@ export class Oracles {
 
   /** A person took a version that was kept; the rows before and after. */
   onTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
+    this.#holding.onTaken(after);
     if (this.#isJudged) this.#overwrites.onTaken(before, after);
   }
 
   /** A cycle begins. */
-  onCycle(isPull: boolean): void {
+  onCycle({ pull: isPull, push: isPush, confirm }: CycleOrder): void {
     this.#parking.onCycle();
+    this.#holding.onCycle(isPush && confirm);
     this.#shapeCount = this.#parts.admin.shapeCount;
     // In a story, administrators do nothing that no pull could see.
     const isScripted = this.#parts.setup.actors.length === 0;
@@ -202,6 +209,7 @@ export class Oracles {
   goBackTo(known: Known): void {
     this.#overwrites.goBackTo(known);
     this.#parking.onOlderCopy();
+    this.#holding.onOlderCopy();
   }
 
   /** The engine died, and what it sent has arrived or is lost. */
@@ -371,6 +379,7 @@ export class Oracles {
     const base = readBase((statement) => this.#parts.user.query(statement), this.#parts.names);
     for (const row of rows) {
       for (const what of intents.complaints(row)) this.#parts.fail('I11', what);
+      for (const what of this.#holding.complaints(row)) this.#parts.fail('held', what);
       const id = row['@row.id'] ?? null;
       const before = id === null ? undefined : base?.get(Number(id));
       if (id !== null) this.#sentEver.ids.add(Number(id));

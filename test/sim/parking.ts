@@ -246,7 +246,7 @@ export class Parking {
       // A trigger of theirs may write over what was refused, unseen; and a match value that nobody edited here follows the origin.
       const isHeld = (value: string): boolean => held.has(value) || (kind === 'update' && this.#isMatchOfOrigin(value));
       if (!user.hadTrigger && !sent.every(isHeld)) return false;
-      const isThere = writes.all.some(({ tag, kind: did }) => did === 'create' && tag === row?.tag);
+      const isThere = this.#parts.names.rowsThere().some(({ tag }) => tag === row?.tag);
       const known = isThere ? [this.#refused] : [this.#refused, this.#failed];
       return names.some((name) =>
         known.some((refused) =>

@@ -77,10 +77,25 @@ function conflictsIn(user: User, names: LocalNames): readonly KeptConflict[] {
       if (column === undefined || column === 'File') return [];
       const [before, here, there] = [base as LocalValue, local as LocalValue, remote as LocalValue];
       const versions = { base: before, local: here, remote: there };
-      return [
-        { rowId: Number(id), kind: String(kind), column, ...versions, winner: String(winner), state: String(state) },
-      ];
+      const cells = kind === 'deletedThere' ? cellsOf(String(local), names) : {};
+      const line = {
+        rowId: Number(id),
+        kind: String(kind),
+        column,
+        cells,
+        winner: String(winner),
+        state: String(state),
+      };
+      return [{ ...line, ...versions }];
     });
+}
+
+/** The judged cells of a row that is kept as a whole. */
+function cellsOf(version: string, names: LocalNames): Readonly<Record<string, LocalValue>> {
+  const cells = JSON.parse(version) as Readonly<Record<string, LocalValue>>;
+  const isJudged = (column: Column | undefined): column is 'A' | 'B' => column === 'A' || column === 'B';
+  const known = Object.entries(cells).map(([name, value]) => [columnCalled(names, name), value] as const);
+  return Object.fromEntries(known.flatMap(([column, value]) => (isJudged(column) ? [[column, value]] : [])));
 }
 
 /** What the simulation calls a column of the replica. */

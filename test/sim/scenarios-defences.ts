@@ -12,6 +12,7 @@ import {
   renamesColumn,
   CYCLE_ENDS,
   SENT,
+  WITH_FILES,
   type Scenario,
 } from './scenario.ts';
 
@@ -396,6 +397,18 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     cycles: 2,
     proofs: [/^colleague: sets/, /u-2/],
     hasOneEnd: false,
+  },
+  // It waits for a file that nobody asks for any more.
+  {
+    name: 'refused-and-deleted-unseen',
+    setup: WITH_FILES,
+    acts: [
+      user(null, `UPDATE Thing SET File = 'file:none.txt' WHERE _id = 1`),
+      user(CYCLE_ENDS, `DROP TRIGGER _rowsync_capture_delete_115442; DELETE FROM Thing WHERE _id = 1`),
+    ],
+    cycles: 2,
+    proofs: [/^user: DROP TRIGGER/, SENT('delete')],
+    hasOneEnd: true,
   },
   {
     name: 'refused-and-deleted-on-its-way',

@@ -41,6 +41,8 @@ export interface KeptConflict {
   readonly remote: LocalValue;
   /** What stood here. */
   readonly local: LocalValue;
+  /** What stood here in the judged columns of a row that the origin deleted; empty for other conflicts. */
+  readonly cells: Readonly<Record<string, LocalValue>>;
   readonly winner: string;
   readonly state: string;
 }
@@ -373,7 +375,7 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
 }
 
 /**
- * No conflict is about a value that the origin never had in that column; or that was written there here, also by the user's trigger, since a row
+ * No conflict is about a value that was never in that column, at the origin or, of a row that it deleted, here; or that was written there here, also by the user's trigger, since a row
  * that stood here twice for a moment may have two edits, of which one takes the origin's place.
  */
 function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[] {
@@ -382,12 +384,14 @@ function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[
   );
   const here = withoutTags(books.everWritten);
   return conflicts
-    .flatMap(({ kind, column, remote }) => (kind === 'cell' && column !== null ? [{ column, remote }] : []))
-    .filter(({ column, remote }) => remote !== null && !there.has(textAt(column, remote)))
-    .filter(({ column, remote }) => !here.has(textAt(column, remote)) && !isMadeByTrigger(remote))
-    .map(({ column, remote }) => ({
+    .flatMap(({ kind, column, remote, cells }) =>
+      kind === 'cell' && column !== null ? [[column, remote] as const] : Object.entries(cells),
+    )
+    .filter(([column, value]) => value !== null && !there.has(textAt(column, value)))
+    .filter(([column, value]) => !here.has(textAt(column, value)) && !isMadeByTrigger(value))
+    .map(([column, value]) => ({
       oracle: 'invented',
-      what: `a conflict says that ${column} was ${String(remote)} at the origin, which it never was`,
+      what: `a conflict says that ${column} was ${String(value)}, which it never was`,
     }));
 }
 

@@ -338,8 +338,9 @@ export class World {
         const files = draw.chance(0.3) ? 'now' : 'withPull';
         await this.#person.act(life, this.#tapes.of('person'));
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
-        this.#oracles.onCycle(pull);
-        this.#noteCycle(await life.cycle({ pull, push, confirm, files }));
+        const order = { pull, push, confirm, files } as const;
+        this.#oracles.onCycle(order);
+        this.#noteCycle(await life.cycle(order));
         await life.sleep(1_000);
       }
       this.#isIdle = true;
@@ -476,8 +477,9 @@ export class World {
     this.#stillness.begin();
     let report: CycleReport | null = null;
     await this.#finish(async (life) => {
-      this.#oracles.onCycle(true);
-      report = await life.cycle({ pull: true, push: true, confirm: true, files: 'now' });
+      const order = { pull: true, push: true, confirm: true, files: 'now' } as const;
+      this.#oracles.onCycle(order);
+      report = await life.cycle(order);
       this.#noteCycle(report);
     });
     return report !== null && this.#stillness.end(report);

@@ -55,31 +55,6 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'lost-upload-not-compared',
-    without: 'Nobody looks whether a file arrived whose answer got lost.',
-    edits: [
-      {
-        file: 'push/settle-files.ts',
-        find: "const verdict = file === undefined ? 'absent' : await this.#compare(file, remote, column, isChanged);",
-        replace: "const verdict: string = 'absent';",
-      },
-    ],
-  },
-  {
-    name: 'empty-cell-is-proof',
-    without:
-      'Where the revisions of a cell cannot be listed after an upload without an answer, an empty cell says that it never came.',
-    edits: [
-      {
-        file: 'push/settle-files.ts',
-        find: "if (isBeyondComparing(error, this.#isOld)) return 'unclear';",
-        replace:
-          "if (error.kind === 'originRefused') return value === null || value === '' ? 'absent' : 'unclear';\n" +
-          "      if (isBeyondComparing(error, this.#isOld)) return 'unclear';",
-      },
-    ],
-  },
-  {
     name: 'any-revision-is-ours',
     without: 'The revision that a cell shows after an upload is taken for ours, whatever its number.',
     edits: [
@@ -93,29 +68,6 @@ export const FILE_MUTANTS: readonly Mutant[] = [
       'each file of a world has a name of its own, so that the name tells ours from those of colleagues (number-is-enough)',
   },
   {
-    name: 'number-is-enough',
-    without: 'A revision is taken for ours by its number alone, whatever its name and however old the answer.',
-    edits: [
-      {
-        file: 'reconcile/uploads.ts',
-        find: 'if (!isAtOnce || file?.name !== shownFile(sent.name)) return null;',
-        replace: 'if (file === null) return null;',
-      },
-    ],
-  },
-  {
-    name: 'former-file-is-an-edit',
-    without:
-      'The file that the origin had counts as an edit in a row made again, and where REPLACE put it back while another one is on its way.',
-    edits: [
-      {
-        file: 'reconcile/push-settle.ts',
-        find: 'return isFile && here === former?.values[index] ? here : value;',
-        replace: 'return isFile && here === former?.values[index] ? value : value;',
-      },
-    ],
-  },
-  {
     name: 'failed-files-forgotten',
     without: 'A file whose download failed is not tried again.',
     edits: [
@@ -127,8 +79,53 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'met-files-not-compared',
-    without: 'A new row sends its file on to the row that it meets by its match value, whatever that one shows.',
-    edits: [{ file: 'push/upload.ts', find: 'held: await findHeldFiles(run, met)', replace: 'held: new Map()' }],
+    name: 'lost-upload-not-compared',
+    without: 'Nobody looks whether a file arrived whose answer got lost.',
+    edits: [
+      {
+        file: 'push/sent-files.ts',
+        find: `return fate === 'compare' ? compareFile(run, looked) : fate;`,
+        replace: `return fate === 'compare' ? (looked.remote === null ? compareFile(run, looked) : 'absent') : fate;`,
+      },
+    ],
+  },
+  {
+    name: 'emptied-cell-is-proof',
+    without: 'An empty cell says that a file never came whose answer got lost, though it showed another one before.',
+    edits: [
+      {
+        file: 'reconcile/uploads.ts',
+        find: `fileFromCell(remote) !== null ? 'compare' : 'unclear'`,
+        replace: `fileFromCell(remote) !== null ? 'compare' : 'absent'`,
+      },
+    ],
+  },
+  {
+    name: 'number-is-enough',
+    without: 'A revision is taken for ours by its number alone, whatever its name and however old the answer.',
+    edits: [
+      {
+        file: 'reconcile/uploads.ts',
+        find: 'if (file?.name !== shownFile(sent.name)) return null;',
+        replace: 'if (file === null || shownFile(sent.name) === null) return null;',
+      },
+      {
+        file: 'push/sent-files.ts',
+        find: 'return isAtOnce && acceptedRevision(',
+        replace: 'return (isAtOnce || !isAtOnce) && acceptedRevision(',
+      },
+    ],
+  },
+  {
+    name: 'former-file-is-an-edit',
+    without:
+      'The file that the origin had counts as an edit where REPLACE put it back while another one is on its way.',
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: '    if (isPutBack) continue;',
+        replace: '    if (isPutBack && file === undefined) continue;',
+      },
+    ],
   },
 ];

@@ -19,28 +19,6 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'etag-of-unreadable-page',
-    without: 'The ETag of a page is kept although one of its rows could not be read.',
-    edits: [
-      {
-        file: 'replica/pages.ts',
-        find: 'content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null',
-        replace: '(changes.waitingCount ?? 0) === 0 ? answer.etag : null',
-      },
-    ],
-  },
-  {
-    name: 'etag-of-waiting-rows',
-    without: 'The ETag of a page is kept although a row of it waits for an answer, and was left alone.',
-    edits: [
-      {
-        file: 'replica/pages.ts',
-        find: 'content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null',
-        replace: 'content.unreadable.length === 0 ? answer.etag : null',
-      },
-    ],
-  },
-  {
     name: 'etag-of-another-question',
     without: 'An ETag is sent with another question than the one that it answered: other columns, order or page size.',
     edits: [
@@ -266,17 +244,6 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'conflict-loser-dropped',
-    without: 'Who loses a conflict in a pull is not kept.',
-    edits: [
-      {
-        file: 'capture/merge.ts',
-        find: 'storeConflicts(tx, table, { rowId: newId, conflicts: decision.conflicts, at, kept });',
-        replace: '',
-      },
-    ],
-  },
-  {
     name: 'delete-there-beats-edit-here',
     without: 'A row that was deleted at the origin goes, whether somebody edited it here or not.',
     edits: [
@@ -367,21 +334,101 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'unseen-edits-leave-refusals',
-    without: 'A refused row that was edited or deleted while a trigger of ours was missing goes on waiting.',
+    name: 'etag-of-unreadable-page',
+    without: 'The ETag of a page is kept although one of its rows could not be read.',
     edits: [
-      { file: 'capture/mode.ts', find: '  retryUnwatched(tx, target.id, at);\n', replace: '' },
       {
-        file: 'capture/changes.ts',
-        find: "    moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });\n",
-        replace: '',
+        file: 'replica/pages.ts',
+        find: 'content.unreadable.length === 0 ? answer.etag : null',
+        replace: 'answer.etag',
       },
     ],
   },
   {
-    name: 'back-without-kept-columns',
-    without:
-      'A row that comes back while a column is hidden stands there without what that column was, which is an edit later.',
-    edits: [{ file: 'replica/rows.ts', find: '  if (added.length > 0) fillKept(tx, target, added);\n', replace: '' }],
+    name: 'conflict-loser-dropped',
+    without: 'Who loses a conflict is not kept.',
+    edits: [
+      {
+        file: 'capture/merge.ts',
+        find: 'if (conflicts.length > 0) storeConflicts(',
+        replace: 'if (conflicts.length < 0) storeConflicts(',
+      },
+    ],
+  },
+  {
+    name: 'unseen-edits-leave-refusals',
+    without: 'A refused row that was edited or deleted while a trigger of ours was missing goes on waiting.',
+    edits: [
+      {
+        file: 'capture/mode.ts',
+        find: `storeCompareDue(tx, target.id, true);
+  retryRefused(tx, target.id, at);`,
+        replace: `storeCompareDue(tx, target.id, true);
+  if (at.length === 0) retryRefused(tx, target.id, at);`,
+      },
+      {
+        file: 'capture/changes.ts',
+        find: `    moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
+`,
+        replace: `    readOvertakenRefusals(tx, table);
+`,
+      },
+    ],
+  },
+  {
+    name: 'refusal-of-a-lost-edit',
+    without: 'A refused row goes on waiting though a merge took the cell that was refused.',
+    edits: [
+      {
+        file: 'capture/merge.ts',
+        find: `known === 'changed' && hasLostEdit(row, decision, table.columns) ? 'localEdit' : known`,
+        replace: `known === 'changed' && hasLostEdit(row, decision, table.columns) ? known : known`,
+      },
+    ],
+  },
+  {
+    name: 'unsettled-tables-are-pulled',
+    without: 'A table is pulled although rows of it are on their way.',
+    edits: [
+      {
+        file: 'pull/prepare.ts',
+        find: '  if (!readBatchTables(replica).includes(tableId)) return;',
+        replace: '  if (!readBatchTables(replica).includes(-tableId)) return;',
+      },
+      {
+        file: 'push/push.ts',
+        find: `    if (unsettled.size === 0) return;
+`,
+        replace: `    if (unsettled.size >= 0) return;
+`,
+      },
+    ],
+  },
+  {
+    name: 'vanished-columns-hold-nothing',
+    without: 'A table of which writable columns vanished is pulled and pushed as before.',
+    edits: [
+      {
+        file: 'pull/prepare.ts',
+        find: '  if (missing.length > 0) throw missingColumnsError(table, missing);',
+        replace: '  if (missing.length < 0) throw missingColumnsError(table, missing);',
+      },
+      {
+        file: 'push/table.ts',
+        find: '  if (missing.length > 0) throw missingColumnsError(table, missing);',
+        replace: '  if (missing.length < 0) throw missingColumnsError(table, missing);',
+      },
+    ],
+  },
+  {
+    name: 'deleted-there-by-the-policy',
+    without: 'A row that was deleted there and edited here wins where the policy says so.',
+    edits: [
+      {
+        file: 'reconcile/merge.ts',
+        find: `conflicts: [{ kind: 'deletedThere', base, local, winner: 'origin' }]`,
+        replace: `conflicts: [{ kind: 'deletedThere', base, local, winner: 'local' }]`,
+      },
+    ],
   },
 ];

@@ -6,17 +6,6 @@ import type { Mutant } from './mutant.ts';
 /** Planted bugs of a push. */
 export const PUSH_MUTANTS: readonly Mutant[] = [
   {
-    name: 'intent-not-durable',
-    without: 'What is about to be sent is stored with synchronous = NORMAL, and a power cut may take it back.',
-    edits: [
-      {
-        file: 'push/batch.ts',
-        find: 'return replica.writeDurably(`Recording a batch',
-        replace: 'return replica.write(`Recording a batch',
-      },
-    ],
-  },
-  {
     name: 'settled-creates-not-durable',
     without: 'What a create became is stored with synchronous = NORMAL, and a power cut may take it back.',
     edits: [
@@ -24,34 +13,6 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         file: 'push/settle.ts',
         find: 'await replica.writeDurably(what, (tx) => {',
         replace: 'await replica.write(what, (tx) => {',
-      },
-    ],
-  },
-  {
-    name: 'restart-sends-again',
-    without: 'A batch without an answer is forgotten at the start and sent again, instead of being looked up.',
-    edits: [
-      {
-        file: 'push/table.ts',
-        find: 'for (const batch of batches) await settleBatch(run, batch);',
-        replace:
-          "await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) moveRows(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });",
-      },
-    ],
-  },
-  {
-    name: 'blind-create',
-    without: 'A create without an answer that nothing identifies is sent again instead of being left in doubt.',
-    edits: [
-      {
-        file: 'push/settle.ts',
-        find: 'isIdentified: anchor !== null,',
-        replace: 'isIdentified: true,',
-      },
-      {
-        file: 'push/settle.ts',
-        find: 'isSender: isSender(this.#tx, table, batch),',
-        replace: 'isSender: true,',
       },
     ],
   },
@@ -67,74 +28,6 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'refused-update-is-settled',
-    without: 'An update that the origin refuses counts as taken.',
-    edits: [
-      {
-        file: 'push/batch.ts',
-        find: "if (typeof verdict === 'object') return {",
-        replace:
-          "if (typeof verdict === 'object' && row.kind === 'update') return { kind: 'keep', row: { ...row, answer: { as: 'accepted', id: row.id, refusal: null } } };\n  if (typeof verdict === 'object') return {",
-      },
-    ],
-  },
-  {
-    name: 'match-value-counts-as-edit',
-    without: 'A match value that went along with an update counts as edited here.',
-    edits: [
-      {
-        file: 'reconcile/push-settle.ts',
-        find: 'base === null || !isSameValue(columns',
-        replace: 'base !== undefined || !isSameValue(columns',
-      },
-    ],
-  },
-  {
-    name: 'taken-back-beside',
-    without: 'A row that is taken back from a conflict leaves that conflict with the row that went.',
-    edits: [
-      {
-        file: 'capture/resolve.ts',
-        find: 'if (id !== rowId) renumberRow(tx, table.id, rowId, id);',
-        replace: 'if (id === 0) renumberRow(tx, table.id, rowId, id);',
-      },
-    ],
-  },
-  {
-    name: 'absence-under-any-caller',
-    without: 'A create without an answer that another caller does not find counts as one that was never made.',
-    edits: [
-      {
-        file: 'push/settle.ts',
-        find: 'isSender: isSender(this.#tx, table, batch),',
-        replace: 'isSender: true,',
-      },
-    ],
-  },
-  {
-    name: 'emptied-in-flight-is-no-edit',
-    without: 'A cell of a create that was emptied while its answer got lost counts as never written.',
-    edits: [
-      {
-        file: 'reconcile/push-settle.ts',
-        find: 'if (isEmptied && sent !== undefined) return sent;',
-        replace: '',
-      },
-    ],
-  },
-  {
-    name: 'absent-create-in-doubt',
-    without:
-      'A create without an answer that is not found by its unique value is left in doubt, though it can be sent again.',
-    edits: [
-      {
-        file: 'push/settle.ts',
-        find: 'isIdentified: anchor !== null,',
-        replace: 'isIdentified: false,',
-      },
-    ],
-  },
-  {
     name: 'refused-with-its-neighbours',
     without: 'All rows of a request that is refused whole count as refused; no row is tried alone.',
     edits: [
@@ -143,103 +36,6 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         find: 'if (rows.length > 1) {',
         replace:
           "for (const { id } of rows) this.#outcomes.set(id, { kind: 'refused', refusal });\n    if (rows.length < 1) {",
-      },
-    ],
-  },
-  {
-    name: 'no-lookup-by-value',
-    without: 'A create without an answer is not looked up by its unique value.',
-    edits: [
-      {
-        file: 'push/read-back.ts',
-        find: 'if (own !== undefined) byValue.set(row.id, own);',
-        replace: 'if (own !== undefined) byValue.delete(row.id);',
-      },
-    ],
-  },
-  {
-    name: 'made-again-over-colleagues',
-    without:
-      'What goes on in a row that its update made again, or the delete of it, goes over what colleagues wrote there without a trace.',
-    edits: [
-      {
-        file: 'push/settle.ts',
-        find: '        return [...before, ...writtenOver(this.#run.table, row, now, { remote, isMadeAgain })];',
-        replace:
-          '        return isMadeAgain ? before : [...before, ...writtenOver(this.#run.table, row, now, { remote, isMadeAgain })];',
-      },
-      {
-        file: 'push/written-over.ts',
-        find: "  const isNew = kind === 'insert' || isMadeAgain;",
-        replace: "  const isNew = kind === 'insert';",
-      },
-    ],
-  },
-  {
-    name: 'any-row-with-the-value',
-    without: 'A create without an answer is taken for a row with its unique value that was there before.',
-    edits: [
-      {
-        file: 'reconcile/push-adopt.ts',
-        find: 'rowId > newestKnown || !(isMet ? edited : known).has(rowId)',
-        replace: 'rowId > newestKnown || !(isMet ? edited : known).has(rowId) || found.length === 1',
-      },
-    ],
-  },
-  {
-    name: 'no-question-before-insert',
-    without: 'Nobody asks whether a row with the match value of an insert stands at the origin already.',
-    edits: [
-      {
-        file: 'push/batch.ts',
-        find: 'match === null ? NOTHING_FOUND : findByValue(run, match, [...asked.values()]),',
-        replace: 'NOTHING_FOUND,',
-      },
-    ],
-  },
-  {
-    name: 'adoption-without-merge',
-    without: 'A row that is found after its answer got lost is taken as it is, and edits made meanwhile are forgotten.',
-    edits: [
-      {
-        file: 'push/settle.ts',
-        find: 'const lookedUp = baseAfterLookup(sent, { local, remote }, columns, arrived, files.overtaken.get(remote.id));',
-        replace: 'const lookedUp = local ?? remote;',
-      },
-    ],
-  },
-  {
-    name: 'adoption-by-guess',
-    without: 'A create in doubt takes the first row that has its values, however many fit.',
-    edits: [
-      {
-        file: 'reconcile/push-adopt.ts',
-        find: 'if (candidates.length !== group.length || !isOwn) continue;',
-        replace: 'if (candidates.length === 0 || (!isOwn && isOwn)) continue;',
-      },
-    ],
-    equivalent:
-      'rows of a simulated world are told apart by a text that each one has for itself, so no two fit one create; test/reconcile/push-adopt.test.ts has rows that are alike',
-  },
-  {
-    name: 'acceptance-settles-newer-edits',
-    without: 'An accepted row is settled whole, also cells that were edited again while it was in flight.',
-    edits: [
-      {
-        file: 'capture/settle.ts',
-        find: 'const decision = mergeRow({ base, local, remote }, table.columns, policy);',
-        replace: 'const decision = mergeRow({ base, local: remote ?? local, remote }, table.columns, policy);',
-      },
-    ],
-  },
-  {
-    name: 'base-from-what-was-sent',
-    without: 'The base of an accepted row is what was sent, not what is read back.',
-    edits: [
-      {
-        file: 'push/settle.ts',
-        find: 'const remote = returned ?? this.#asSent(row, { id, isMadeAgain });',
-        replace: 'const remote = this.#asSent(row, { id, isMadeAgain });',
       },
     ],
   },
@@ -280,51 +76,6 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'no-question-before-update',
-    without: 'Rows are not merged with what the origin has right before they are sent.',
-    edits: [
-      {
-        file: 'push/batch.ts',
-        find: 'if (moved.length === 0 && missing.length === 0 && takenBy.size === 0) return;',
-        replace: 'if (moved.length >= 0) return;',
-      },
-    ],
-  },
-  {
-    name: 'upsert-without-id',
-    without: 'An upsert of a known row names it by its match value only, which a colleague may have changed.',
-    edits: [
-      {
-        file: 'push/send.ts',
-        find: 'id: id > 0 ? id : null,',
-        replace: "id: id > 0 && method !== 'upsert' ? id : null,",
-      },
-      {
-        file: 'push/send.ts',
-        find: 'const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }));',
-        replace: 'const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }, method));',
-      },
-      {
-        file: 'push/send.ts',
-        find: '  { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },\n): OutgoingRow {',
-        replace:
-          '  { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },\n  method: string,\n): OutgoingRow {',
-      },
-    ],
-  },
-  {
-    name: 'every-cell-is-sent',
-    without: 'An update carries every writable cell that has a value, not only those that a user changed.',
-    edits: [
-      {
-        file: 'reconcile/push-plan.ts',
-        find: 'return writable && !isSameValue(type, before, local.values[index] ?? null) ? [index] : [];',
-        replace:
-          'return writable && (local.values[index] ?? null) !== null && (before === null || before !== undefined) ? [index] : [];',
-      },
-    ],
-  },
-  {
     name: 'null-is-not-sent',
     without: 'A cell that a user emptied is left out of the request, and settled as what the origin made of it.',
     edits: [
@@ -332,28 +83,6 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         file: 'push/send.ts',
         find: 'cells: cells.map(({ column, value, file }) => {',
         replace: 'cells: cells.filter(({ value }) => value !== null).map(({ column, value, file }) => {',
-      },
-    ],
-  },
-  {
-    name: 'pull-settles-rows-in-flight',
-    without: 'A pull merges rows whose answer is awaited, against a base that does not know what was sent.',
-    edits: [
-      {
-        file: 'capture/merge.ts',
-        find: "if (isInFlight(states.get(rowId) ?? 'clean')) {",
-        replace: 'if (remote === undefined) {',
-      },
-    ],
-  },
-  {
-    name: 'created-rows-unsuspected',
-    without: 'Rows that a push created are not looked for until a page has shown them.',
-    edits: [
-      {
-        file: 'capture/settle.ts',
-        find: 'if (created.length > 0) suspectNewRows(tx, table.id, created);',
-        replace: '',
       },
     ],
   },
@@ -374,17 +103,6 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [{ file: 'replica/copies.ts', find: 'if (!isFirst) distrust(db);', replace: '' }],
   },
   {
-    name: 'every-start-is-of-a-copy',
-    without: 'A replica is taken for an older copy at every start, also where the count beside it is its own.',
-    edits: [
-      {
-        file: 'replica/copies.ts',
-        find: 'if (isSame && beside.batchCount === inside.batchCount) return shareBeside(file.path);',
-        replace: '',
-      },
-    ],
-  },
-  {
     name: 'creates-not-counted',
     without: 'Batches that create rows are not counted beside the file.',
     edits: [
@@ -396,12 +114,221 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'settled-creates-not-counted',
-    without:
-      'A copy in which a create is on its way counts as the file that sent last, once the create has arrived; and one that is not found by its unique value is not looked for by all else of it, which tells of most such rows.',
+    name: 'intent-not-durable',
+    without: 'What is about to be sent is stored with synchronous = NORMAL, and a power cut may take it back.',
     edits: [
-      { file: 'push/settle.ts', find: '    countBatch(tx);\n', replace: '' },
-      { file: 'reconcile/push-adopt.ts', find: 'if (facts.likelyId !== null)', replace: 'if (facts.likelyId === 0)' },
+      {
+        file: 'push/record.ts',
+        find: 'return context.replica.writeDurably(`Recording a batch',
+        replace: 'return context.replica.write(`Recording a batch',
+      },
+    ],
+  },
+  {
+    name: 'restart-sends-again',
+    without: 'A batch without an answer is forgotten at the start and sent again, instead of being looked up.',
+    edits: [
+      {
+        file: 'push/table.ts',
+        find: 'for (const batch of batches) await settle(run, batch);',
+        replace: `await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) moveRows(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });`,
+      },
+    ],
+  },
+  {
+    name: 'blind-create',
+    without: 'A create without an answer that nothing identifies is sent again instead of being left in doubt.',
+    edits: [
+      {
+        file: 'reconcile/row-state.ts',
+        find: `lost: { there: 'merge', other: 'doubt', absent: 'again', unclear: 'doubt' },`,
+        replace: `lost: { there: 'merge', other: 'doubt', absent: 'again', unclear: 'again' },`,
+      },
+    ],
+  },
+  {
+    name: 'failure-is-a-refusal',
+    without: 'A status of 500 for a new row is taken for a refusal, though the origin may have made the row.',
+    edits: [
+      {
+        file: 'reconcile/push-outcome.ts',
+        find: `  if (status >= 500 && kind === 'insert') return 'failed';
+`,
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'failure-behind-a-file-is-a-refusal',
+    without: 'A status of 500 for an updated row is taken for a refusal, though the origin may have taken its file.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: 'if (mayHaveFile) return',
+        replace: 'if (mayHaveFile && status.status < 0) return',
+      },
+    ],
+  },
+  {
+    name: 'refused-update-is-settled',
+    without: 'An update that the origin refuses counts as taken.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: `  if (typeof verdict === 'object') {
+`,
+        replace: `  if (typeof verdict === 'object' && row.kind === 'update') return { kind: 'left', answer: { as: 'accepted', id: row.id, refusal: null } };
+  if (typeof verdict === 'object') {
+`,
+      },
+    ],
+  },
+  {
+    name: 'absence-under-any-caller',
+    without: 'A create without an answer that another caller does not find counts as one that was never made.',
+    edits: [
+      {
+        file: 'push/ask.ts',
+        find: 'const isHidden = isAnyAbsent && !(await isSameCaller(run));',
+        replace: 'const isHidden = isAnyAbsent && run === null && !(await isSameCaller(run));',
+      },
+    ],
+  },
+  {
+    name: 'absent-create-in-doubt',
+    without:
+      'A create without an answer that is not found by its unique value is left in doubt, though it can be sent again.',
+    edits: [
+      {
+        file: 'reconcile/row-state.ts',
+        find: `lost: { there: 'merge', other: 'doubt', absent: 'again', unclear: 'doubt' },`,
+        replace: `lost: { there: 'merge', other: 'doubt', absent: 'doubt', unclear: 'doubt' },`,
+      },
+    ],
+  },
+  {
+    name: 'no-lookup-by-value',
+    without: 'A create without an answer is not looked up by its unique value.',
+    edits: [
+      {
+        file: 'push/ask.ts',
+        find: `const holder = matchValue === null ? 'unclear' : holders.get(matchValue);`,
+        replace: `const holder = matchValue === null ? 'unclear' : holders.get(null);`,
+      },
+    ],
+  },
+  {
+    name: 'any-row-with-the-value',
+    without: 'A create without an answer is taken for whatever row has its unique value.',
+    edits: [{ file: 'push/ask.ts', find: 'return isOurs ? news :', replace: 'return isOurs || !isOurs ? news :' }],
+  },
+  {
+    name: 'no-question-before-insert',
+    without: 'Nobody asks whether a row with the match value of an insert stands at the origin already.',
+    edits: [
+      {
+        file: 'push/record.ts',
+        find: '    findByMatch(run, [...new Set(asked.values())]),',
+        replace: '    findByMatch(run, []),',
+      },
+    ],
+  },
+  {
+    name: 'acceptance-settles-newer-edits',
+    without: 'An accepted row is settled whole, also cells that were edited again while it was in flight.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'return { rowId: settled.row.id, local, ...remoteAndBase(table, settled, { base, local }) };',
+        replace:
+          'return { rowId: settled.row.id, ...remoteAndBase(table, settled, { base, local }), local: settled.news.remote ?? local };',
+      },
+    ],
+  },
+  {
+    name: 'base-from-what-was-sent',
+    without: 'An accepted row is stored as it was sent, not as it is read back.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: `const remote = settlement === 'merge' ? news.remote : baseAsSent(`,
+        replace: `const remote = settlement === 'merge' && answer === null ? news.remote : baseAsSent(`,
+      },
+    ],
+  },
+  {
+    name: 'default-is-an-edit',
+    without: 'What the origin filled into a new row by itself counts as emptied here.',
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: 'return local === null && automatic === true ? (remote.values[column] ?? null) : null;',
+        replace: 'return automatic === undefined ? null : (remote.values[column] ?? null);',
+      },
+    ],
+  },
+  {
+    name: 'default-is-a-colleagues-edit',
+    without: 'What the origin filled into a new row by itself brings it back where it was deleted here meanwhile.',
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: 'return local === null && automatic === true ?',
+        replace: 'return local === null && automatic === null ?',
+      },
+    ],
+  },
+  {
+    name: 'no-question-before-update',
+    without: 'Rows are not merged with what the origin has right before they are sent.',
+    edits: [
+      {
+        file: 'push/record.ts',
+        find: 'if (moved.length === 0 && missing.length === 0) return;',
+        replace: 'if (moved.length >= 0) return;',
+      },
+    ],
+  },
+  {
+    name: 'every-cell-is-sent',
+    without: 'An update carries every writable cell that has a value, not only those that a user changed.',
+    edits: [
+      {
+        file: 'reconcile/push-plan.ts',
+        find: 'return writable && !isSameValue(type, base?.values[column] ?? null, value) ? [{ column, value }] : [];',
+        replace:
+          'return writable && (value !== null || !isSameValue(type, base?.values[column] ?? null, value)) ? [{ column, value }] : [];',
+      },
+    ],
+  },
+  {
+    name: 'created-rows-unsuspected',
+    without: 'Rows that a push created are not looked for until a page has shown them.',
+    edits: [
+      { file: 'push/settle.ts', find: 'if (created.length > 0) suspectNewRows(tx, tableId, created);', replace: '' },
+    ],
+  },
+  {
+    name: 'every-start-is-of-a-copy',
+    without: 'A replica is taken for an older copy at every start, also where the count beside it is its own.',
+    edits: [
+      {
+        file: 'replica/copies.ts',
+        find: 'beside.batchCount <= inside.batchCount;',
+        replace: 'beside.batchCount < inside.batchCount;',
+      },
+    ],
+  },
+  {
+    name: 'settled-creates-not-counted',
+    without: 'A copy in which a create is on its way counts as the file that sent last, once the create has arrived.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: `    countBatch(tx);
+`,
+        replace: '',
+      },
     ],
   },
   {
@@ -409,14 +336,11 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without:
       'Rows that are not returned are taken to be gone without asking again whether the caller still has all rights.',
     edits: [
+      { file: 'push/record.ts', find: 'if (missing.length > 0) await requireSameCaller(run);', replace: '' },
       {
-        file: 'push/batch.ts',
-        find: 'if (planned.rows.some(isMissing)) await requireSameCaller(run);',
-        replace: '',
-      },
-      {
-        file: 'push/read-back.ts',
-        find: 'if (batch.rows.some(isMissing)) await requireSameCaller(run);',
+        file: 'push/record.ts',
+        find: `import { requireSameCaller } from './identity.ts';
+`,
         replace: '',
       },
     ],
@@ -427,27 +351,31 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/batch.ts',
-        find: "if (judged.kind === 'refused' && !isLeftAlone(tx, table, row))",
-        replace: "if (judged.kind === 'refused' && judged.words === null)",
+        find: `const isRefused = verdict.kind === 'refused' && isLeftAlone(tx, table, row);`,
+        replace: `const isRefused = verdict.kind === 'refused' && (isLeftAlone(tx, table, row) || row.id !== 0);`,
       },
     ],
   },
   {
-    name: 'brought-in-not-known',
-    without: 'A lost create is not known by the row that a pull has brought in.',
+    name: 'older-copy-is-not-held',
+    without: 'What was edited in an older copy is pushed without a word.',
     edits: [
       {
-        file: 'push/read-back.ts',
-        find: 'const seen = readSeen(run, absent, byValue);',
-        replace: 'const seen = new Map<number, Row>();',
+        file: 'capture/older-copy.ts',
+        find: 'if (readTable(from, id).doubtCreatesFrom === null) return null;',
+        replace: 'if (readTable(from, id).doubtCreatesFrom !== 1) return null;',
       },
     ],
   },
   {
-    name: 'older-create-by-its-value',
-    without: 'A create that was on its way in an older copy is judged by its unique value alone.',
+    name: 'older-creates-not-doubted',
+    without: 'New rows of an older copy that nothing identifies are sent once a person lets its edits go.',
     edits: [
-      { file: 'reconcile/push-adopt.ts', find: 'if (facts.isOlder)', replace: 'if (facts.isOlder && facts.isPartial)' },
+      {
+        file: 'capture/older-copy.ts',
+        find: '  doubtCreates(tx, table, { from: doubtCreatesFrom, at });',
+        replace: '  if (at.length === 0) doubtCreates(tx, table, { from: doubtCreatesFrom, at });',
+      },
     ],
   },
 ];
