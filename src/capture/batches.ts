@@ -13,7 +13,7 @@ import {
   type SentCell,
   type WriteMethod,
 } from '../reconcile/push-plan.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readKeptBatches, readKeptPushes, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
 import { readRowsById, removeRows, writeRows } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';

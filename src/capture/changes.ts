@@ -12,7 +12,7 @@ import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readTable, storeCompareDue, storeCreatesDoubted } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';

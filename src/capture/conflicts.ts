@@ -5,7 +5,7 @@
 import { must } from '../base/assert.ts';
 import type { Conflict } from '../reconcile/merge.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import {

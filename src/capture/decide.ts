@@ -4,7 +4,8 @@
  * same values. Input: the replica. Output: what was done in words, or why nothing was.
  */
 import { plural } from '../base/text.ts';
-import type { Replica, Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
+import type { Replica } from '../replica/database.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readWaiting, type WaitingRow } from '../replica/push-rows.ts';
 import { captureChanges, diffRows } from './changes.ts';

@@ -4,7 +4,7 @@
  * wait for a person (I4). The same goes for rows that become creates later, since the origin deleted what was edited, or on its way, in the
  * copy, or since a conflict of the copy is decided once more. Input: the table, with true marks. Output: marks and reasons.
  */
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readCreates } from '../replica/push-rows.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';

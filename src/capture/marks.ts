@@ -4,7 +4,7 @@
  */
 import { must } from '../base/assert.ts';
 import { nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { ident, sql } from '../replica/sql.ts';
 

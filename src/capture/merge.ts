@@ -16,7 +16,7 @@ import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import { losesFile, rowAsNew } from '../reconcile/uploads.ts';
 import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import {
   deleteRows,
   forgetGone,

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/consent.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
@@ -20,6 +20,7 @@ import {
   storePushProblem,
   type LedgerTable,
 } from '../replica/ledger.ts';
+import { hasForeignTriggers, hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';
@@ -28,12 +29,11 @@ import {
   createEmptyBase,
   dropBase,
   hasBase,
-  hasUserTable,
   isOwnTable,
   pruneSchema,
   readColumns,
 } from '../replica/tables.ts';
-import { ensureTriggers, guardsOf, hasForeignTriggers, hasTriggers, type Trigger } from '../replica/triggers.ts';
+import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded, storeGivenUpDeletes } from './conflicts.ts';
@@ -45,13 +45,11 @@ import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 
 /**
- * Makes sure that the triggers of a table and the view of changes stand as its mode and its columns want them; `table` is what
- * `readTwoWayTable` says of it now.
+ * Makes sure that the triggers of a table stand as its mode and its columns want them; `table` is what `readTwoWayTable` says of it now.
+ * Returns whether they did not: then the caller makes sure of the view of changes (`ensureChangesView`), which goes through all tables.
  */
 export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
-  const changed = ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
-  ensureChangesView(tx);
-  return changed;
+  return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
 
 /**
@@ -163,6 +161,7 @@ export function finishSwitch(tx: Tx, tableId: number): boolean {
   if (isTampered(tx, tableId)) doubtRows(tx, ledger);
   else switchOn(tx, ledger);
   ensureCapture(tx, tableId);
+  ensureChangesView(tx);
   return true;
 }
 
@@ -240,12 +239,12 @@ export function prune(tx: Tx, at: string): readonly string[] {
   }
   // Asked first: the triggers are made again below, and nobody could see then that one was missing.
   for (const table of readTables(tx)) {
-    if (table.state !== 'gone' && hasUserTable(tx, table.localName) && isTampered(tx, table.id))
+    if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
       noteOpenness(tx, table, at);
   }
   const dropped = pruneSchema(tx);
   forgetDroppedFiles(tx);
-  for (const { id, localName } of readTables(tx)) if (hasUserTable(tx, localName)) ensureCapture(tx, id);
+  for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);
   ensureChangesView(tx);
   return dropped;
 }

@@ -5,7 +5,7 @@
  */
 import { isAnswered } from '../reconcile/merge.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { sql } from '../replica/sql.ts';

@@ -7,7 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { must } from '../base/assert.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { queryRows } from '../replica/query.ts';
 import { writeRows } from '../replica/rows.ts';
 import { ident, sql, type Sql } from '../replica/sql.ts';

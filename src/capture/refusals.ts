@@ -6,7 +6,7 @@
 import { EDITED_HERE } from '../reconcile/match.ts';
 import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
 import { WANTED_TWICE, type ChangeKind, type SentCell } from '../reconcile/push-plan.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';

@@ -10,9 +10,9 @@ import { isGivenThere, lockedEdit, valuesTaken } from '../reconcile/taken.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import { readOlderConflicts } from '../replica/copies.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
-import { readTables } from '../replica/ledger.ts';
+import { findTable } from '../replica/ledger.ts';
 import {
   carryKept,
   evidenceText,
@@ -102,8 +102,9 @@ export function discardAll(
 
 /** Why nothing can be taken in a table that is not two-way; one that was pruned is not even known. */
 function whyNot(from: Connection, tableId: number): string {
-  const isKnown = readTables(from).some(({ id }) => id === tableId);
-  return isKnown ? 'the table is not two-way any more' : 'the table does not stand here any more';
+  return findTable(from, tableId) === null
+    ? 'the table does not stand here any more'
+    : 'the table is not two-way any more';
 }
 
 const WAITS = 'was sent, and waits for an answer; try again after the next run';

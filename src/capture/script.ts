@@ -10,7 +10,7 @@
 import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { queryNumbers } from '../replica/query.ts';

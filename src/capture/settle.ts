@@ -10,7 +10,7 @@ import type { SentCell } from '../reconcile/push-plan.ts';
 import type { RowEvent } from '../reconcile/row-state.ts';
 import { rowAsNew } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import {
   addToRowCount,
   carryKept,

@@ -9,7 +9,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { areMarksReliable, markDifferingIn, markForeign, readStepEnd } from '../replica/compare.ts';
-import { readSchemaVersion, type Replica, type Tx } from '../replica/database.ts';
+import { readSchemaVersion, type Tx } from '../replica/connection.ts';
+import type { Replica } from '../replica/database.ts';
 import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { hasBase, isSound } from '../replica/tables.ts';
 import { isTampered } from './mode.ts';

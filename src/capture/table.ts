@@ -3,10 +3,11 @@
  * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
  */
 import type { MergeColumn } from '../reconcile/merge.ts';
-import type { Connection } from '../replica/database.ts';
-import { readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
+import type { Connection } from '../replica/connection.ts';
+import { findTable, readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
+import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { hasBase, hasUserTable, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
+import { hasBase, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
@@ -50,8 +51,8 @@ export function readTwoWayTables(from: Connection): readonly TwoWayTable[] {
 
 /** One table, or null where its edits are not captured, or where it is not known yet. */
 export function findTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
-  const table = readTables(from).find(({ id }) => id === tableId);
-  return table === undefined ? null : twoWayTable(from, table);
+  const table = findTable(from, tableId);
+  return table === null ? null : twoWayTable(from, table);
 }
 
 /** One table that is known, or null where its edits are not captured. */
@@ -60,7 +61,7 @@ export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable 
 }
 
 function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
-  if (table.push !== 'on' || !hasBase(from, table.id) || !hasUserTable(from, table.localName)) return null;
+  if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
   const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
   const kept = columns.filter((column) => !isLive(column));

@@ -3,16 +3,24 @@
  * each marked row with its base, so a row that was edited back does not appear. Made again whenever a two-way table appears, goes
  * or changes its shape; while shapes change it is empty, because SQLite checks views then.
  */
-import type { Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
+import { oncePerSchema } from '../replica/objects.ts';
 import { ident, joinSql, literal, sql, unionAll, type Sql } from '../replica/sql.ts';
-import { baseName, replaceChangesView } from '../replica/tables.ts';
+import { baseName, isChangesView, replaceChangesView } from '../replica/tables.ts';
 import { readTwoWayTables, type TwoWayTable } from './table.ts';
 
 /** Makes sure that the view covers the two-way tables as they are. */
 export function ensureChangesView(tx: Tx): void {
-  const tables = readTwoWayTables(tx);
-  replaceChangesView(tx, tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables));
+  replaceChangesView(tx, wantedView(tx));
+}
+
+/** Whether the view covers the two-way tables as they were when the schema was changed last. */
+export const hasChangesView = oncePerSchema((from) => isChangesView(from, wantedView(from)));
+
+function wantedView(from: Connection): Sql {
+  const tables = readTwoWayTables(from);
+  return tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables);
 }
 
 /** The view over two-way tables, of which there is one at least. */

@@ -11,7 +11,7 @@ import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { FolderNames, nameWithRemark, safeName } from '../reconcile/file-names.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readFilesHere, type FileHere } from '../replica/files.ts';
 import { readKeyText } from '../replica/tables.ts';
 import { fileError, fileErrorCode } from './failures.ts';

@@ -10,7 +10,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
 import { plural } from '../base/text.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readContents, readStoreFolder, storeContentLost, storeStoreFolder } from '../replica/files.ts';
 import { carryAcross } from './carry.ts';
 import type { FilesContext } from './context.ts';

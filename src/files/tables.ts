@@ -2,7 +2,7 @@
  * Tables by the names that people give them: as at the origin or in the replica, where case does not count.
  */
 import { RowsyncError } from '../base/errors.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readTables, type LedgerTable } from '../replica/ledger.ts';
 
 /** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that the replica does not have. */

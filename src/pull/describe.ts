@@ -10,7 +10,7 @@ import type { Address } from '../origin/address.ts';
 import { valueOf } from '../origin/answers.ts';
 import { hasNews } from '../reconcile/diff.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/database.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/ledger.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';

@@ -3,6 +3,7 @@
  * reconcile/schema.ts; this file reads what the ledger knows, asks, and writes, all in one transaction. Any change of
  * shape forgets the table's ETags, so that the next sweep fills what is new.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
@@ -19,11 +20,13 @@ import { readWaitingDeletes, retryChanged, retryShown, retryUnsent } from '../ca
 import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
 import { compareInSteps } from '../capture/steps.ts';
 import { findTwoWayTable, readTwoWayTable, type TwoWayColumn, type TwoWayTable } from '../capture/table.ts';
-import type { Tx } from '../replica/database.ts';
+import { ensureChangesView, hasChangesView } from '../capture/view.ts';
+import type { Tx } from '../replica/connection.ts';
 import { doubtRows } from '../replica/doubt.ts';
-import { readTables, storeEditing, storeReturned, type LedgerTable } from '../replica/ledger.ts';
+import { findTable, readTables, storeEditing, storeReturned, type LedgerTable } from '../replica/ledger.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
+import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import { removeRows, type RowTarget } from '../replica/rows.ts';
 import {
@@ -31,7 +34,6 @@ import {
   createTable,
   describeColumn,
   hasBase,
-  hasUserTable,
   readColumns,
   readPhysicalColumns,
   readTakenNames,
@@ -65,7 +67,8 @@ export async function prepareTable(
   }
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
-  const known = findTwoWayTable(context.replica, descriptor.id);
+  const isDue = findTable(context.replica, descriptor.id)?.compareDue === true;
+  const known = isDue ? findTwoWayTable(context.replica, descriptor.id) : null;
   if (known !== null) await compareInSteps(known, at, context);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
@@ -83,7 +86,12 @@ export async function prepareTable(
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
     const table = readTwoWayTable(tx, descriptor.id);
-    if (ensureCapture(tx, descriptor.id, table) || shaped.changed) context.replica.forgetStatements();
+    // Then its triggers are wanted as they were when they were looked at above.
+    const isAsBefore = table !== null && !shaped.changed && isDeepStrictEqual(table, before);
+    if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
+      ensureChangesView(tx);
+      context.replica.forgetStatements();
+    }
     if (table !== null) {
       captureChanges(tx, table, at);
       carryOutWishes(tx, table, at);
@@ -179,23 +187,27 @@ function matchColumn(
 
 /**
  * Gives every table its place in the replica before any of them is described, in the order of their ids: tables are pulled
- * side by side, and which of two names that differ only in case is kept must not depend on who answers first.
+ * side by side, and which of two names that differ only in case is kept must not depend on who answers first. Here the view of changes is
+ * looked at as well, once for all tables, since another client may have dropped it.
  */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
   const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
-  if (tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName)) return;
+  const isPlaced = tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName);
+  if (isPlaced && hasChangesView(replica)) return;
   const at = stampFromMs(context.clock.nowMs());
   await replica.write('Placing tables', (tx) => {
-    for (const table of tables.toSorted((a, b) => a.id - b.id)) {
+    // A placed table that is missing is made again when it is prepared, which tells of it.
+    for (const table of isPlaced ? [] : tables.toSorted((a, b) => a.id - b.id)) {
       // Asked first: triggers are made again under another name, and nobody could see then that one was missing.
       const known = knownById.get(table.id);
-      const wasOpenToEdits = known !== undefined && hasUserTable(tx, known.localName) && isTampered(tx, known.id);
+      const wasOpenToEdits = known !== undefined && hasTable(tx, known.localName) && isTampered(tx, known.id);
       const placed = placeTable(tx, table);
       if (!placed.changed) continue;
       if (wasOpenToEdits) noteOpenness(tx, placed, at);
       ensureCapture(tx, placed.id);
     }
+    ensureChangesView(tx);
   });
   replica.forgetStatements();
 }
@@ -220,9 +232,9 @@ function shapeTable(
   descriptor: TableDescriptor,
   options: { readonly at: string; readonly confirmed: boolean; readonly twoWay: TwoWayTable | null },
 ): Shaped {
-  const before = readTables(tx).find(({ id }) => id === descriptor.id);
-  const wasDropped = before !== undefined && before.state !== 'gone' && !hasUserTable(tx, before.localName);
-  const wasTampered = before !== undefined && isTampered(tx, descriptor.id, options.twoWay);
+  const before = findTable(tx, descriptor.id);
+  const wasDropped = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
+  const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
   const table = placeTable(tx, descriptor);
   const known = readColumns(tx, descriptor.id);
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
@@ -249,14 +261,14 @@ function shapeTable(
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
   const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
-  const shapeChanged = dropped.length > 0 || isRenamed || plan.actions.some(({ kind }) => kind !== 'keep');
+  const shapeChanged = dropped.length > 0 || isRenamed || plan.actions.some(isChange);
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns.filter(({ state }) => state === 'live');
   const shapes = live.map(({ localName: local, name, type }) => ({ localName: local, name, type }));
   return {
     target: { id: descriptor.id, localName: table.localName, columns: shapes },
     live,
-    changed: table.changed || wasTampered || plan.actions.some(isChange),
+    changed: table.changed || wasTampered || shapeChanged,
     wasOpenToEdits: wasTampered && !wasDropped,
     wasDropped,
   };
@@ -303,11 +315,10 @@ function isChange({ kind }: SchemaAction): boolean {
 /** Creates the table, or renames it, or finds it in place. A table that another client dropped is made again, empty. */
 function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: string; changed: boolean } {
   const { id, recordName: name, alias } = descriptor;
-  const tables = readTables(tx);
-  const known = tables.find((table) => table.id === id);
-  const isHere = known !== undefined && hasUserTable(tx, known.localName);
+  const known = findTable(tx, id);
+  const isHere = known !== null && hasTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
-  if (known !== undefined && !isHere && known.push === 'on' && hasBase(tx, id)) {
+  if (known !== null && !isHere && known.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: what the origin last confirmed stands in the base. Deletes that wait are listed, and go on waiting.
     restoreTable(tx, known);
     const twoWay = readTwoWayTable(tx, id);
@@ -317,26 +328,23 @@ function placeTable(tx: Tx, descriptor: TableSummary): { id: number; localName: 
     }
     return { ...placeTable(tx, descriptor), changed: true };
   }
-  if (known !== undefined && isHere && known.name === name) {
+  if (known !== null && isHere && known.name === name) {
     if (known.alias !== alias) renameTable(tx, { id, name, alias, localName: known.localName }, known.localName);
     return { id, localName: known.localName, changed: false };
   }
-  const local = freeTableName(tx, { id, name }, known, tables);
-  if (known !== undefined && isHere) renameTable(tx, { id, name, alias, localName: local }, known.localName);
+  const local = freeTableName(tx, { id, name }, known);
+  if (known !== null && isHere) renameTable(tx, { id, name, alias, localName: local }, known.localName);
   else createTable(tx, { id, name, alias, localName: local });
   return { id, localName: local, changed: true };
 }
 
-function freeTableName(
-  tx: Tx,
-  thing: { id: number; name: string },
-  known: LedgerTable | undefined,
-  tables: readonly LedgerTable[],
-): string {
-  const others = tables.filter(({ id }) => id !== thing.id).map((table) => table.localName);
-  const taken = new Set([...readTakenNames(tx), ...others].map(foldName));
-  if (known !== undefined) taken.delete(foldName(known.localName));
+function freeTableName(tx: Tx, thing: { id: number; name: string }, known: LedgerTable | null): string {
   if (known?.name === thing.name) return known.localName;
+  const others = readTables(tx)
+    .filter(({ id }) => id !== thing.id)
+    .map((table) => table.localName);
+  const taken = new Set([...readTakenNames(tx), ...others].map(foldName));
+  if (known !== null) taken.delete(foldName(known.localName));
   return localName('table', thing, taken);
 }
 

@@ -13,6 +13,7 @@ import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
   closeRun,
+  findTable,
   isIdentityStored,
   openRun,
   readDatabaseDescriptor,
@@ -24,7 +25,7 @@ import {
   storeIdentity,
   storeProblem,
 } from '../replica/ledger.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable } from '../replica/pages.ts';
@@ -292,7 +293,7 @@ async function pullTable(
   const counts: SweepCounts = { insertedCount: 0, updatedCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
   let suspects: SuspectsOutcome = { deletedCount: 0, held: null };
   let error = options.stop;
-  const before = readTables(replica).find(({ id }) => id === summary.id);
+  const before = findTable(replica, summary.id);
   const nameBefore = before?.localName ?? summary.recordName;
   context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
   try {
@@ -303,7 +304,7 @@ async function pullTable(
     error = errorFromReading(thrown, replica.path);
     await noteProblem(context, summary.id, error);
   }
-  const known = readTables(replica).find(({ id }) => id === summary.id);
+  const known = findTable(replica, summary.id);
   const table = known?.localName ?? nameBefore;
   const isGuard = error?.kind === 'needsPerson';
   const report: TablePullReport = {
@@ -333,7 +334,7 @@ async function pullRows(
 ): Promise<SuspectsOutcome> {
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person says so now, or said so while another process was at work.
-  const known = readTables(context.replica).find(({ id }) => id === summary.id);
+  const known = findTable(context.replica, summary.id);
   const given = known?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
   // Asked now, since the end of a sweep forgets what was wrong. Who was shown deletes has let no columns go.

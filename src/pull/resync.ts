@@ -7,8 +7,8 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
 import { doubtRows } from '../replica/doubt.ts';
 import { forgetDescriptor, readTables } from '../replica/ledger.ts';
+import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
-import { hasUserTable } from '../replica/tables.ts';
 
 /**
  * Forgets the ETags of the named tables (as at the origin or in the replica, case does not count); empty for all.
@@ -31,7 +31,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
     for (const table of chosen) {
       forgetDescriptor(tx, table.id);
       // A table that another client dropped is made again, and read whole, in any case.
-      if (!hasUserTable(tx, table.localName)) continue;
+      if (!hasTable(tx, table.localName)) continue;
       // Edits of a two-way table are no reason for doubt: its base is compared with them at once.
       if (table.push === 'on') forgetEtags(tx, table.id);
       else doubtRows(tx, table);

@@ -4,7 +4,7 @@
  */
 import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { earlyBase } from '../capture/mode.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { deleteRows, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';

@@ -13,7 +13,7 @@ import { finishSwitch } from '../capture/mode.ts';
 import { isSameMap, judgePages, pageSkip, planRepair, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
 import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
 import {
-  applyPage,
+  notePage,
   dropPagesFrom,
   provePages,
   readPages,
@@ -185,7 +185,9 @@ async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url'
   const what = `Storing page ${page} of ${table.target.localName}`;
   const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
     const at = now(context);
-    return applyPage(tx, table.target, { ...answered, sweep, at }, (rows) => storeRows(tx, table, rows, at));
+    const stored = storeRows(tx, table, content.rows, at);
+    notePage(tx, table.target.id, { ...answered, sweep, at }, stored);
+    return stored;
   });
   tally.counts.insertedCount += changes.insertedCount;
   tally.counts.updatedCount += changes.updatedCount;

@@ -25,7 +25,7 @@ import { digestOf, planPush, type PlannedBatch, type PlannedRow } from '../recon
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { suspectPushedRows } from '../replica/pages.ts';

@@ -8,7 +8,7 @@ import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import { valueOf } from '../origin/answers.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readIdentity, readIdentityChange, readTable } from '../replica/ledger.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';

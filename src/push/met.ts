@@ -15,7 +15,7 @@ import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { PlannedRow } from '../reconcile/push-plan.ts';
 import { baseOfMetUnsent } from '../reconcile/push-settle.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import type { Held } from './upload.ts';

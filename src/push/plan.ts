@@ -15,7 +15,7 @@ import {
   type PushTable,
   type UnsendableRow,
 } from '../reconcile/push-plan.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import type { TablePush } from './context.ts';
 import { fileMeasurer } from './upload.ts';
 

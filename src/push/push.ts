@@ -10,7 +10,7 @@ import { moveRows } from '../capture/marks.ts';
 import { readNaming } from '../capture/refusals.ts';
 import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
 import { readBatchTables } from '../replica/push-rows.ts';

@@ -11,7 +11,7 @@ import { adoptAsSent, adoptByValue, mayBeMade, type LostByValue } from '../recon
 import { isInFlight } from '../reconcile/row-state.ts';
 import { filesAsSent } from '../reconcile/uploads.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
-import type { Connection } from '../replica/database.ts';
+import type { Connection } from '../replica/connection.ts';
 import { BLOCK_ROWS } from '../replica/query.ts';
 import { readIds, readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';

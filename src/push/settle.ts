@@ -40,7 +40,7 @@ import {
   mayBeColleagues,
 } from '../reconcile/push-settle.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/files.ts';

@@ -15,7 +15,7 @@ import type { TwoWayTable } from '../capture/table.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { newestFirst } from '../reconcile/selection.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { isPushProblemStored, readTable, storePushProblem } from '../replica/ledger.ts';
 import { useUpConsent } from '../replica/consent.ts';

@@ -21,7 +21,7 @@ import {
 } from '../reconcile/push-plan.ts';
 import { uploadName } from '../reconcile/uploads.ts';
 import { baseTarget } from '../replica/compare.ts';
-import type { Tx } from '../replica/database.ts';
+import type { Tx } from '../replica/connection.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';

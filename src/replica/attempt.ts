@@ -3,7 +3,7 @@
  * once, a trigger that says no. Input: the transaction of the caller, and what to do in it. Output: what that returned, or why it could not
  * be done, in words; then nothing of it was done, and the transaction goes on. What is done may say itself that it cannot be.
  */
-import type { Tx } from './database.ts';
+import type { Tx } from './connection.ts';
 import { refusalWords } from './failures.ts';
 import { sql } from './sql.ts';
 

@@ -4,11 +4,11 @@
  * that differ, or marks on them in `_rowsync_rows`. `IS NOT` compares exactly; one number spelled in two ways counts as
  * different here and is settled by whoever reads the values (capture/changes.ts).
  */
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from './sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
-import { hasForeignTriggers } from './triggers.ts';
+import { hasForeignTriggers } from './objects.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {

@@ -4,7 +4,7 @@
  * opens it, or a transaction of the daemon. Output: numbers in the bookkeeping.
  */
 import Database from 'better-sqlite3';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { replicaError } from './failures.ts';
 import { sql } from './sql.ts';
 

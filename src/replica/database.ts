@@ -10,8 +10,10 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { readSchemaVersion, type Connection, type Tx } from './connection.ts';
 import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
+import { forgetSchema } from './objects.ts';
 import { sql, type Sql } from './sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
@@ -27,12 +29,6 @@ const WRITE_WAIT_MS_MAX = 300_000;
 const WRITE_PAUSE_MS = 100;
 /** The write-ahead log is cut back to this size after a checkpoint. */
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
-
-/** Anything a statement can be prepared on. */
-export interface Connection {
-  /** Prepares once per text and connection. */
-  prepare(text: Sql): Database.Statement;
-}
 
 /** One transaction, for whoever stands around it. */
 export interface TransactionFacts {
@@ -56,23 +52,6 @@ export type Connect = (path: string, options: Database.Options) => Database.Data
 const connectAnew: Connect = (path, options) => new Database(path, options);
 
 const END: Readonly<Record<TransactionOptions['end'], Sql>> = { COMMIT: sql`COMMIT`, ROLLBACK: sql`ROLLBACK` };
-
-declare const open: unique symbol;
-
-/** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
-export interface Tx extends Connection {
-  readonly [open]: true;
-  /** Counts edits that no trigger saw. */
-  countUncaptured(count: number): void;
-}
-
-/** A number that moves with every change of the schema, whoever makes it; it is kept in the file. */
-export function readSchemaVersion(from: Connection): unknown {
-  return from
-    .prepare(sql`PRAGMA schema_version`)
-    .pluck()
-    .get();
-}
 
 interface TransactionOptions {
   readonly synchronous: 'NORMAL' | 'FULL';
@@ -191,10 +170,12 @@ export class Replica implements Connection {
       const schemaVersion = readSchemaVersion(this);
       this.prepare(END[options.end]).run();
       if (options.end === 'COMMIT') this.#schemaVersion = schemaVersion;
+      else forgetSchema(this);
       return result;
     } catch (thrown) {
       // SQLite ends the transaction itself on some errors, a full disk among them.
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      forgetSchema(this);
       throw replicaError(thrown, `${what} in ${this.path}`);
     } finally {
       if (options.synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');

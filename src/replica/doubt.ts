@@ -3,7 +3,7 @@
  * lie. Input: the table as it stands. Output: bookkeeping in which every row has to be proven again. The next sweep
  * brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
  */
-import type { Tx } from './database.ts';
+import type { Tx } from './connection.ts';
 import { forgetEtags } from './pages.ts';
 import { ident, sql } from './sql.ts';
 

@@ -6,7 +6,7 @@
  * crash nor another client can hide one (I13), and a table that did not change gives none.
  */
 import type { ColumnType } from '../wire/schema.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { isDue } from './file-tables.ts';
 import { ident, sql, type Sql } from './sql.ts';
 import { baseName, hasBase } from './tables.ts';

@@ -3,7 +3,7 @@
  * conflict about a whole row, and cells that the origin refused. They follow the names, or a value would go into
  * another column once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
  */
-import type { Tx } from './database.ts';
+import type { Tx } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';
 import { objectText, type Stored } from './rows.ts';
 import { sql } from './sql.ts';

@@ -2,9 +2,10 @@
  * Reading and writing the bookkeeping of tables, descriptors, identity and runs. Row pages are in pages.ts, the shape of
  * user tables in tables.ts. Reads take any connection; writes take an open transaction.
  */
+import { must } from '../base/assert.ts';
 import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { sql } from './sql.ts';
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
@@ -183,9 +184,15 @@ export function readTables(from: Connection): readonly LedgerTable[] {
     .map(tableFromRow);
 }
 
+/** One table, or null where it is not known. */
+export function findTable(from: Connection, tableId: number): LedgerTable | null {
+  const row = from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId);
+  return row === undefined ? null : tableFromRow(row);
+}
+
 /** One table; it must exist. */
 export function readTable(from: Connection, tableId: number): LedgerTable {
-  return tableFromRow(from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId));
+  return must(findTable(from, tableId), 'a table that is worked on is in the ledger');
 }
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */

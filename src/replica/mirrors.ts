@@ -4,23 +4,32 @@
  * pages are read again, and what the trigger changed is written back. That it may have is kept with the table, because the trigger may
  * be gone by then. Called behind whatever writes rows of user tables. Input: the file. Output: bookkeeping.
  */
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
+import { hasForeignTriggers, oncePerSchema } from './objects.ts';
 import { sql } from './sql.ts';
-import { hasForeignTriggers } from './triggers.ts';
 
 /** Tables without a base that some trigger names which is not ours. A name that is written otherwise within quotes may stand in any. */
 const EXPOSED = sql`
+  WITH others(text) AS MATERIALIZED (SELECT lower(sql) FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*')
   SELECT t.id FROM _rowsync_tables t
-  WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema b WHERE b.name = '_rowsync_base_' || t.id)
+  WHERE '_rowsync_base_' || t.id NOT IN (SELECT name FROM sqlite_schema)
     AND EXISTS (
-      SELECT 1 FROM sqlite_schema s WHERE s.type = 'trigger' AND s.name NOT GLOB '_rowsync_*'
-        AND (instr(lower(s.sql), lower(t.local_name)) > 0 OR t.local_name GLOB '*["''\`]*' OR instr(t.local_name, ']') > 0))`;
+      SELECT 1 FROM others
+      WHERE instr(text, lower(t.local_name)) > 0 OR t.local_name GLOB '*["''\`]*' OR instr(t.local_name, ']') > 0)`;
+
+/** Ids of the exposed tables, as a JSON array: a table is placed, named and given a base by changes of the schema. */
+const readExposed = oncePerSchema((from) => JSON.stringify(from.prepare(EXPOSED).pluck().all()));
 
 /** Trusts nothing of the mirrors that somebody else's trigger may have changed while rows were written. */
 export function distrustMirrors(tx: Tx): void {
   if (!hasForeignTriggers(tx)) return;
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 2 WHERE doubted <> 2 AND id IN (${EXPOSED})`).run();
-  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE etag IS NOT NULL AND table_id IN (${EXPOSED})`).run();
+  const ids = readExposed(tx);
+  for (const text of [
+    sql`UPDATE _rowsync_tables SET doubted = 2 WHERE doubted <> 2 AND id IN (SELECT value FROM json_each(?))`,
+    sql`UPDATE _rowsync_pages SET etag = NULL WHERE etag IS NOT NULL AND table_id IN (SELECT value FROM json_each(?))`,
+  ]) {
+    tx.prepare(text).run(ids);
+  }
 }
 
 /** Whether somebody else's trigger may have put rows into a mirror, or taken some out, since its rows were last doubted. */

@@ -2,7 +2,7 @@
  * Columns that other clients added to a user table, or gave another name: nothing of them is synced, and what stands there stays with its
  * row where that gets another id. Input: ids. Output: values, and rows that have them again.
  */
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { readCells, type Pair, type RowTarget } from './rows.ts';
 import { ident, joinSql, sql } from './sql.ts';
 

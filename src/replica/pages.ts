@@ -1,16 +1,16 @@
 /**
- * The page map: which rows the origin returned on which page, under which ETag, when last proven. A page's rows, its map
- * entry and its ETag are written by one call inside one transaction (I6), and the rows that left a page become suspects
- * in the same transaction, so that a crash forgets none of them.
+ * The page map: which rows the origin returned on which page, under which ETag, when last proven. The caller stores the rows of a page;
+ * its map entry and its ETag follow in the same transaction (I6). So do the suspects, the rows that left the page: a crash forgets none
+ * of them.
  *
  * A row that moves may be read on two pages, and the older answer may be the one that is applied last; then the ETag of the
  * other page would prove a value that does not stand in the table. So answers are numbered as they are applied, and
  * a row that leaves a page is only taken for seen on another one if that page was applied later.
  */
-import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
-import type { Connection, Tx } from './database.ts';
+import type { RowPage, UnreadableRow } from '../wire/schema.ts';
+import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { upsertRows, type RowChanges, type RowTarget } from './rows.ts';
+import type { RowChanges, RowTarget } from './rows.ts';
 import { ident, sql } from './sql.ts';
 
 /** What is known of one page. */
@@ -46,23 +46,17 @@ export interface AnsweredPage {
 }
 
 /**
- * Applies an answer 200: rows (by `storeRows`, where they must be merged first), page map, suspects and ETag. The ETag is not kept where a row could not be read, or
- * waits for an answer, so that the page is asked for again until all of it stands here.
+ * Stores what an answer 200 says of its page: page map, suspects and ETag, in the transaction that stored its rows; `changes` is what came of
+ * them. The ETag is not kept where a row could not be read, or waits for an answer, so that the page is asked for again until all of it stands here.
  */
-export function applyPage(
-  tx: Tx,
-  target: RowTarget,
-  answer: AnsweredPage,
-  storeRows: (rows: readonly Row[]) => RowChanges = (rows) => upsertRows(tx, target, rows),
-): RowChanges {
+export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes: RowChanges): void {
   const { content, page } = answer;
-  const changes = storeRows(content.rows);
   const applied = tx
     .prepare(sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`)
     .pluck()
-    .get(target.id);
-  storePageRows(tx, target.id, page, JSON.stringify(content.ids));
-  storeUnreadable(tx, target.id, content, answer.at);
+    .get(tableId);
+  storePageRows(tx, tableId, page, JSON.stringify(content.ids));
+  storeUnreadable(tx, tableId, content, answer.at);
   tx.prepare(
     sql`INSERT INTO _rowsync_pages (table_id, page, url, etag, row_count, first_id, last_id, applied, sweep, verified_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -70,7 +64,7 @@ export function applyPage(
           first_id = excluded.first_id, last_id = excluded.last_id, applied = excluded.applied, sweep = excluded.sweep,
           verified_at = excluded.verified_at`,
   ).run(
-    target.id,
+    tableId,
     page,
     answer.url,
     content.unreadable.length + (changes.waitingCount ?? 0) === 0 ? answer.etag : null,
@@ -83,7 +77,6 @@ export function applyPage(
   );
   // Once more, behind the ETag of this page.
   if (changes.insertedCount + changes.updatedCount > 0) distrustMirrors(tx);
-  return changes;
 }
 
 /** Stores which rows stand on a page: those that stood there before become suspects, those that stand there now are none. */

@@ -2,7 +2,7 @@
  * Reading the bookkeeping of pushes (push-book.ts) as plain values; what they mean is said in capture/batches.ts and
  * capture/refusals.ts, which also write it.
  */
-import type { Connection } from './database.ts';
+import type { Connection } from './connection.ts';
 import type { RowTarget } from './rows.ts';
 import { ident, sql } from './sql.ts';
 import { baseName } from './tables.ts';

@@ -2,7 +2,7 @@
  * Reading with a statement that was made elsewhere (capture/). What comes back has only the types that SQLite knows; the caller
  * checks what it needs beyond that.
  */
-import type { Connection } from './database.ts';
+import type { Connection } from './connection.ts';
 import type { Stored } from './rows.ts';
 import type { Sql } from './sql.ts';
 

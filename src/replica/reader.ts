@@ -6,7 +6,8 @@ import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping.ts';
-import { checkOwner, type Connection } from './database.ts';
+import type { Connection } from './connection.ts';
+import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from './sql.ts';
 

@@ -8,11 +8,11 @@ import { RowsyncError } from '../base/errors.ts';
 import { numericFromText, numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { utcFromOffsetText } from '../wire/zone.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
+import { hasForeignTriggers } from './objects.ts';
 import { ident, joinSql, sql, type Sql } from './sql.ts';
 import { baseName, columnList, readColumns, readStanding, rowsDiffer } from './tables.ts';
-import { hasForeignTriggers } from './triggers.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each; past a few

@@ -23,6 +23,11 @@ export function ident(name: string): Sql {
   return `"${name.replaceAll('"', '""')}"` as Sql; // quoting makes any name safe
 }
 
+/** The form in which SQLite compares names: letters of ASCII count in either case. */
+export function foldIdent(name: string): string {
+  return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
 /** A quoted text literal; only for DDL, where SQLite binds nothing. */
 export function literal(text: string): Sql {
   return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'` as Sql; // quoting makes any text safe

@@ -9,10 +9,11 @@
 import { RowsyncError } from '../base/errors.ts';
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
-import { anyOf, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
+import { hasTable, readTableText } from './objects.ts';
+import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** How SQLite keeps the values of a column. */
@@ -51,7 +52,7 @@ export function baseName(tableId: number): string {
 
 /** Whether a table has a base table, and so may be edited. */
 export function hasBase(from: Connection, tableId: number): boolean {
-  return hasUserTable(from, baseName(tableId));
+  return hasTable(from, baseName(tableId));
 }
 
 /**
@@ -62,13 +63,18 @@ function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }
 
-/** Makes sure that the view over all two-way tables is this one. */
-export function replaceChangesView(tx: Tx, wanted: Sql): void {
-  const found = tx
+/** Whether the view over all two-way tables is this one. */
+export function isChangesView(from: Connection, wanted: Sql): boolean {
+  const found = from
     .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
     .pluck()
     .get();
-  if (found === wanted.trim()) return;
+  return found === wanted.trim();
+}
+
+/** Makes sure that the view over all two-way tables is this one. */
+export function replaceChangesView(tx: Tx, wanted: Sql): void {
+  if (isChangesView(tx, wanted)) return;
   tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();
   tx.prepare(wanted).run();
 }
@@ -106,16 +112,10 @@ export function readTakenNames(from: Connection): readonly string[] {
     .all() as string[]; // name is TEXT
 }
 
-/** Whether the user table stands in the file, in whatever case: another client may have dropped it, or written its name anew. */
-export function hasUserTable(from: Connection, localName: string): boolean {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`;
-  return from.prepare(text).get(localName) !== undefined;
-}
-
 /** Whether a user table was made here, and is not another one that a client put in its place. */
 export function isOwnTable(from: Connection, localName: string): boolean {
   const names = new Set(readPhysicalColumns(from, localName));
-  return hasUserTable(from, localName) && names.has('_id') && names.has('_allow');
+  return hasTable(from, localName) && names.has('_id') && names.has('_allow');
 }
 
 /** Names of the columns that really stand in a user table, in order; also of those that SQLite computes. */
@@ -155,15 +155,19 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 export function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
-      // Materialized, so that SQLite looks names up in an index instead of comparing each with each.
-      sql`WITH _rowsync_live AS MATERIALIZED (
-            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = ? AND state = 'live')
+      // Apart, so that SQLite reads them once rather than once for each column.
+      sql`WITH live AS MATERIALIZED (
+            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = +? AND state = 'live')
           SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
                  count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
                  count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
-          FROM pragma_table_info(?) p LEFT JOIN _rowsync_live c ON c.local_name = p.name COLLATE NOCASE`,
+          FROM pragma_table_info(?) p LEFT JOIN live c ON c.local_name = p.name COLLATE NOCASE`,
     )
-    .get(table.id, table.localName) as Record<'hasKey' | 'hasAny' | 'changedCount', number>; // counts
+    .get(table.id, table.localName) as {
+    readonly hasKey: number;
+    readonly hasAny: number;
+    readonly changedCount: number;
+  }; // counts
   return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
 }
 
@@ -176,11 +180,7 @@ const KEEPS = sql`(
 
 /** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
 export function isStrict(from: Connection, localName: string): boolean {
-  const made = from
-    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`)
-    .pluck()
-    .get(localName);
-  if (typeof made === 'string' && made.endsWith(') STRICT')) return true;
+  if (readTableText(from, localName)?.endsWith(') STRICT') === true) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
   return from.prepare(text).get(localName) !== undefined;
 }
@@ -246,7 +246,7 @@ export function renameTable(
     };
     // SQLite takes two names that differ only in case for one.
     const between = `_rowsync_renaming_${table.id}`;
-    const isSame = fold(from) === fold(table.localName);
+    const isSame = foldIdent(from) === foldIdent(table.localName);
     if (isSame) rename(from, between);
     rename(isSame ? between : from, table.localName);
   }
@@ -273,17 +273,12 @@ export function renameColumns(
   };
   const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
   // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
-  const leaving = new Set(renames.map(({ column }) => fold(column.localName)));
-  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(fold(localName));
+  const leaving = new Set(renames.map(({ column }) => foldIdent(column.localName)));
+  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(foldIdent(localName));
   const [free, later] = [renames.filter(isFree), renames.filter((one) => !isFree(one))];
   for (const { column } of later) rename(column, column.localName, between(column));
   for (const { column, localName } of free) rename(column, column.localName, localName);
   for (const { column, localName } of later) rename(column, between(column), localName);
-}
-
-/** Names that SQLite takes for one have the same form. */
-function fold(name: string): string {
-  return name.toLowerCase();
 }
 
 /** A column as it is described, with its name here and its place among the others. */
@@ -314,13 +309,14 @@ export function addColumns(
 ): void {
   if (columns.length === 0) return;
   requireRoom(tx, table, columns.length);
-  dropDependents(tx, table.id);
+  dropTriggers(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
   if (isUntouched(tx, table)) {
     tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
     tx.prepare(createSql(table.localName, stored)).run();
   } else {
+    emptyChangesView(tx);
     const definitions = stored.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
     for (const name of shapedTables(tx, table)) {
       for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();

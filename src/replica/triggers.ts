@@ -3,7 +3,8 @@
  * rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of two-way
  * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
-import type { Connection, Tx } from './database.ts';
+import type { Connection, Tx } from './connection.ts';
+import { readTriggers } from './objects.ts';
 import { ident, literal, sql, type Sql } from './sql.ts';
 
 /** A trigger that must stand exactly like this. */
@@ -56,12 +57,6 @@ export function dropTriggers(tx: Tx, tableId: number): void {
   for (const { name } of readTriggers(tx, tableId)) tx.prepare(sql`DROP TRIGGER ${ident(name)}`).run();
 }
 
-/** Whether somebody else's trigger stands in the file, which may change any row while ours are switched off. */
-export function hasForeignTriggers(from: Connection): boolean {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
-  return from.prepare(text).get() !== undefined;
-}
-
 /** The triggers of other clients on the tables and views that rowsync keeps, as `name on table`. */
 export function readForeignTriggers(from: Connection): readonly string[] {
   const text = sql`SELECT name || ' on ' || tbl_name FROM sqlite_schema
@@ -73,10 +68,4 @@ export function readForeignTriggers(from: Connection): readonly string[] {
 
 function isAmong(triggers: readonly { name: string; text: string }[], name: string, text: string): boolean {
   return triggers.some((trigger) => trigger.name === name && trigger.text === text);
-}
-
-function readTriggers(from: Connection, tableId: number): readonly { name: string; text: string }[] {
-  return from
-    .prepare(sql`SELECT name, sql AS text FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*_' || ?`)
-    .all(String(tableId)) as { name: string; text: string }[]; // both are TEXT
 }

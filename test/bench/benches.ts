@@ -21,6 +21,7 @@ import {
 } from './bare.ts';
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
+import { manyTablesBench } from './many-tables.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
@@ -324,5 +325,6 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   capture: captureBench,
   diff: diffBench,
   pullTwoWay: pullTwoWayBench,
+  manyTables: manyTablesBench,
   files: filesBench,
 };

@@ -1,5 +1,5 @@
 /**
- * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT.
+ * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT, and where another client takes it away.
  */
 import { expect, test } from 'vitest';
 import { readTwoWayTables } from '../../src/capture/table.ts';
@@ -35,3 +35,16 @@ test.each([0, 31, 32, 33, 65])('each of %d columns has its own value', async (co
     names.map((column) => ({ column, base: null, local: `value of ${column}` })),
   );
 });
+test.each(['', 'CREATE VIEW sync_changes AS SELECT 1 AS mine'])(
+  'the view is back after a pull once another client dropped it (%s)',
+  async (instead) => {
+    await using fixture = await startTwoWay();
+    const view = (): unknown[] => fixture.rows(`SELECT sql FROM sqlite_schema WHERE name = 'sync_changes'`);
+    const before = view();
+    fixture.execute(`DROP VIEW sync_changes; ${instead}`);
+
+    await fixture.pull();
+
+    expect(view()).toEqual(before);
+  },
+);
