@@ -83,7 +83,8 @@ function findFile(files: FileSystem, value: string, uploadDir: string | null): P
       return { problem: 'a relative name of a file must not lead out of files.uploadDir' };
     }
     const { isFile, bytes } = files.lookAt(path);
-    return isFile ? { path, bytes } : { problem: NO_FILE };
+    if (!isFile) return { problem: NO_FILE };
+    return bytes === 0 ? { problem: EMPTY_FILE } : { path, bytes };
   } catch (thrown) {
     return { problem: problemOf(thrown) };
   }
@@ -94,6 +95,8 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 const NO_FILE = 'what is to be attached is no file (a folder, a pipe or a device)';
+/** Files of the system, as those in /proc, say of themselves that they are empty. */
+const EMPTY_FILE = 'the file to attach is empty';
 
 /** What the file system said, without the path that its messages have. */
 function problemOf(thrown: unknown): string {

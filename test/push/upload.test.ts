@@ -169,6 +169,8 @@ describe('a file that cannot be sent parks its row, and no other', () => {
   test.each<[string, string, RegExp, boolean]>([
     ['is missing', 'file:lost.txt', /^there is no file of this name/, true],
     ['is a folder', 'file:/tmp', /^what is to be attached is no file/, true],
+    ['has no bytes', 'file:empty.txt', /^the file to attach is empty$/, true],
+    ['is of the system', 'file:/proc/self/environ', /^the file to attach is empty$/, true],
     ['lies outside', 'file:../replica.db', /must not have \.\. in it$/, true],
     ['is outside behind a link', 'file:link/replica.db', /must not lead out of files\.uploadDir$/, true],
     ['is relative to no folder', 'file:good.txt', /takes files\.uploadDir in the configuration/, false],
@@ -177,6 +179,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
   ])('because it %s', async (_what, value, reason, hasFolder) => {
     await using fixture = await startAlbum();
     fixture.put('good.txt', 'good');
+    fixture.put('empty.txt', '');
     fixture.put('large.bin', Buffer.alloc(19_600_000));
     symlinkSync(fixture.folder, join(fixture.uploads, 'link'));
     fixture.execute(
