@@ -76,6 +76,21 @@ describe('a consent to a push', () => {
     expect(titles(fixture)).toEqual(LEFT);
   });
 
+  test('is none to later edits, also where some of these rows were put back before they were pushed', async () => {
+    await using fixture = await startTwoWay({});
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
+    await pushNow(fixture, { settings });
+    expect(giveConsent(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 6 }]);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'title ' || _id WHERE _id > 3`);
+    await pushNow(fixture, { settings });
+    editOthers(fixture);
+
+    const report = await pushNow(fixture, { settings });
+
+    expect(codesOf(report)).toEqual(['guard.pushRows']);
+    expect(titles(fixture)).toEqual(LEFT);
+  });
+
   test('is none to what is edited after the process ended, once these rows were pushed', async () => {
     await using fixture = await startAgreed();
     fixture.replica.close();
@@ -108,6 +123,21 @@ test('a consent to deletes is used up for good', async () => {
   await fixture.pull();
 
   expect(seen).toContainEqual(USED_UP);
+});
+
+test('a consent to deletes lets the next ones through no more', async () => {
+  await using fixture = await startTwoWay({});
+  const { store } = fixture.sandbox;
+  const ids = store.rows('Note').map(({ id }) => id);
+  for (const id of ids.slice(0, 4)) store.delete('Note', id);
+  await fixture.pull();
+  expect(giveConsent(fixture.path, ['pull'], [])).toMatchObject([{ rowCount: 4 }]);
+  await fixture.pull();
+  for (const id of ids.slice(4)) store.delete('Note', id);
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ deletedCount: 0, held: { code: 'guard.deletes' } }]);
 });
 
 test.each([

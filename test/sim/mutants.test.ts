@@ -1,5 +1,5 @@
 /** The planted bugs fit the source as it is; that a seed finds each of them is shown by `npm run mutants`. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -27,11 +27,13 @@ test('no two planted bugs have one name, and pairs are made of them', () => {
   expect(names).toEqual(expect.arrayContaining(MUTANT_PAIRS.flatMap((pair) => pair.names)));
 });
 
-test('each of them was found in some world, or it is said why none can', () => {
+test('each of them was found in some world or by a test, or it is said why none can', () => {
   const pairs = MUTANT_PAIRS.map(({ names }) => names.join('+'));
   const wanted = MUTANTS.flatMap(({ name, equivalent }) => (equivalent === undefined ? [name] : []));
   const stories = Object.values(FOUND_IN).flatMap((hint) => ('story' in hint ? [hint.story] : []));
+  const tests = Object.values(FOUND_IN).flatMap((hint) => ('test' in hint ? [hint.test] : []));
 
   expect(Object.keys(FOUND_IN).toSorted()).toEqual([...wanted, ...pairs].toSorted());
   expect(SCENARIOS.map(({ name }) => name)).toEqual(expect.arrayContaining(stories));
+  expect(tests.filter((path) => !existsSync(join(SOURCE, '..', path)))).toEqual([]);
 });

@@ -4,11 +4,11 @@
  *   npm run mutants                                   all of them, then the pairs
  *   npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
  *
- * Where it was found before (found.ts) is tried first, then every short story, then seeds. A line for each: the world that
- * found it, and what was wrong; or why none can. Ends with 1 where a bug survived, which is a hole in an oracle, or where
+ * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns is run by that
+ * test alone. A line for each: the world or test that found it, and what was wrong; or why none can. Ends with 1 where a bug survived, which is a hole in an oracle, or where
  * one that is said to be equivalent was found after all. A world counts only if it is well without the planted bug.
  */
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ import { SCENARIOS } from '../scenarios.ts';
 import type { Complaint } from '../verdict.ts';
 import { headerOf } from '../usage.ts';
 import type { WorkerOrder, WorkerReport } from '../worker.ts';
-import { FOUND_IN, type Hint } from './found.ts';
+import { FOUND_IN, type Hint, type OwningTest } from './found.ts';
 import { MUTANT_PAIRS, MUTANTS } from './list.ts';
 import { plant, type Mutant } from './mutant.ts';
 import { Prober } from './prober.ts';
@@ -83,20 +83,32 @@ function huntsOf(only: string | undefined): readonly Hunt[] {
 /** A copy of the source with everything planted; the packages are shared. */
 function makeCopy(mutants: readonly Mutant[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-mutant-'));
-  for (const part of ['src', 'package.json']) cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
+  for (const part of ['src', 'test', 'package.json'])
+    cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   for (const mutant of mutants) plant(mutant, join(folder, 'src'));
   return folder;
 }
 
+/** Runs the test that owns a planted bug, in a copy of everything. */
+function runTest(folder: string, { test }: OwningTest): Catch {
+  const vitest = join(PROJECT, 'node_modules/vitest/vitest.mjs');
+  const failed = (root: string): boolean =>
+    spawnSync(process.execPath, [vitest, 'run', test, '--maxWorkers=1'], { cwd: root }).status !== 0;
+  const isFound = failed(folder) && !failed(PROJECT);
+  return { found: isFound ? { world: test, oracle: 'test', what: 'it fails' } : null, seedCount: 0 };
+}
+
 /** Looks where it was found before, then in every story, then in seeds. */
 async function huntDown(
   { name, equivalent }: Hunt,
-  root: string,
+  folder: string,
   seeds: { from: number; count: number; workers: number },
 ): Promise<Catch> {
-  using prober = new Prober();
   const hint = FOUND_IN[name];
+  if (hint !== undefined && 'test' in hint) return runTest(folder, hint);
+  using prober = new Prober();
+  const root = pathToFileURL(`${join(folder, 'src')}/`).href;
   const stories = SCENARIOS.map((scenario): Hint => ({ story: scenario.name, at: '' }));
   for (const world of hint === undefined ? stories : [hint, ...stories]) {
     const failure = await failureOfPlanted(prober, root, world);
@@ -202,7 +214,7 @@ async function main(): Promise<boolean> {
   for (const wanted of huntsOf(values.only)) {
     const folder = makeCopy(wanted.mutants);
     try {
-      const caught = await huntDown(wanted, pathToFileURL(`${join(folder, 'src')}/`).href, seeds);
+      const caught = await huntDown(wanted, folder, seeds);
       isWell = tell(wanted, caught) && isWell;
       counts.all += 1;
       if (caught.found !== null) counts.found += 1;

@@ -136,6 +136,18 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [{ file: 'replica/pages.ts', find: '${seen} AND p.applied > s.applied)', replace: '${seen})' }],
   },
   {
+    name: 'suspicion-of-the-older-page',
+    without: 'A row that leaves two pages is cleared by any page that is newer than the older one of them.',
+    edits: [
+      {
+        file: 'replica/pages.ts',
+        find: 'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,\n    ).run({ tableId, page, before, ids });',
+        replace:
+          'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = min(applied, excluded.applied)`,\n    ).run({ tableId, page, before, ids });',
+      },
+    ],
+  },
+  {
     name: 'identity-change-ignored',
     without: 'After a change of user or role, missing rows are deleted as if nothing had happened.',
     edits: [

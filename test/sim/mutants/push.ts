@@ -17,6 +17,17 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'settled-creates-not-durable',
+    without: 'What a create became is stored with synchronous = NORMAL, and a power cut may take it back.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'await replica.writeDurably(what, (tx) => {',
+        replace: 'await replica.write(what, (tx) => {',
+      },
+    ],
+  },
+  {
     name: 'restart-sends-again',
     without: 'A batch without an answer is forgotten at the start and sent again, instead of being looked up.',
     edits: [

@@ -1,0 +1,58 @@
+/**
+ * Defences against what no simulated world has: consents, time zones, numbers. Each is taken out by itself, and found by the test that
+ * found.ts names.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** Planted bugs that ordinary tests own. */
+export const OTHER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'consent-of-a-pull-is-kept',
+    without: 'What a person let a pull delete is let through again by every later pull.',
+    edits: [
+      {
+        file: 'pull/pull.ts',
+        find: "useUpConsent(tx, tableId, 'pull')",
+        replace: "tableId < 0 && useUpConsent(tx, tableId, 'pull')",
+      },
+    ],
+  },
+  {
+    name: 'consent-of-a-push-is-kept',
+    without: 'What is left of a consent when a push has ended lets later edits through.',
+    edits: [
+      {
+        file: 'push/table.ts',
+        find: "useUpConsent(tx, run.table.id, 'push')",
+        replace: "run.table.id < 0 && useUpConsent(tx, run.table.id, 'push')",
+      },
+    ],
+  },
+  {
+    name: 'consent-is-not-spent',
+    without: 'A consent lets as many rows through as it was given for after some of them have left.',
+    edits: [{ file: 'replica/consent.ts', find: '.run(BigInt(rowCount), tableId);', replace: '.run(0n, tableId);' }],
+  },
+  {
+    name: 'autumn-hour-without-offset',
+    without: 'A local time that comes twice is sent without the offset that tells which of the two is meant.',
+    edits: [
+      {
+        file: 'wire/zone.ts',
+        find: 'instantsOfLocal(ms + offsetMs, zone).length === 1;',
+        replace: 'offsetMs !== null;',
+      },
+    ],
+  },
+  {
+    name: 'rounded-number-is-another',
+    without: 'A number that the origin keeps with six decimals counts as another one than was sent.',
+    edits: [
+      {
+        file: 'reconcile/diff.ts',
+        find: 'return sent !== null && there !== null && isRounded(',
+        replace: 'return sent === null && there !== null && isRounded(',
+      },
+    ],
+  },
+];
