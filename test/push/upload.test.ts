@@ -6,13 +6,12 @@ import { createHash } from 'node:crypto';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { uploadKeeper } from '../../src/files/upload.ts';
 import { previewPush } from '../../src/push/preview.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { contentsOf, type FilesFixture } from '../support/files.ts';
+import type { FilesFixture } from '../support/files.ts';
 import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
 import { captured, twoWaySettings, twoWayTable } from '../support/two-way.ts';
 
@@ -588,15 +587,4 @@ test.each<[string, FaultName | null]>([
   expect(failures(fixture)).toEqual([]);
   expect(fixture.rows('SELECT "Title", "Photo" FROM "Album" WHERE _id = 4')).toEqual([{ Title: 'x', Photo: null }]);
   expect(await captured(fixture, 'Album')).toEqual([]);
-});
-
-test('nothing is put into the store for a table whose files are not wanted', async () => {
-  await using fixture = await startAlbum();
-  fixture.put('a.txt', 'one');
-  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
-
-  await fixture.upload({ keepUpload: uploadKeeper(fixture.filesContext({ rule: { mode: 'none' } })) });
-
-  expect(fixture.files()).toEqual([]);
-  expect(contentsOf(fixture.store)).toEqual([]);
 });
