@@ -13,6 +13,8 @@ export interface FileContent {
 
 /** Why what has the name of a file cannot be attached. */
 export const NO_FILE = 'what is to be attached is no file (a folder, a pipe or a device)';
+/** Files of the system, as those in /proc, say of themselves that they are empty. */
+export const EMPTY_FILE = 'the file to attach is empty';
 
 /** What the file system said, without the path that its messages have. @throws what is no failure of the file system. */
 export function fileProblem(thrown: unknown): string {

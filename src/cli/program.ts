@@ -59,7 +59,7 @@ export async function run(args: readonly string[], session: Session): Promise<nu
     },
   });
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(args.map(withoutDashes), { from: 'user' });
     return outcome.exitCode;
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.done; // --help and --version
@@ -70,6 +70,11 @@ export async function run(args: readonly string[], session: Session): Promise<nu
     else await printError(error, session, { isJson, isVerbose: args.includes('--verbose') });
     return error.exitCode;
   }
+}
+
+/** SQL may begin with a comment, which is no option: a blank before it changes nothing. */
+function withoutDashes(argument: string): string {
+  return /^--\s/.test(argument) ? ` ${argument}` : argument;
 }
 
 function buildProgram(

@@ -50,8 +50,8 @@ export interface DaemonParts {
   readonly logFor: (config: Config) => Logger;
 }
 
-/** How long work that is under way may take to end once it was asked to; systemd kills after 30 seconds. */
-const STOP_MS_MAX = 20_000;
+/** How long work that is under way may take to end once it was asked to: with FLUSH_MS_MAX behind it, all is over within 20 seconds. */
+const STOP_MS_MAX = 14_000;
 /** What a person does about rows that wait. */
 const PARKED_HINT = 'rowsync failures and rowsync conflicts list them, with the reasons.';
 /** How long a notice may still take at the end. */

@@ -85,9 +85,10 @@ async function post(address: string, notice: Notice): Promise<string | null> {
   const { kind, subject, message, hint } = notice;
   const text = [`rowsync: ${subject} ${WORDS[kind]}`, message, hint].filter((part) => part !== '').join('. ');
   try {
-    const answer = await fetch(address, {
+    const { url, authorization } = withoutCredentials(address);
+    const answer = await fetch(url, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', ...authorization },
       body: JSON.stringify({ ...notice, text: printable(text) }),
       redirect: 'manual', // the address may be a secret, and so is nobody else's business
       signal: AbortSignal.timeout(WEBHOOK_MS_MAX),
@@ -97,6 +98,17 @@ async function post(address: string, notice: Notice): Promise<string | null> {
   } catch (thrown) {
     return `the webhook did not answer: ${reasonOf(thrown)}`;
   }
+}
+
+/** An address may name a user and a password, which `fetch` takes only as Basic authorization (RFC 7617). */
+function withoutCredentials(address: string): { readonly url: URL; readonly authorization: Record<string, string> } {
+  const url = new URL(address);
+  const { username, password } = url;
+  if (username === '' && password === '') return { url, authorization: {} };
+  url.username = '';
+  url.password = '';
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { url, authorization: { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }
 
 const WORDS: Readonly<Record<Notice['kind'], string>> = {

@@ -8,7 +8,7 @@
  */
 import { rmSync, statSync, chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { RowsyncError } from '../base/errors.ts';
 import type { ListenAddress } from '../config/load.ts';
 import { METRICS_TYPE } from './metrics.ts';
@@ -45,7 +45,7 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
   const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX }, (request, response) =>
     answer(request, response, { view, names: namesOf(server, address) }),
   );
-  server.maxConnections = CONNECTIONS_MAX;
+  boundConnections(server);
   if (address.kind === 'socket') removeStaleSocket(address.path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(address, cause)));
@@ -62,6 +62,29 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
         server.closeAllConnections();
       }),
   };
+}
+
+/** Where too many connections stand, the one goes that has sent no whole request for longest, so that a probe is always answered. */
+function boundConnections(server: Server): void {
+  const waiting = new Set<Socket>();
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    waiting.add(socket);
+    socket.once('close', () => {
+      open.delete(socket);
+      waiting.delete(socket);
+    });
+    if (open.size <= CONNECTIONS_MAX) return;
+    const [oldest = socket] = waiting;
+    oldest.destroy();
+  });
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    waiting.delete(socket);
+    response.once('close', () => {
+      if (open.has(socket)) waiting.add(socket);
+    });
+  });
 }
 
 /** What a daemon that was killed left behind. The lock of the replica is ours, so nobody listens there any more. */
@@ -133,7 +156,12 @@ async function reply(request: IncomingMessage, view: ServerView, names: readonly
     const said = SAID.get(new URLSearchParams(query).get('said') ?? '') ?? null;
     return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: isSignedIn(request, view.gate()), said }) };
   }
-  return ASSETS.get(path) ?? answerMonitor(path, view);
+  const asset = ASSETS.get(path);
+  if (asset !== undefined) return asset;
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    return plain(403, 'this came from another site\n');
+  return answerMonitor(path, view);
 }
 
 function isOwnHost(host: string, names: readonly string[] | null): boolean {

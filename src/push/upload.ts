@@ -9,7 +9,7 @@ import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import mime from 'mime';
 import { must } from '../base/assert.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
-import { fileProblem, hashFile, NO_FILE, readAgain } from '../base/local-file.ts';
+import { EMPTY_FILE, fileProblem, hashFile, NO_FILE, readAgain } from '../base/local-file.ts';
 import type { NewRefusal } from '../capture/refusals.ts';
 import {
   REQUEST_BYTES_MAX,
@@ -74,7 +74,8 @@ function findFile(files: FileSystem, value: string, uploadDir: string | null): P
       return { problem: 'a relative name of a file must not lead out of files.uploadDir' };
     }
     const { isFile, bytes } = files.lookAt(path);
-    return isFile ? { path, bytes } : { problem: NO_FILE };
+    if (!isFile) return { problem: NO_FILE };
+    return bytes === 0 ? { problem: EMPTY_FILE } : { path, bytes };
   } catch (thrown) {
     return { problem: fileProblem(thrown) };
   }

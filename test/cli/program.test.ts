@@ -38,6 +38,14 @@ test.each([...COMMANDS.filter((command) => command !== 'schema'), 'schema show',
   },
 );
 
+test('takes SQL that begins with a comment for what it is', async () => {
+  const { exitCode, stderr } = await runCli(['sql', '-- how many\nSELECT 1', '--config', join(folder, 'none.yaml')]);
+
+  expect(stderr).not.toContain('unknown option');
+  expect(stderr).toContain('none.yaml');
+  expect(exitCode).not.toBe(0);
+});
+
 test('prints the version of the package', async () => {
   const { stdout } = await runCli(['--version']);
 

@@ -148,7 +148,9 @@ test('a command that cannot be run is logged, and changes nothing else', async (
 /** A chat service: what it was posted, and what it answers. */
 async function startHook(status = 200) {
   const posted: unknown[] = [];
+  const authorizations: (string | undefined)[] = [];
   const server = createServer((request, response) => {
+    authorizations.push(request.headers.authorization);
     let text = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     request.on('end', () => {
@@ -162,6 +164,7 @@ async function startHook(status = 200) {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     posted,
+    authorizations,
     url: `http://127.0.0.1:${port}/hooks/secret-path`,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
@@ -183,6 +186,22 @@ test('the webhook gets the notice with a text, as often as the command would', a
   expect(hook.posted).toMatchObject([{ kind: 'needsPerson', subject: 'everything', code: 'origin.forbidden' }]);
   expect(JSON.stringify(hook.posted)).toContain('rowsync: everything needs a person. ');
   expect(JSON.stringify([hook.posted, daemon.events()])).not.toContain(sandbox.token);
+});
+
+test('a user and a password in the address of a webhook go as Basic authorization', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+  await using hook = await startHook();
+  const address = hook.url.replace('http://', 'http://wanda:p%40ss@');
+  await using daemon = startDaemon(sandbox, `notify: { webhook: "${address}" }\n`);
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(60);
+
+  await daemon.stop();
+
+  expect(hook.posted).toMatchObject([{ kind: 'needsPerson' }]);
+  expect(hook.authorizations).toEqual([`Basic ${Buffer.from('wanda:p@ss').toString('base64')}`]);
+  expect(daemon.events('notice.failed')).toEqual([]);
 });
 
 test.each([500, 302])(

@@ -1,7 +1,9 @@
 /**
  * The HTTP server of a running daemon: who may ask, what is answered, and that no secret and no row value is.
  */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -80,6 +82,36 @@ test.each<[string, { method?: string; headers?: Record<string, string> }, number
 
   expect(answer.status).toBe(expected);
   expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+});
+
+test.each(['/status', '/metrics'])('%s answers no page of another site', async (path) => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const statusFor = async (headers: Record<string, string>): Promise<number> =>
+    (await ask({ port: portOf(daemon) }, path, { headers })).status;
+
+  expect(await statusFor({ 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
+  expect(await statusFor({ 'Sec-Fetch-Site': 'same-site' })).toBe(403);
+  expect(await statusFor({ 'Sec-Fetch-Site': 'none' })).toBe(200);
+  expect(await statusFor({})).toBe(200);
+});
+
+test('a probe is answered although others hold connections on which they ask nothing', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const port = portOf(daemon);
+  const silent = Array.from({ length: 40 }, () => connect(port, '127.0.0.1'));
+  try {
+    for (const socket of silent) socket.on('error', () => undefined);
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    for (const socket of silent) socket.write('GET /livez HTTP/1.1\r\nHost: ');
+
+    expect(await ask({ port }, '/livez')).toMatchObject({ status: 200 });
+  } finally {
+    for (const socket of silent) socket.destroy();
+  }
 });
 
 test('answers on a unix socket that its group may use, also after a crash left one behind', async () => {

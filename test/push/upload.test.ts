@@ -6,13 +6,12 @@ import { createHash } from 'node:crypto';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { uploadKeeper } from '../../src/files/upload.ts';
 import { previewPush } from '../../src/push/preview.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { FaultName } from '../../src/sandbox/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { contentsOf, type FilesFixture } from '../support/files.ts';
+import type { FilesFixture } from '../support/files.ts';
 import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
 import { captured, twoWaySettings, twoWayTable } from '../support/two-way.ts';
 
@@ -169,6 +168,8 @@ describe('a file that cannot be sent parks its row, and no other', () => {
   test.each<[string, string, RegExp, boolean]>([
     ['is missing', 'file:lost.txt', /^there is no file of this name/, true],
     ['is a folder', 'file:/tmp', /^what is to be attached is no file/, true],
+    ['has no bytes', 'file:empty.txt', /^the file to attach is empty$/, true],
+    ['is of the system', 'file:/proc/self/environ', /^the file to attach is empty$/, true],
     ['lies outside', 'file:../replica.db', /must not have \.\. in it$/, true],
     ['is outside behind a link', 'file:link/replica.db', /must not lead out of files\.uploadDir$/, true],
     ['is relative to no folder', 'file:good.txt', /takes files\.uploadDir in the configuration/, false],
@@ -177,6 +178,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
   ])('because it %s', async (_what, value, reason, hasFolder) => {
     await using fixture = await startAlbum();
     fixture.put('good.txt', 'good');
+    fixture.put('empty.txt', '');
     fixture.put('large.bin', Buffer.alloc(19_600_000));
     symlinkSync(fixture.folder, join(fixture.uploads, 'link'));
     fixture.execute(
@@ -585,15 +587,4 @@ test.each<[string, FaultName | null]>([
   expect(failures(fixture)).toEqual([]);
   expect(fixture.rows('SELECT "Title", "Photo" FROM "Album" WHERE _id = 4')).toEqual([{ Title: 'x', Photo: null }]);
   expect(await captured(fixture, 'Album')).toEqual([]);
-});
-
-test('nothing is put into the store for a table whose files are not wanted', async () => {
-  await using fixture = await startAlbum();
-  fixture.put('a.txt', 'one');
-  fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
-
-  await fixture.upload({ keepUpload: uploadKeeper(fixture.filesContext({ rule: { mode: 'none' } })) });
-
-  expect(fixture.files()).toEqual([]);
-  expect(contentsOf(fixture.store)).toEqual([]);
 });

@@ -24,6 +24,7 @@ import { modeNamed } from './exhaustive-share.ts';
 import { NODE_OPTIONS, Runner, type Sums } from './runner.ts';
 import { TRAITS } from './setup.ts';
 import { storyOf } from './story.ts';
+import { headerOf } from './usage.ts';
 import type { WorkerOrder, WorkerReport } from './worker.ts';
 
 /** From so many seeds on, everything that ought to happen must have happened often enough. */
@@ -35,6 +36,7 @@ const SHRUNK_MAX = 3;
 
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
@@ -53,6 +55,11 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 });
+
+if (values.help) {
+  process.stdout.write(headerOf(import.meta.filename));
+  process.exit(0);
+}
 
 const traits = values.with.split(',').filter((trait) => trait !== '');
 const unknown = traits.filter((trait) => !Object.hasOwn(TRAITS, trait));

@@ -32,8 +32,7 @@ export function pushSettings(
 }
 
 /** What a test may change of a push. */
-export interface PushChoice
-  extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock'>> {
+export interface PushChoice extends Partial<PushOptions>, Partial<Pick<PushContext, 'before' | 'signal' | 'clock'>> {
   readonly keepUpload?: KeepUpload;
   readonly settings?: Partial<PushSettings>;
   readonly options?: Partial<PushTableOptions>;

@@ -17,6 +17,7 @@ import { parseArgs } from 'node:util';
 import type { Found } from '../runner.ts';
 import { SCENARIOS } from '../scenarios.ts';
 import type { Complaint } from '../verdict.ts';
+import { headerOf } from '../usage.ts';
 import type { WorkerOrder, WorkerReport } from '../worker.ts';
 import { FOUND_IN, type Hint, type OwningTest } from './found.ts';
 import { MUTANT_PAIRS, MUTANTS } from './list.ts';
@@ -45,12 +46,18 @@ interface Catch {
 
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     only: { type: 'string' },
     seeds: { type: 'string', default: '20000' },
     from: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
   },
 });
+
+if (values.help) {
+  process.stdout.write(headerOf(import.meta.filename));
+  process.exit(0);
+}
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
