@@ -3,8 +3,6 @@
  * counts what a change at the origin costs. Times are never asserted: figures and their bounds are printed, and a person
  * (or a script that reads `--json`) judges.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import type { PullReport } from '../../src/pull/report.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../src/wire/format.ts';
@@ -22,11 +20,11 @@ import {
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
 import { manyTablesBench } from './many-tables.ts';
-import { median, takeTurns, timeMs, type Figure } from './measure.ts';
+import { median, peakBytesOf, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
 import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
-import { pushBench } from './push.ts';
+import { pushBench, pushMemoryBench } from './push.ts';
 
 /** What a benchmark is given. */
 export interface BenchContext {
@@ -170,14 +168,8 @@ const latencyBench: Bench = async (context) => {
   ];
 };
 
-async function peakBytes(context: BenchContext, origin: BenchOrigin): Promise<number> {
-  const { url, database, token } = origin;
-  const argument = JSON.stringify({ address: { url, database, token }, path: newPath(context) });
-  const child = fork(new URL('memory-child.ts', import.meta.url), [argument]);
-  const ended = once(child, 'exit');
-  const [bytes] = (await Promise.race([once(child, 'message'), ended.then(() => [Number.NaN])])) as [number];
-  await ended;
-  return bytes;
+function peakBytes(context: BenchContext, { url, database, token }: BenchOrigin): Promise<number> {
+  return peakBytesOf({ address: { url, database, token }, path: newPath(context) });
 }
 
 const memoryBench: Bench = async (context) => {
@@ -319,6 +311,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   latency: latencyBench,
   change: changeBench,
   push: pushBench,
+  pushMemory: pushMemoryBench,
   sandbox: sandboxBench,
   wire: wireBench,
   memory: memoryBench,

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import Database from 'better-sqlite3';
 import { fileFromCell } from '../../src/reconcile/files.ts';
 import { headersOf, openPool, overPaths } from './bare.ts';
-import { takeTurns, timeMs, type Figure } from './measure.ts';
+import { peakBytesOf, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
 import { pullFilesOnce, pullOnce } from './ours.ts';
 
@@ -125,24 +125,18 @@ async function peakBytesOfOne(
     const address = { url, database, token };
     const path = `${newPath(context)}.db`;
     await pullOnce(address, path, { compress: false, isTwoWay: true });
-    const down = await peakBytesIn({ address, path, store: newPath(context) });
+    const down = await peakBytesOf({ address, path, store: newPath(context) });
     const upload = newPath(context);
     writeFileSync(upload, '');
     truncateSync(upload, fileBytes);
     nameUpload(path, upload);
-    return { down, up: await peakBytesIn({ address, path, uploadBytes: fileBytes }) };
+    return {
+      down,
+      up: await peakBytesOf({ address, path, push: { rowCount: 1, requestBytesMax: fileBytes + 1024 ** 2 } }),
+    };
   } finally {
     server.kill();
   }
-}
-
-/** The peak memory of a process that does a job, in bytes; NaN where it failed. */
-async function peakBytesIn(job: object): Promise<number> {
-  const child = fork(new URL('memory-child.ts', import.meta.url), [JSON.stringify(job)]);
-  const ended = once(child, 'exit');
-  const [bytes] = (await Promise.race([once(child, 'message'), ended.then(() => [Number.NaN])])) as [number];
-  await ended;
-  return bytes;
 }
 
 function nameUpload(replicaPath: string, uploadPath: string): void {

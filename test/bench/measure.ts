@@ -2,6 +2,8 @@
  * Measuring: rounds taken in turn, medians, and the figures that a benchmark reports. Two ways to do the same work are
  * compared round by round, alternating, so that whatever slows the machine down slows both.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 
 /** One figure. `bound` is what the project promises of it; null where it is only reported. */
 export interface Figure {
@@ -41,6 +43,15 @@ export async function takeTurns(
     if (round % 2 === 0) bare.push(await ways.bare());
   }
   return { oursMs: median(ours), bareMs: median(bare) };
+}
+
+/** The peak memory of a process of its own that does one job (memory-child.ts), in bytes; NaN where it failed. */
+export async function peakBytesOf(job: object): Promise<number> {
+  const child = fork(new URL('memory-child.ts', import.meta.url), [JSON.stringify(job)]);
+  const ended = once(child, 'exit');
+  const [bytes] = (await Promise.race([once(child, 'message'), ended.then(() => [Number.NaN])])) as [number];
+  await ended;
+  return bytes;
 }
 
 /** A figure for people: three significant digits, or whole numbers above a thousand. */

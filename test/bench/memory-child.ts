@@ -1,10 +1,10 @@
 /**
- * One pull, with `store` the files of one, or with `uploadBytes` a push of files, in a process of its own, so that its peak memory
+ * One pull, with `store` the files of one, or with `push` one push, in a process of its own, so that its peak memory
  * can be read. Started by benches.ts and files.ts with one JSON argument.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Address } from './origin-child.ts';
-import { pullFilesOnce, pullOnce, pushFilesOnce } from './ours.ts';
+import { pullFilesOnce, pullOnce, pushOnce, type PushWay } from './ours.ts';
 
 /** Linux carries the peak that `getrusage` tells over from the parent, so its own record of this process comes first. */
 function peakBytes(): number {
@@ -13,13 +13,13 @@ function peakBytes(): number {
   return Number(kibibytes ?? process.resourceUsage().maxRSS) * 1024;
 }
 
-const { address, path, store, uploadBytes } = JSON.parse(process.argv[2] ?? '{}') as {
+const { address, path, store, push } = JSON.parse(process.argv[2] ?? '{}') as {
   address: Address;
   path: string;
   store?: string;
-  uploadBytes?: number;
+  push?: PushWay;
 };
-if (uploadBytes !== undefined) await pushFilesOnce(address, path, uploadBytes);
+if (push !== undefined) await pushOnce(address, path, push);
 else if (store === undefined) await pullOnce(address, path, { compress: true });
 else await pullFilesOnce(address, path, store);
 process.send?.(peakBytes());

@@ -8,7 +8,7 @@ import type { OriginLimits } from '../../src/origin/limits.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import { push } from '../../src/push/push.ts';
-import { BATCH_LIMITS } from '../../src/reconcile/push-plan.ts';
+import { BATCH_LIMITS, REQUEST_BYTES_MAX } from '../../src/reconcile/push-plan.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import type { Address } from './origin-child.ts';
 
@@ -79,12 +79,23 @@ export async function pullOnce(address: Address, path: string, options: PullWay)
   }
 }
 
-/** Pushes the files that a replica's edits name, each of at most so many bytes, opening and closing both ends. */
-export async function pushFilesOnce(address: Address, path: string, bytesMax: number): Promise<void> {
-  const requestBytesMax = bytesMax + 1024 ** 2;
+/** How to push. */
+export interface PushWay {
+  /** Edits of rows that there are. */
+  readonly rowCount: number;
+  /** Bytes of one request at most, where the default is not enough. */
+  readonly requestBytesMax?: number;
+}
+
+/** Pushes a replica's edits, opening and closing both ends. */
+export async function pushOnce(
+  address: Address,
+  path: string,
+  { rowCount, requestBytesMax = REQUEST_BYTES_MAX }: PushWay,
+): Promise<void> {
   const { origin, replica, log } = openEnds(address, path, false, { sentBytesMax: requestBytesMax });
   const settings = {
-    maxPushRows: 1,
+    maxPushRows: rowCount,
     maxDeletePercent: 50,
     concurrency: CONCURRENCY,
     uploadDir: null,
@@ -97,7 +108,7 @@ export async function pushFilesOnce(address: Address, path: string, bytesMax: nu
     const { tables, error } = await push(context, { tables: [], confirm: false });
     const failure = error ?? tables[0]?.error ?? tables[0]?.held ?? null;
     if (failure !== null) throw failure;
-    if (tables[0]?.updatedCount !== 1) throw new Error('the file was not pushed');
+    if (tables[0]?.updatedCount !== rowCount) throw new Error(`${tables[0]?.updatedCount} of ${rowCount} were pushed`);
   } finally {
     replica.close();
     await origin.close();
