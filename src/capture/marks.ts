@@ -25,12 +25,21 @@ export function countEdits(from: Connection, { id, localName }: RowTarget): Read
   return { insert: Number(insert), update: Number(update), delete: Number(deleted) };
 }
 
-/** Ids of rows that may be sent behind `after` (null: from the first), at most `count`: new rows in the order in which they were made. */
+/**
+ * Ids of rows that may be sent behind `after` (null: from the first), at most `count`: new rows in the order in which they were made,
+ * others by their ids, or the other way round.
+ */
 export function readEditedIds(
   from: Connection,
   { id, localName }: RowTarget,
-  { kind, after, count }: { readonly kind: ChangeKind; readonly after: number | null; readonly count: number },
+  order: {
+    readonly kind: ChangeKind;
+    readonly after: number | null;
+    readonly count: number;
+    readonly isReversed: boolean;
+  },
 ): readonly number[] {
+  const { kind, after, count, isReversed } = order;
   if (kind === 'insert') {
     const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id < ? AND state = 'edited'
         ORDER BY row_id DESC LIMIT ?`;
@@ -38,9 +47,10 @@ export function readEditedIds(
   }
   const local = sql`SELECT 1 FROM ${ident(localName)} l WHERE l._id = r.row_id`;
   const isMeant = kind === 'update' ? sql`EXISTS (${local})` : sql`NOT EXISTS (${local})`;
-  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = +? AND row_id > ? AND state = 'edited' AND ${isMeant}
-      ORDER BY row_id LIMIT ?`;
-  return queryNumbers(from, text, [id, after ?? 0, count]);
+  const isBehind = isReversed ? sql`row_id BETWEEN 1 AND ? - 1` : sql`row_id > ?`;
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = +? AND ${isBehind} AND state = 'edited' AND ${isMeant}
+      ORDER BY row_id ${isReversed ? sql`DESC` : sql`ASC`} LIMIT ?`;
+  return queryNumbers(from, text, [id, after ?? (isReversed ? Number.MAX_SAFE_INTEGER : 0), count]);
 }
 
 /** States of those of the given rows that are not clean. */

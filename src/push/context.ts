@@ -97,6 +97,8 @@ export interface PushTally {
   takenCount: number;
   /** `takenCount` when the origin refused a row, by table and row: what it took after that may be what the row needs. */
   readonly refused: Map<number, Map<number, number>>;
+  /** Updates go from the last row to the first: rows that hand on a unique value one behind the other go in one of both orders. */
+  isReversed: boolean;
 }
 
 /** What comes of the push of one table while it is under way. */

@@ -42,7 +42,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
   try {
-    const tally: PushTally = { takenCount: 0, refused: new Map() };
+    const tally: PushTally = { takenCount: 0, refused: new Map(), isReversed: false };
     const order = { confirm: options.confirm, tally, onSending: () => run.open() };
     if (chosen.length > 0) stop = await pushWithRetries(context, chosen, order, tables);
   } catch (thrown) {
@@ -119,6 +119,7 @@ async function pushWithRetries(
   let stop = await pushTables(context, chosen, order, reports);
   for (let round = 1; stop === null && round <= RETRIES_MAX; round += 1) {
     const retried = await retryOvertaken(context, order.tally);
+    order.tally.isReversed = !order.tally.isReversed;
     const again = chosen.filter(({ id }) => retried.has(id));
     if (again.length === 0) return null;
     const more: TablePushReport[] = [];

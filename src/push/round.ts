@@ -1,6 +1,5 @@
 /**
  * One round of the push of a table: its edited rows, kind after kind and a block at a time, so that memory does not grow with the number
-
  * of edits. While one batch is in flight, the one before is settled, and the origin reads for the next one. The requests of a round are bounded by the edits that stood when it began.
  */
 import type { RowsyncError } from '../base/errors.ts';
@@ -156,11 +155,12 @@ class BlockQueue {
   }
 
   #read(kind: ChangeKind): readonly number[] {
-    const { context, table } = this.#run;
+    const { context, table, progress } = this.#run;
+    const { isReversed } = progress.tally;
     const { rowsMax } = planOptions(context).limits;
     const count = Math.min(BLOCK_ROWS_MAX, rowsMax, this.#left[kind]);
     if (count === 0) return [];
-    const ids = readEditedIds(context.replica, table, { kind, after: this.#after, count });
+    const ids = readEditedIds(context.replica, table, { kind, after: this.#after, count, isReversed });
     this.#after = ids.at(-1) ?? this.#after;
     this.#left[kind] -= ids.length;
     return ids;

@@ -7,7 +7,7 @@ import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { storePushes, updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
 import { makeRoom, readVersions } from '../capture/changes.ts';
-import { storeDiscarded } from '../capture/conflicts.ts';
+import { storeConflicts, storeDiscarded } from '../capture/conflicts.ts';
 import { moveRows } from '../capture/marks.ts';
 import { mergeRows, storeRemoteRows, type MergedRow, type RowToMerge } from '../capture/merge.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
@@ -129,8 +129,21 @@ function mergeTaken(
   );
   const conflicts = merged.flatMap(({ decision }) => decision.conflicts);
   progress.counts.conflictCount += conflicts.length;
+  noteMet(tx, run, taken, at);
   suspect(tx, table, merged);
   count(tx, run, taken, nowMs);
+}
+
+/** A row with the match value came in the moment before the upsert, which went over it: what it held was never read, so that is all to tell. */
+function noteMet(tx: Tx, { table, planned, progress }: TablePush, taken: readonly Settled[], at: string): void {
+  const { match } = planned;
+  if (match === null) return;
+  for (const { row } of taken.filter(({ row: { answer } }) => answer?.as === 'met')) {
+    const value = row.cells.find(({ column }) => column === match)?.value ?? null;
+    const conflict = { kind: 'cell', column: match, base: null, local: value, remote: value, winner: 'local' } as const;
+    storeConflicts(tx, table, { rowId: row.answer?.id ?? row.id, conflicts: [conflict], at });
+    progress.counts.conflictCount += 1;
+  }
 }
 
 /** Base and local of rows; read again where another client may have changed them since they were recorded, or they were not read then. */

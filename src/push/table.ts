@@ -93,7 +93,7 @@ export async function finishTable(
   const order = {
     options,
     counts: noCounts(),
-    tally: { takenCount: 0, refused: new Map<number, Map<number, number>>() },
+    tally: { takenCount: 0, refused: new Map<number, Map<number, number>>(), isReversed: false },
   };
   const onSending = (): Promise<void> => Promise.resolve();
   try {

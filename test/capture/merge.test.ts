@@ -3,13 +3,10 @@
  */
 import { describe, expect, test } from 'vitest';
 import { storeRemoteRows } from '../../src/capture/merge.ts';
-import { moveRows } from '../../src/capture/marks.ts';
-import { settleRows } from '../../src/capture/settle.ts';
-import type { RowEvent } from '../../src/reconcile/row-state.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
-import { AT, capture, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { AT, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 const PLAIN: TableSpec = {
   name: 'Plain',
@@ -48,44 +45,6 @@ test('a row under an id that the origin has given to another one goes on as a ne
   ]);
   expect(await captured(fixture)).toEqual(['insert -2 Title']);
   expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
-});
-
-test('so does one under the id that the origin gave to a row that was pushed', async () => {
-  await using fixture = await startForeign();
-  fixture.execute(`INSERT INTO "Note" (_id, "Title") VALUES (-9, 'pushed')`);
-
-  await fixture.replica.write('Settling a row', (tx) => {
-    const table = twoWayTable(fixture);
-    const remote = rowOf(table, 7, { Title: 'pushed' });
-    const options = { policy: 'origin', at: AT, isSent: false, reason: '' } as const;
-    settleRows(tx, table, [{ rowId: -9, base: () => remote, remote }], options);
-  });
-
-  expect(titles(fixture)).toEqual([
-    { _id: -2, Title: 'mine' },
-    { _id: 7, Title: 'pushed' },
-  ]);
-  expect(await captured(fixture)).toEqual(['insert -2 Title']);
-});
-
-test('a row that waits for an answer is left alone, and its page is asked for again', async () => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
-  await capture(fixture);
-  const { id } = twoWayTable(fixture);
-  const move = (event: RowEvent): Promise<void> =>
-    fixture.replica.write('Moving a row', (tx) => moveRows(tx, id, [1], { event, at: AT }));
-  await move('sendStarted');
-  fixture.sandbox.store.update('Note', 1, { Body: 'theirs' });
-  await fixture.pull();
-  const left = fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1');
-  await move('refused');
-
-  await fixture.pull();
-
-  expect(left).toEqual([{ Body: null }]);
-  expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'theirs' }]);
-  expect(fixture.rows('SELECT has_etag FROM sync_freshness')).toEqual([{ has_etag: 1 }]);
 });
 
 test.each([

@@ -12,7 +12,7 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { atOrigin, codesOf, countsOf, pushNow } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, finishAndPull, pushNow } from '../support/push.ts';
 import { startFixture, temporaryFolder, type Fixture } from '../support/replica.ts';
 import { AT, capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
@@ -315,7 +315,7 @@ describe('a push whose answer got lost', () => {
   test('is given up with the edits of a table that becomes a mirror, and holds up no later push', async () => {
     await using fixture = await startLost();
 
-    await fixture.pull({ settings: MIRROR, discard: true });
+    await finishAndPull(fixture, { settings: MIRROR, discard: true });
 
     await fixture.pull();
     expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
@@ -330,20 +330,11 @@ describe('a push whose answer got lost', () => {
     expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
   });
 
-  test.each<[string, (fixture: Fixture) => Promise<unknown>]>([
-    ['the table becomes a mirror', (fixture) => fixture.pull({ settings: MIRROR, discard: true })],
-    [
-      'another client drops the base',
-      (fixture) => {
-        fixture.execute(`DROP VIEW sync_changes; DROP TABLE _rowsync_base_${tableId(fixture)}`);
-        return fixture.pull();
-      },
-    ],
-  ])('leaves what was sent of a row that was deleted since, where %s', async (_what, give) => {
+  test('leaves what was sent of a row that was deleted since, where the table becomes a mirror', async () => {
     await using fixture = await startLost();
     fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
 
-    await give(fixture);
+    await finishAndPull(fixture, { settings: MIRROR, discard: true });
     await fixture.pull();
 
     expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
@@ -375,8 +366,6 @@ test.each([
     'Note',
     ['update 1 Title'],
   ],
-  ['a removed column', 'dropColumn', ['Note', 'Code'], 'Note', ['update 1 Title']],
-  ['a column of another type', 'changeColumn', ['Note', 'Code', { type: 'Numeric' }], 'Note', ['update 1 Title']],
   ['a column that became read-only', 'changeColumn', ['Note', 'Code', { kind: 'Lookup' }], 'Note', ['update 1 Title']],
 ] as const)('an edit outlives %s', async (_what, method, arguments_, name, expected) => {
   await using fixture = await startTwoWay();
@@ -413,7 +402,7 @@ describe('rows that wait because of their match column go once the configuration
     expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
   });
 
-  test('where two have one value, and nobody else is to have it any more', async () => {
+  test('where two had one value, which the first one has by now', async () => {
     await using fixture = await startTwoWay({ editing: { match: 'Code' } });
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1'), ('newer', 'n1')`);
     await pushNow(fixture);
@@ -422,7 +411,7 @@ describe('rows that wait because of their match column go once the configuration
 
     await pushNow(fixture);
 
-    expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([7, 'newer']);
+    expect(atOrigin(fixture, ['Title']).at(-1)).toEqual([8, 'newer']);
     expect(await captured(fixture)).toEqual([]);
   });
 });

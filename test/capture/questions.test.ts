@@ -41,17 +41,6 @@ test.each([
   expect(atOrigin(fixture, ['Title', 'Body', 'Count'])[0]).toEqual([1, title, 'mine', 99]);
 });
 
-test('a row goes on once the column that was asked about is gone', async () => {
-  await using fixture = await startAsked();
-  fixture.sandbox.store.dropColumn('Note', 'Title');
-
-  await fixture.pull();
-
-  expect(waiting(fixture)).toEqual([{ pending: 1, parked: 0, conflicts: 0 }]);
-  await pushNow(fixture, { options: { conflict: 'ask' } });
-  expect(atOrigin(fixture, ['Body', 'Count'])[0]).toEqual([1, 'mine', 99]);
-});
-
 test('a row goes on once the origin has what was written here', async () => {
   await using fixture = await startAsked();
   fixture.sandbox.store.update('Note', 1, { Title: 'mine' });

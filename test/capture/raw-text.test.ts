@@ -42,17 +42,6 @@ test('a pull that merges them with what a colleague wrote beside them leaves the
   await expectParked(fixture, [1, 2]);
 });
 
-test('a row that the origin deleted goes on with them as a new one', async () => {
-  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
-  writeLatin(fixture, 1);
-  fixture.sandbox.store.delete('Note', 1);
-
-  await fixture.pull();
-
-  expect(latinTitles(fixture)).toEqual([{ _id: -2, Body: null }]);
-  await expectParked(fixture, [-2]);
-});
-
 test('one that was written while its row was in flight stays when that is settled', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 1`);

@@ -109,19 +109,6 @@ test('what a new row says in a column of the user stays when the row gets its id
   expect(await captured(fixture)).toEqual([]);
 });
 
-test('a row that is kept although the origin deleted it keeps what it says in a column of the user', async () => {
-  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
-  fixture.execute(`ALTER TABLE "Note" ADD COLUMN "Mine" ANY`);
-  await fixture.pull();
-  fixture.execute(`UPDATE "Note" SET "Title" = 'mine', "Mine" = 7 WHERE _id = 2`);
-  fixture.sandbox.store.delete('Note', 2);
-
-  await fixture.pull();
-  await pushNow(fixture, { options: { conflict: 'local' } });
-
-  expect(here(fixture, ['Title', 'Mine']).at(-1)).toEqual([7, 'mine', 7]);
-});
-
 const ORDERS = [
   { name: 'Order', columns: [{ name: 'No', type: 'Text' }], rows: [{ No: 'a' }, { No: 'b' }, { No: 'c' }] },
   {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Fixture } from '../support/replica.ts';
-import { atOrigin, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -15,17 +15,18 @@ function failures(fixture: Fixture): readonly unknown[] {
 }
 
 describe('a match value', () => {
-  test('that two local rows have is refused here for both inserts', async () => {
+  test('that two local rows have goes to the first of them, and the other one is parked', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
 
     const report = await pushNow(fixture);
 
-    expect(countsOf(report)).toEqual({ inserted: 1, refused: 2, parked: 2 });
-    expect(failures(fixture)).toMatchObject([
-      { row_id: -3, column: 'Code', status: null },
-      { row_id: -2, column: 'Code', status: null },
+    expect(countsOf(report)).toEqual({ inserted: 2, refused: 1, parked: 1 });
+    expect(atOrigin(fixture, ['Title']).slice(6)).toMatchObject([
+      [7, 'a'],
+      [8, 'c'],
     ]);
+    expect(failures(fixture)).toMatchObject([{ row_id: -3, column: 'Code', status: null }]);
   });
 
   test.each([
@@ -62,16 +63,16 @@ describe('a match value', () => {
     ).toEqual([{ row_id: id, column: 'Title', local: 'mine', remote: 'theirs', winner: 'origin' }]);
   });
 
-  test('of a row that stands here makes an insert a conflict too', async () => {
+  test('of a row that stands here parks an insert, which overwrites nothing', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c2')`);
 
     await pushNow(fixture);
 
-    expect(here(fixture, ['Title', 'Code'])).toHaveLength(6);
+    expect(here(fixture, ['Title', 'Code'])).toHaveLength(7);
     expect(atOrigin(fixture, ['Title', 'Code'])[1]).toEqual([2, 'title 2', 'c2']);
-    expect(fixture.rows(`SELECT row_id, "column", local FROM sync_conflicts`)).toEqual([
-      { row_id: 2, column: 'Title', local: 'mine' },
+    expect(failures(fixture)).toMatchObject([
+      { row_id: -2, column: 'Code', reason: 'row 2 has the same match value at the origin' },
     ]);
   });
 
@@ -90,7 +91,7 @@ describe('a match value', () => {
       const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
       await pushNow(fixture, { clock });
 
-      expect(countsOf(first)).toMatchObject({ refused: 1, parked: 1 });
+      expect(countsOf(first)).toMatchObject({ inserted: 1 });
       expect(failures(fixture)).toEqual([]);
       expect(await captured(fixture)).toEqual([]);
       expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'mine', 'c1']);
@@ -126,58 +127,6 @@ describe('a match value', () => {
     expect(countsOf(report)).toMatchObject({ conflict: 1 });
     expect(fixture.sandbox.store.rows('Note')).toHaveLength(7);
     expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
-  });
-
-  test.each([
-    ['the new row', `"Title" = 'new'`, ['new', 'n1', 'again']],
-    ['the other one', '_id = 1', ['new', 'n1', 'again']],
-    ['neither', 'false', ['new', 'n1', null]],
-  ])(
-    'that a row of the same batch is given at the origin between the two is told once both are settled; %s is edited again',
-    async (_what, where, row) => {
-      await using fixture = await startTwoWay(MATCHED);
-      fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1;
-        INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
-      // Too large as a whole, they go one by one.
-      fixture.sandbox.answerInstead(1, { status: 413, body: '' }, { method: 'upsert' });
-      const between = (): void => {
-        fixture.sandbox.store.update('Note', 1, { Code: 'n1' });
-        fixture.execute(`UPDATE "Note" SET "Body" = 'again' WHERE ${where}`);
-      };
-      fixture.sandbox.before(3, between, { method: 'upsert' });
-
-      for (let round = 0; round < 2; round += 1) expect(codesOf(await pushNow(fixture))).toEqual([]);
-
-      expect(atOrigin(fixture, ['Title', 'Code', 'Body'])[0]).toEqual([1, ...row]);
-      expect(here(fixture, ['Title', 'Code', 'Body'])).toEqual(atOrigin(fixture, ['Title', 'Code', 'Body']));
-      expect(fixture.rows(`SELECT "column", remote FROM sync_conflicts ORDER BY id`)).toEqual([
-        { column: 'Title', remote: 'mine' },
-        { column: 'Code', remote: 'c1' },
-      ]);
-      expect(await captured(fixture)).toEqual([]);
-    },
-  );
-
-  test.each([
-    ['is deleted', 'DELETE FROM "Note" WHERE _id = 1'],
-    ['gets another one', `UPDATE "Note" SET "Code" = 'z' WHERE _id = 1`],
-  ])('that an edited row had is sent of a new row once the other %s and the origin has that', async (_what, edit) => {
-    await using fixture = await startTwoWay(MATCHED);
-    const editHolder = (): void => fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
-    fixture.sandbox.before(1, editHolder, { method: 'select' });
-    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c1')`);
-    await pushNow(fixture);
-    expect(failures(fixture)).toMatchObject([
-      { row_id: -2, reason: expect.stringContaining('edits of its own') as string },
-    ]);
-    fixture.execute(edit);
-
-    await pushNow(fixture);
-    await pushNow(fixture);
-
-    expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([7, 'mine', 'c1']);
-    expect(failures(fixture)).toEqual([]);
-    expect(await captured(fixture)).toEqual([]);
   });
 
   test('that an edited row had is not asked for before the origin has its delete, also in a table with a column called Value', async () => {

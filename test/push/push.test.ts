@@ -62,30 +62,33 @@ test.each([
   ['a new row, in a cell that was not sent', `INSERT INTO "Note" ("Title") VALUES ('new')`, 7, null],
   ['a new row, in a cell that was sent', `INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'sent')`, 7, 'sent'],
   ['a changed row', `UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`, 1, 'sent'],
-])('what somebody writes into %s before it is read back is kept, where an edit goes over it', async (...testCase) => {
-  const [, statement, id, base] = testCase;
-  await using fixture = await startTwoWay();
-  fixture.execute(statement);
-  let isFirst = true;
-  const before = (step: PushStep): void => {
-    if (step !== 'readBack' || !isFirst) return;
-    isFirst = false;
-    fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id IN (${id}, -2)`);
-    fixture.sandbox.store.update('Note', id, { Body: 'theirs' });
-  };
+])(
+  'what somebody writes into %s before it is read back is in conflict with an edit of it here',
+  async (...testCase) => {
+    const [, statement, id, base] = testCase;
+    await using fixture = await startTwoWay();
+    fixture.execute(statement);
+    let isFirst = true;
+    const before = (step: PushStep): void => {
+      if (step !== 'readBack' || !isFirst) return;
+      isFirst = false;
+      fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id IN (${id}, -2)`);
+      fixture.sandbox.store.update('Note', id, { Body: 'theirs' });
+    };
 
-  await pushNow(fixture, { before });
+    await pushNow(fixture, { before });
 
-  expect(atOrigin(fixture, ['Body'])).toContainEqual([id, 'mine']);
-  expect(fixture.rows('SELECT row_id, "column", base, local, remote, winner FROM sync_conflicts')).toEqual([
-    { row_id: id, column: 'Body', base, local: 'mine', remote: 'theirs', winner: 'local' },
-  ]);
-});
+    expect(atOrigin(fixture, ['Body'])).toContainEqual([id, 'theirs']);
+    expect(fixture.rows('SELECT row_id, "column", base, local, remote, winner FROM sync_conflicts')).toEqual([
+      { row_id: id, column: 'Body', base, local: 'mine', remote: 'theirs', winner: 'origin' },
+    ]);
+  },
+);
 
 test.each([
   ['a new row', `INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'sent')`, 7],
   ['a changed row', `UPDATE "Note" SET "Body" = 'sent' WHERE _id = 1`, 1],
-])('what somebody writes into %s before it is read back is kept, where a delete goes over it', async (...testCase) => {
+])('what somebody writes into %s before it is read back is in conflict with its delete here', async (...testCase) => {
   const [, statement, id] = testCase;
   await using fixture = await startTwoWay();
   fixture.execute(statement);
@@ -99,9 +102,9 @@ test.each([
 
   await pushNow(fixture, { before });
 
-  expect(atOrigin(fixture, ['Body'])).not.toContainEqual([id, 'theirs']);
+  expect(here(fixture, ['Body'])).toContainEqual([id, 'theirs']);
   expect(fixture.rows(`SELECT row_id, kind, remote ->> 'Body' AS body, winner FROM sync_conflicts`)).toEqual([
-    { row_id: id, kind: 'deletedHere', body: 'theirs', winner: 'local' },
+    { row_id: id, kind: 'deletedHere', body: 'theirs', winner: 'origin' },
   ]);
 });
 
@@ -154,7 +157,7 @@ test.each([
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
-test('a batch is settled once the next one is read back and the rows of the one after it are asked for', async () => {
+test('a batch is settled while the next one is in flight, and the rows of the one after it are asked for', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 3`);
   const steps: PushStep[] = [];
@@ -166,8 +169,8 @@ test('a batch is settled once the next one is read back and the rows of the one 
 
   const begun = steps.filter((step) => ['reread', 'send', 'readBack', 'settle'].includes(step));
   const first = ['reread', 'send', 'reread', 'readBack'];
-  const second = ['send', 'reread', 'readBack', 'settle'];
-  const third = ['send', 'readBack', 'settle', 'settle'];
+  const second = ['send', 'reread', 'settle', 'readBack'];
+  const third = ['send', 'settle', 'readBack', 'settle'];
   expect(begun).toEqual([first, second, third].flat());
 });
 
@@ -207,7 +210,7 @@ test('a match value that went along is no edit, and a colleague who changes it i
   expect(here(fixture, ['Title', 'Code'])[0]).toEqual([1, 'x', 'theirs']);
 });
 
-test('a row that takes over the unique value of a deleted one is created after the delete, also without a match column', async () => {
+test('a row that takes over the unique value of a deleted one is refused before the delete, and created behind it', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('again', 'c2')`);
   fixture.execute(`DELETE FROM "Note" WHERE _id = 2`);
@@ -215,6 +218,6 @@ test('a row that takes over the unique value of a deleted one is created after t
   const report = await pushNow(fixture);
 
   expect(countsOf(report)).toEqual({ inserted: 1, deleted: 1 });
-  expect(changesSent(fixture)).toEqual(['delete', 'create']);
+  expect(changesSent(fixture)).toEqual(['create', 'delete', 'create']);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });

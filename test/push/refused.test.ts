@@ -9,7 +9,7 @@ import type { Origin } from '../../src/origin/client.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
-import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { atOrigin, changesSent, codesOf, countsOf, finishAndPull, here, pushNow, setFaults } from '../support/push.ts';
 import { NOTE, captured, startTwoWay, swapNames, twoWayTable } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -26,23 +26,23 @@ function dropCaptureTriggers(fixture: Fixture): void {
   for (const { name } of names) fixture.execute(`DROP TRIGGER "${name}"`);
 }
 
-/** From now on the origin refuses every upsert as a whole that has a row with this title; null for every one. */
+/** From now on the origin refuses every update as a whole that has a row with this title; null for every one. */
 function refuseWhole(
   fixture: Fixture,
   status: number,
   title: string | null,
-): { readonly upsert: Origin['upsert']; length: number } {
+): { readonly update: Origin['update']; length: number } {
   const { origin } = fixture;
-  const upsert: Origin['upsert'] = (request, options) => origin.upsert(request, options);
-  const attempts = { upsert, length: 0 };
-  const refusing: Origin['upsert'] = async (request, options) => {
+  const update: Origin['update'] = (request, options) => origin.update(request, options);
+  const attempts = { update, length: 0 };
+  const refusing: Origin['update'] = async (request, options) => {
     attempts.length += 1;
     const isBad = request.rows.some(({ cells }) => cells.some(({ value }) => title === null || value === title));
-    if (!isBad) return upsert(request, options);
+    if (!isBad) return update(request, options);
     const refusal = { status, code: 7, words: 'no', source: 'Title' };
     throw new RowsyncError('originRefused', 'origin.refused', { message: 'refused', hint: 'none', refusal });
   };
-  fixture.origin = { ...fixture.origin, upsert: refusing };
+  fixture.origin = { ...fixture.origin, update: refusing };
   return attempts;
 }
 
@@ -151,7 +151,7 @@ describe('a batch that is refused whole', () => {
     expect(fixture.rows('SELECT problem FROM sync_status')).toMatchObject([
       { problem: expect.stringContaining('refuses') as unknown },
     ]);
-    fixture.origin = { ...fixture.origin, upsert: attempts.upsert };
+    fixture.origin = { ...fixture.origin, update: attempts.update };
     expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
     expect(fixture.rows('SELECT problem FROM sync_status')).toEqual([{ problem: null }]);
   });
@@ -165,7 +165,7 @@ test('a token that loses its right to write in the middle stops the table; the r
     2,
     () => fixture.sandbox.store.setRole({ name: role, canWrite: false, hiddenTables: [], hiddenColumns: [] }),
     {
-      method: 'upsert',
+      method: 'update',
     },
   );
 
@@ -279,23 +279,6 @@ test('a refused row is tried again where the origin’s version takes the place 
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
 });
 
-test('a refused row is tried again where the column goes that may have been wrong', async () => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`
-    UPDATE "Note" SET "Code" = 'c2', "Count" = 9 WHERE _id = 1;
-    INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'c3')`);
-  await pushNow(fixture);
-  const parked = fixture.rows('SELECT row_id FROM sync_failures ORDER BY row_id');
-  fixture.sandbox.store.dropColumn('Note', 'Code');
-  await fixture.pull();
-
-  expect(countsOf(await pushNow(fixture))).toEqual({ updated: 1, inserted: 1 });
-
-  expect(parked).toEqual([{ row_id: -2 }, { row_id: 1 }]);
-  expect(atOrigin(fixture, ['Title', 'Count']).at(0)).toEqual([1, 'title 1', 9]);
-  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
-});
-
 test.each([
   ['is mended', `UPDATE "Note" SET "Code" = 'mended' WHERE _id = 1`, { updated: 1 }],
   ['is deleted', 'DELETE FROM "Note" WHERE _id = 1', { deleted: 1 }],
@@ -351,22 +334,6 @@ test('deletes that wait go on waiting where another client drops their table, wh
   expect(fixture.rows('SELECT row_id, kind, state FROM sync_conflicts')).toEqual([
     { row_id: 2, kind: 'deletedHere', state: 'open' },
   ]);
-});
-
-test('why a row is refused follows it where it becomes a new row, since a colleague deleted it', async () => {
-  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
-  fixture.execute(`UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);
-  await pushNow(fixture);
-  const reasons = 'SELECT row_id, kind, reason FROM sync_failures';
-  const before = fixture.rows(reasons);
-  fixture.sandbox.store.delete('Note', 1);
-
-  await fixture.pull({ confirm: true });
-
-  const reason = expect.stringContaining('duplicate') as unknown;
-  expect(before).toEqual([{ row_id: 1, kind: 'update', reason }]);
-  expect(fixture.rows(reasons)).toEqual([{ row_id: -2, kind: 'update', reason }]);
-  expect(fixture.rows(`SELECT DISTINCT state FROM sync_changes WHERE row_id = -2`)).toEqual([{ state: 'refused' }]);
 });
 
 describe('before anything is sent', () => {
@@ -443,7 +410,7 @@ describe('before anything is sent', () => {
         { Title: 'new', Body: 'body' },
         { Title: 'x', Body: 'y' },
       ]);
-      await fixture.pull();
+      await finishAndPull(fixture);
       await pushNow(fixture);
       expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id IN (1, 7) ORDER BY _id')).toEqual([
         { Title: 'y', Body: 'x' },
@@ -467,7 +434,7 @@ describe('before anything is sent', () => {
 
     expect(codesOf(report)).toEqual(['origin.unexpected']);
     expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'x', Body: 'y' }]);
-    await fixture.pull();
+    await finishAndPull(fixture);
     await pushNow(fixture);
     expect(fixture.rows('SELECT 1 FROM sync_conflicts')).toEqual([]);
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
@@ -492,7 +459,7 @@ describe('before anything is sent', () => {
     fixture.sandbox.answerInstead(
       1,
       { status: 200, headers: { 'Content-Type': 'application/json' }, body },
-      { method: 'upsert' },
+      { method: 'update' },
     );
     expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
 

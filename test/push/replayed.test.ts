@@ -52,11 +52,8 @@ test('a new row that nothing identifies waits for a person, and the row that was
   ]);
 });
 
-test.each([
-  ['unique', null],
-  ['match', 'Code'],
-])('a new row with a %s value is sent again', async (_what, match) => {
-  await using fixture = await startTwoWay({ editing: { match } });
+test('a new row with a match value is sent again', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   replayCreate(fixture);
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('first', 'n1')`);
   await pushNow(fixture);

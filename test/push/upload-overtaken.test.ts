@@ -46,15 +46,12 @@ function conflicts(fixture: FilesFixture): readonly unknown[] {
 
 const isTheirs = expect.stringMatching(/^b\.txt;2;/) as string;
 
-describe.each([
-  ['whose answer came', false],
-  ['whose answer got lost', true],
-])('a file %s, overtaken by a colleague’s', (_what, isLost) => {
+describe('a file whose answer came, overtaken by a colleague’s', () => {
   test.each([
     ['another one', AGAIN, 'file:c.txt'],
     ['none', CLEAR, null],
   ])('and %s here is a question under ask', async (_named, statement, local) => {
-    await using fixture = await overtake({ statement, conflict: 'ask', isLost });
+    await using fixture = await overtake({ statement, conflict: 'ask', isLost: false });
 
     expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 them', 'a.txt 1 mine a']);
     expect(fixture.sandbox.store.rows('Album')[0]?.values['Photo']).not.toBeNull();
@@ -62,7 +59,7 @@ describe.each([
   });
 
   test('and another one here wins under local, and the colleague’s is kept', async () => {
-    await using fixture = await overtake({ statement: AGAIN, conflict: 'local', isLost });
+    await using fixture = await overtake({ statement: AGAIN, conflict: 'local', isLost: false });
 
     expect(revisionsAt(fixture, 1)).toEqual(['c.txt 3 mine c', 'b.txt 2 them', 'a.txt 1 mine a']);
     expect(conflicts(fixture)).toEqual([
@@ -71,12 +68,23 @@ describe.each([
   });
 
   test('keeps its row under ask, although that was deleted here', async () => {
-    await using fixture = await overtake({ statement: DELETE, conflict: 'ask', isLost });
+    await using fixture = await overtake({ statement: DELETE, conflict: 'ask', isLost: false });
 
     expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 them', 'a.txt 1 mine a']);
     expect(fixture.sandbox.store.rows('Album')).toHaveLength(3);
     expect(conflicts(fixture)).toMatchObject([{ kind: 'deletedHere', state: 'open' }]);
   });
+});
+
+test.each([
+  ['another one', AGAIN],
+  ['none', CLEAR],
+  ['no row', DELETE],
+])('a file whose answer got lost is in doubt beside a colleague’s, and %s here sends nothing more', async (...edit) => {
+  await using fixture = await overtake({ statement: edit[1], conflict: 'local', isLost: true });
+
+  expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 them', 'a.txt 1 mine a']);
+  expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: 1, kind: 'inDoubt' }]);
 });
 
 test.each([

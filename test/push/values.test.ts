@@ -77,12 +77,12 @@ test.each(SPELLED)('%s that is written %s over the same value is no edit', async
 test.each(SPELLED)(
   '%s that was sent as %s is known again where the answer got lost',
   async (column, spelled, value) => {
-    await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+    await using fixture = await startTwoWay({ editing: { conflict: 'ask', match: 'Code' } });
     fixture.execute(`UPDATE "Note" SET "${column}" = ${spelled} WHERE _id = 1;
-    INSERT INTO "Note" ("Title", "${column}") VALUES ('new', ${spelled})`);
+    INSERT INTO "Note" ("Title", "Code", "${column}") VALUES ('new', 'n1', ${spelled})`);
     setFaults(fixture, [
       { fault: 'resetAfter', method: 'update', nth: 1 },
-      { fault: 'resetAfter', method: 'create', nth: 1 },
+      { fault: 'resetAfter', method: 'upsert', nth: 1 },
     ]);
 
     const report = await pushNow(fixture, { options: { conflict: 'ask' } });
@@ -96,7 +96,7 @@ test.each(SPELLED)(
 const REFORMED: TableSpec = {
   name: 'Note',
   columns: [
-    { name: 'Title', type: 'Text' },
+    { name: 'Title', type: 'Text', options: ['Unique'] },
     { name: 'Part', type: 'Numeric' },
   ],
   rows: [{ Title: 'one' }, { Title: 'two' }],
@@ -105,14 +105,14 @@ const REFORMED: TableSpec = {
 test.each(['2 / 3.0', `'-123456789012345678901234.12345678'`])(
   'the number %s, of which XML shows six decimals, is known again where the answer got lost',
   async (written) => {
-    await using fixture = await startTwoWay({ tables: [REFORMED] });
+    await using fixture = await startTwoWay({ tables: [REFORMED], editing: { match: 'Title' } });
     await fixture.useFormat('xml');
     await fixture.pull();
     fixture.execute(`UPDATE "Note" SET "Part" = ${written} WHERE _id = 1;
       INSERT INTO "Note" ("Title", "Part") VALUES ('new', ${written}), ('edited', ${written})`);
     setFaults(fixture, [
       { fault: 'resetAfter', method: 'update', nth: 1 },
-      { fault: 'resetAfter', method: 'create', nth: 1 },
+      { fault: 'resetAfter', method: 'upsert', nth: 1 },
     ]);
     const edit = [`UPDATE "Note" SET "Part" = NULL WHERE "Title" = 'edited'`];
 

@@ -11,14 +11,25 @@ function row(...values: readonly Value[]): Row {
   return { id: 1, allow: null, values };
 }
 
+const KNOWN = { base: row('a', 'x'), local: row('a', 'x') };
+const DELETED = { base: row('a', 'x'), local: null };
+const RENAMED = { base: row('a', 'x'), local: row('b', 'x') };
+const EMPTIED = { base: row('a', 'x'), local: row(null, 'x') };
+
 test.each([
-  ['is deleted here', row('a', 'x'), null, true, 'soon'],
-  ['has another value here', row('a', 'x'), row('b', 'x'), true, 'soon'],
-  ['has none here', row('a', 'x'), row(null, 'x'), true, 'soon'],
-  ['has other edits', row('a', 'x'), row('a', 'y'), true, 'never'],
-  ['was given the value by a colleague, and has other edits', row('c', 'x'), row('c', 'y'), true, 'never'],
-  ['is not known to the origin under that id', null, row('a', 'x'), true, 'never'],
-  ['was sent', row('a', 'x'), row('a', 'x'), false, 'soon'],
-] as const)('a new row whose match value is that of one that %s', (_what, base, local, isEdited, hope) => {
-  expect(judgeHolder({ base, local }, { match: 0, columns: COLUMNS, isEdited }).hope).toBe(hope);
+  ['nobody has', undefined, null, 'send', 'send'],
+  ['an unknown row has', { id: 1 }, null, 'adopt', 'adopt'],
+  ['a row has that is deleted here', { id: 1 }, DELETED, 'wait', 'soon'],
+  ['a row has that has another one here', { id: 1 }, RENAMED, 'wait', 'soon'],
+  ['a row has that has none here', { id: 1 }, EMPTIED, 'wait', 'soon'],
+  ['a row has that has it here too', { id: 1 }, KNOWN, 'later', 'later'],
+  ['the origin refuses to look for', 'refused', null, 'later', 'later'],
+  ['the origin says something unclear about', 'unclear', null, 'soon', 'soon'],
+] as const)('a match value that %s', (_what, holder, known, verdict, last) => {
+  const judge = (isLast: boolean): string => {
+    const judged = judgeHolder(holder, known, { match: 0, columns: COLUMNS, isLast });
+    return typeof judged === 'string' ? judged : judged.hope;
+  };
+
+  expect([judge(false), judge(true)]).toEqual([verdict, last]);
 });

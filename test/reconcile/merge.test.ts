@@ -149,12 +149,7 @@ const DISPUTED: readonly Case[] = [
     B,
     L,
     null,
-    {
-      local: L,
-      base: null,
-      conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'local' }],
-      state: 'changed',
-    },
+    { ...AWAY, conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'origin' }] },
   ],
   [
     'edited here, deleted there',
@@ -162,12 +157,7 @@ const DISPUTED: readonly Case[] = [
     B,
     L,
     null,
-    {
-      local: L,
-      base: null,
-      conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'nobody' }],
-      state: 'parked',
-    },
+    { ...AWAY, conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'origin' }] },
   ],
   [
     'inserted here with a value that the origin has otherwise',

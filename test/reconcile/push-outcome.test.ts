@@ -10,7 +10,7 @@ import {
   type RetryHope,
   type RowVerdict,
 } from '../../src/reconcile/push-outcome.ts';
-import type { ChangeKind, WriteMethod } from '../../src/reconcile/push-plan.ts';
+import type { ChangeKind } from '../../src/reconcile/push-plan.ts';
 
 const never: RowVerdict = { kind: 'refused', retry: 'never' };
 const later: RowVerdict = { kind: 'refused', retry: 'later' };
@@ -25,19 +25,18 @@ test.each<[ChangeKind, number, number | null, RowVerdict]>([
   ['insert', 403, 4000, later],
   ['update', 200, null, 'accepted'],
   ['update', 304, null, 'accepted'],
-  ['update', 201, null, 'recreated'],
   ['update', 400, 0, never],
   ['update', 403, 0, later],
-  ['update', 403, 4000, 'look'],
-  ['update', 404, 0, 'look'],
+  ['update', 403, 4000, 'missing'],
+  ['update', 404, 0, 'missing'],
   ['update', 409, 0, never],
   ['update', 429, 0, soon],
   ['update', 500, 0, soon],
   ['insert', 500, 0, 'failed'],
   ['delete', 500, 0, soon],
   ['delete', 200, null, 'accepted'],
-  ['delete', 403, 4000, 'look'],
-  ['delete', 404, null, 'look'],
+  ['delete', 403, 4000, 'missing'],
+  ['delete', 404, null, 'missing'],
   ['delete', 403, 12, later],
   ['delete', 409, 12, never],
 ])('%s that is answered %i (code %s) is %j', (kind, status, code, verdict) => {
@@ -46,10 +45,9 @@ test.each<[ChangeKind, number, number | null, RowVerdict]>([
 
 type Answered = { readonly status: number; readonly id: number | null };
 
-test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], readonly Answered[], boolean]>([
+test.each<[string, readonly (readonly [number, ChangeKind])[], readonly Answered[], boolean]>([
   [
     'in order',
-    'update',
     [
       [1, 'update'],
       [2, 'update'],
@@ -62,7 +60,6 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
   ],
   [
     'in another order',
-    'update',
     [
       [1, 'update'],
       [2, 'update'],
@@ -75,7 +72,6 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
   ],
   [
     'one too few',
-    'update',
     [
       [1, 'update'],
       [2, 'update'],
@@ -85,7 +81,6 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
   ],
   [
     'one too many',
-    'update',
     [[1, 'update']],
     [
       { status: 200, id: 1 },
@@ -93,11 +88,10 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
     ],
     false,
   ],
-  ['without the id of a row that was done', 'update', [[1, 'update']], [{ status: 200, id: null }], false],
-  ['without the id of a row that was refused', 'update', [[1, 'update']], [{ status: 400, id: null }], true],
+  ['without the id of a row that was done', [[1, 'update']], [{ status: 200, id: null }], false],
+  ['without the id of a row that was refused', [[1, 'update']], [{ status: 400, id: null }], true],
   [
     'with two rows of one id',
-    'create',
     [
       [-1, 'insert'],
       [-2, 'insert'],
@@ -110,7 +104,6 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
   ],
   [
     'of new rows',
-    'create',
     [
       [-1, 'insert'],
       [-2, 'insert'],
@@ -121,12 +114,11 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
     ],
     true,
   ],
-  ['of a row that an upsert made anew', 'upsert', [[1, 'update']], [{ status: 201, id: 9 }], true],
-  ['of another row than the one to update', 'upsert', [[1, 'update']], [{ status: 200, id: 9 }], false],
-  ['of deletes, without ids', 'delete', [[1, 'delete']], [{ status: 200, id: null }], true],
+  ['of an update that made a row', [[1, 'update']], [{ status: 201, id: 1 }], false],
+  ['of another row than the one to update', [[1, 'update']], [{ status: 200, id: 9 }], false],
+  ['of deletes, without ids', [[1, 'delete']], [{ status: 200, id: null }], true],
   [
     'of deletes in another order',
-    'delete',
     [
       [1, 'delete'],
       [2, 'delete'],
@@ -137,10 +129,9 @@ test.each<[string, WriteMethod, readonly (readonly [number, ChangeKind])[], read
     ],
     false,
   ],
-])('statuses %s prove something or nothing', (_what, method, sent, statuses, expected) => {
+])('statuses %s prove something or nothing', (_what, sent, statuses, expected) => {
   expect(
     areStatusesInOrder(
-      method,
       sent.map(([id, kind]) => ({ id, kind })),
       statuses,
     ),

@@ -1,24 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { mergeRow, type Conflict, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
-import {
-  baseAfterLookup,
-  baseAsSent,
-  baseForReadBack,
-  baseOfFormerFiles,
-  baseOfMadeAgain,
-  baseOfMet,
-  baseOfMetLater,
-  baseOfMetUnsent,
-  baseOfReplaced,
-  mayBeColleagues,
-  type SentRow,
-} from '../../src/reconcile/push-settle.ts';
+import { mergeRow, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
+import { baseAfterAnswer, baseAsSent, isApplied, isLeftAsSent, type SentRow } from '../../src/reconcile/push-settle.ts';
+import type { SentFile } from '../../src/reconcile/uploads.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
 
 const COLUMNS: readonly MergeColumn[] = [
   { type: 'Text', writable: true },
   { type: 'Text', writable: true },
-  { type: 'Text', writable: false },
+  { type: 'Text', writable: false, automatic: true },
 ];
 
 function row(id: number, ...values: readonly Value[]): Row {
@@ -35,367 +24,129 @@ test('the base as sent has the cells that were sent, and the others as they were
   expect(baseAsSent(NEW, 9, 3)).toEqual(row(9, 'b', null, null));
 });
 
-describe('a row that was accepted and read back', () => {
-  const settle = (before: SentRow, local: Row | null, remote: Row): MergeDecision =>
-    mergeRow({ base: baseForReadBack(before, { local, remote }, COLUMNS), local, remote }, COLUMNS, 'origin');
+/** What the one merge makes of a row, under the policy that the origin wins. */
+function settle(before: SentRow, now: { local: Row | null; remote: Row }, isAccepted: boolean): MergeDecision {
+  const base = baseAfterAnswer(before, now, { columns: COLUMNS, isAccepted, arrived: new Set() });
+  return mergeRow({ base, ...now }, COLUMNS, 'origin');
+}
 
-  test.each<[string, SentRow, Row, Row, Row, string]>([
-    ['is settled', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), row(7, 'b', 'x', 'g'), 'settled'],
+function textOf({ local, state, conflicts }: MergeDecision): string {
+  const values = local === null ? 'no row' : local.values.join();
+  return `${state} ${values} ${conflicts.map((conflict) => conflict.kind).join()}`.trim();
+}
+
+describe('a row that was accepted and read back', () => {
+  test.each<[string, SentRow, Row | null, Row, string]>([
+    ['is settled', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), 'settled b,x,g'],
+    ['takes what the origin made of the value', SENT, row(7, 'b', 'x', 'f'), row(7, 'B', 'x', 'g'), 'settled B,x,g'],
+    ['keeps a cell that was edited again', SENT, row(7, 'c', 'x', 'f'), row(7, 'b', 'x', 'g'), 'changed c,x,g'],
+    ['keeps an edit back to the old value', SENT, row(7, 'a', 'x', 'f'), row(7, 'b', 'x', 'g'), 'changed a,x,g'],
+    ['keeps an edit of another cell', SENT, row(7, 'b', 'y', 'f'), row(7, 'b', 'x', 'g'), 'changed b,y,g'],
+    ['takes what a workflow did to another cell', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'z', 'g'), 'settled b,z,g'],
+    ['takes the defaults of a new row', NEW, row(-1, 'b', null, null), row(9, 'b', 'd', 'g'), 'settled b,d,g'],
     [
-      'takes what the origin made of the value',
-      SENT,
-      row(7, 'b', 'x', 'f'),
-      row(7, 'B', 'x', 'g'),
-      row(7, 'B', 'x', 'g'),
-      'settled',
-    ],
-    [
-      'keeps a cell that was edited again',
-      SENT,
-      row(7, 'c', 'x', 'f'),
-      row(7, 'b', 'x', 'g'),
-      row(7, 'c', 'x', 'g'),
-      'changed',
-    ],
-    [
-      'keeps it although the origin changed what was sent',
-      SENT,
-      row(7, 'c', 'x', 'f'),
-      row(7, 'B', 'x', 'g'),
-      row(7, 'c', 'x', 'g'),
-      'changed',
-    ],
-    [
-      'keeps an edit back to the old value',
-      SENT,
-      row(7, 'a', 'x', 'f'),
-      row(7, 'b', 'x', 'g'),
-      row(7, 'a', 'x', 'g'),
-      'changed',
-    ],
-    [
-      'keeps an edit of another cell',
+      'is a conflict in a cell that both sides changed',
       SENT,
       row(7, 'b', 'y', 'f'),
-      row(7, 'b', 'x', 'g'),
-      row(7, 'b', 'y', 'g'),
-      'changed',
+      row(7, 'b', 'z', 'g'),
+      'settled b,z,g cell',
     ],
     [
-      'takes what a workflow did to another cell',
+      'is a conflict in a sent cell that both sides changed since',
       SENT,
-      row(7, 'b', 'x', 'f'),
-      row(7, 'b', 'w', 'g'),
-      row(7, 'b', 'w', 'g'),
-      'settled',
+      row(7, 'c', 'x', 'f'),
+      row(7, 'd', 'x', 'g'),
+      'settled d,x,g cell',
     ],
+    ['is still to be deleted where it was deleted since', SENT, null, row(7, 'b', 'x', 'f'), 'changed no row'],
+    ['is still to be deleted where it is new', NEW, null, row(9, 'b', null, 'g'), 'changed no row'],
     [
-      'takes the defaults of a new row',
-      NEW,
-      row(9, 'b', null, null),
-      row(9, 'b', 'default', 'g'),
-      row(9, 'b', 'default', 'g'),
-      'settled',
+      'is a conflict where it was deleted, and others changed it',
+      SENT,
+      null,
+      row(7, 'b', 'z', 'f'),
+      'settled b,z,f deletedHere',
     ],
-    [
-      'keeps an edit of a cell that the origin gave a default',
-      NEW,
-      row(9, 'b', 'mine', null),
-      row(9, 'b', 'default', 'g'),
-      row(9, 'b', 'mine', 'g'),
-      'changed',
-    ],
-  ])('%s', (_what, before, local, remote, expected, state) => {
-    const decision = settle(before, local, remote);
-
-    expect(decision).toEqual({ local: expected, base: remote, conflicts: [], state });
-  });
-
-  test('is a conflict in a cell that was not sent and that both sides changed', () => {
-    const { conflicts } = settle(SENT, row(7, 'b', 'mine', 'f'), row(7, 'b', 'theirs', 'f'));
-
-    expect(conflicts).toMatchObject([{ kind: 'cell', column: 1, local: 'mine', remote: 'theirs' }]);
-  });
-
-  test('is a conflict when it was deleted in flight, and others changed a cell that was not sent', () => {
-    const { conflicts } = settle(SENT, null, row(7, 'B', 'theirs', 'g'));
-
-    expect(conflicts).toEqual([
-      { kind: 'deletedHere', base: row(7, 'B', 'x', 'f'), remote: row(7, 'B', 'theirs', 'g'), winner: 'origin' },
-    ]);
-  });
-
-  test('is still to be deleted when it was deleted in flight', () => {
-    const remote = row(7, 'B', 'x', 'g');
-
-    expect(settle(SENT, null, remote)).toEqual({ local: null, base: remote, conflicts: [], state: 'changed' });
-  });
-});
-
-test('a key that a statement left out while the row was on its way is taken from the origin', () => {
-  const columns: readonly MergeColumn[] = [{ type: 'Autonumber', writable: true, automatic: true }, ...COLUMNS];
-  const sent = [{ column: 0, value: '7' }];
-  const [local, remote] = [row(-1, null, 'b', 'x', null), row(9, '7', null, null, null)];
-
-  for (const base of [
-    baseForReadBack({ base: null, sent }, { local, remote }, columns),
-    baseAfterLookup({ base: null, sent }, { local, remote }, columns),
-  ]) {
-    expect(mergeRow({ base, local, remote }, columns, 'local').local?.values[0]).toBe('7');
-  }
-});
-
-test('a match value that only said which row is meant is in conflict like any other cell that was not sent', () => {
-  const sent = [
-    { column: 0, value: 'b' },
-    { column: 1, value: 'x' },
-  ];
-  const [local, remote] = [row(7, 'b', null, 'f'), row(7, 'b', 'theirs', 'f')];
-  const base = baseForReadBack({ base: BEFORE, sent }, { local, remote }, COLUMNS);
-
-  expect(mergeRow({ base, local, remote }, COLUMNS, 'origin')).toMatchObject({
-    local: remote,
-    conflicts: [{ kind: 'cell', column: 1, base: 'x', local: null, remote: 'theirs', winner: 'origin' }],
-    state: 'settled',
+  ])('%s', (_what, before, local, remote, expected) => {
+    expect(textOf(settle(before, { local, remote }, true))).toBe(expected);
   });
 });
 
 describe('a row that was looked up after its answer got lost', () => {
-  const settle = (before: SentRow, local: Row | null, remote: Row): MergeDecision =>
-    mergeRow({ base: baseAfterLookup(before, { local, remote }, COLUMNS), local, remote }, COLUMNS, 'origin');
-
-  test.each<[string, SentRow, Row, Row, Row, string]>([
-    ['was applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), row(7, 'b', 'x', 'g'), 'settled'],
-    ['was not applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'a', 'x', 'f'), row(7, 'b', 'x', 'f'), 'changed'],
+  test.each<[string, SentRow, Row | null, Row, string]>([
+    ['was applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), 'settled b,x,g'],
+    ['was not applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'a', 'x', 'f'), 'changed b,x,f'],
+    ['was applied and edited here since', SENT, row(7, 'c', 'x', 'f'), row(7, 'b', 'x', 'g'), 'changed c,x,g'],
+    ['was not applied and edited here since', SENT, row(7, 'c', 'x', 'f'), row(7, 'a', 'x', 'f'), 'changed c,x,f'],
+    ['was created', NEW, row(-1, 'b', null, null), row(9, 'b', 'd', 'g'), 'settled b,d,g'],
+    ['is to be deleted where it was deleted here since', NEW, null, row(9, 'b', null, 'g'), 'changed no row'],
     [
-      'was applied and edited here since',
+      'is a conflict where a colleague wrote another value',
       SENT,
-      row(7, 'c', 'x', 'f'),
       row(7, 'b', 'x', 'f'),
-      row(7, 'c', 'x', 'f'),
-      'changed',
+      row(7, 'c', 'x', 'g'),
+      'settled c,x,g cell',
     ],
     [
-      'was not applied and edited here since',
+      'is a conflict where it was emptied here since, and a colleague wrote',
       SENT,
-      row(7, 'c', 'x', 'f'),
-      row(7, 'a', 'x', 'f'),
-      row(7, 'c', 'x', 'f'),
-      'changed',
-    ],
-    ['was created', NEW, row(9, 'b', null, null), row(9, 'b', 'default', 'g'), row(9, 'b', 'default', 'g'), 'settled'],
-  ])('%s', (_what, before, local, remote, expected, state) => {
-    expect(settle(before, local, remote)).toMatchObject({ local: expected, conflicts: [], state });
-  });
-
-  test('is to be deleted where it was created and deleted here since', () => {
-    const remote = row(9, 'b', 'default', 'g');
-
-    expect(settle(NEW, null, remote)).toEqual({ local: null, base: remote, conflicts: [], state: 'changed' });
-  });
-
-  test('is a conflict where it was deleted here since, and the origin has other values', () => {
-    const { conflicts } = settle(NEW, null, row(9, 'theirs', 'default', 'g'));
-
-    expect(conflicts).toMatchObject([{ kind: 'deletedHere' }]);
-  });
-
-  test('is a conflict where a colleague wrote another value', () => {
-    const { conflicts } = settle(SENT, row(7, 'b', 'x', 'f'), row(7, 'theirs', 'x', 'f'));
-
-    expect(conflicts).toMatchObject([{ kind: 'cell', column: 0, base: 'a', local: 'b', remote: 'theirs' }]);
-  });
-
-  test('is a conflict where a cell of it was emptied here since, and a colleague wrote another value', () => {
-    const { conflicts } = settle(NEW, row(-1, null, 'x', null), row(9, 'theirs', 'x', null));
-
-    expect(conflicts).toMatchObject([{ kind: 'cell', column: 0, base: 'b', local: null, remote: 'theirs' }]);
-  });
-
-  test('is settled where a cell of it was emptied on both sides since', () => {
-    const { conflicts, state } = settle(NEW, row(-1, null, 'x', null), row(9, null, 'x', null));
-
-    expect({ conflicts, state }).toEqual({ conflicts: [], state: 'settled' });
-  });
-
-  test('is a conflict where the row with the same match value is somebody else’s', () => {
-    const { conflicts } = settle(
-      {
-        base: null,
-        sent: [
-          { column: 0, value: 'b' },
-          { column: 1, value: 'mine' },
-        ],
-      },
-      row(-1, 'b', 'mine', null),
-      row(9, 'b', 'theirs', 'g'),
-    );
-
-    expect(conflicts).toMatchObject([{ kind: 'cell', column: 1, local: 'mine', remote: 'theirs' }]);
-  });
-});
-
-test('a row that its update made again is a new one, but for what only the origin writes', () => {
-  const base = baseOfMadeAgain(row(9, 'b', null, null), BEFORE, COLUMNS);
-
-  expect(base).toEqual(row(9, 'b', null, 'f'));
-  expect(mergeRow({ base, local: row(7, 'b', 'x', 'f'), remote: row(9, 'b', null, 'g') }, COLUMNS, 'origin')).toEqual({
-    local: row(9, 'b', 'x', 'g'),
-    base: row(9, 'b', null, 'g'),
-    conflicts: [],
-    state: 'changed',
-  });
-});
-
-test.each<[string, Row, Row, readonly Conflict[]]>([
-  ['stays empty', row(9, 'was', 'old', 'g'), row(9, null, 'old', 'g'), []],
-  [
-    'goes over what is there instead, which is kept',
-    row(9, 'theirs', 'old', 'g'),
-    row(9, null, 'old', 'g'),
-    [{ kind: 'cell', column: 0, base: 'was', local: null, remote: 'theirs', winner: 'local' }],
-  ],
-])('what was emptied in a new row that the origin had before %s', (_what, remote, merged, conflicts) => {
-  const local = row(-2, null, 'old', null);
-
-  const decision = mergeRow(
-    { base: baseOfMetUnsent(['was', 'old', 'f'], local, { columns: COLUMNS, held: new Map() }), local, remote },
-    COLUMNS,
-    'local',
-  );
-
-  expect(decision).toMatchObject({ local: merged, conflicts, state: 'changed' });
-});
-
-test.each<[string, readonly Value[] | null, Row, Row, readonly Conflict[], string]>([
-  ['is no edit of it', null, row(-2, 'm', 'file:a'), row(9, 'm', 'a;1;g'), [], 'settled'],
-  [
-    'is none of one that was there before',
-    ['m', 'z;1;g', null],
-    row(-2, 'm', 'file:a'),
-    row(9, 'm', 'a;1;g'),
-    [],
-    'settled',
-  ],
-  [
-    'is one where another was named since',
-    null,
-    row(-2, 'm', 'file:b'),
-    row(9, 'm', 'a;1;g'),
-    [{ kind: 'cell', column: 1, base: null, local: 'file:b', remote: 'a;1;g', winner: 'local' }],
-    'changed',
-  ],
-  ['is nothing where none is named any more', null, row(-2, 'm', null), row(9, 'm', 'a;1;g'), [], 'settled'],
-])(
-  'a file of a new row that the row which it meets shows already %s',
-  (_what, former, local, remote, conflicts, state) => {
-    const columns: readonly MergeColumn[] = [
-      { type: 'Text', writable: true },
-      { type: 'Attachment', writable: true },
-    ];
-    const base = baseOfMetUnsent(former, local, { columns, held: new Map([[1, 'file:a']]) });
-
-    expect(mergeRow({ base, local, remote }, columns, 'local')).toMatchObject({ conflicts, state });
-  },
-);
-
-describe('a create of a row that the origin had before, and whose answer got lost', () => {
-  const sent = ['mine', 'old'].map((value, column) => ({ column, value }));
-  const settle = (local: Row, remote: Row): MergeDecision => {
-    const base = baseAfterLookup({ base: null, sent }, { local, remote }, COLUMNS);
-    const met = baseOfMet(['was', 'old', 'f'], local, COLUMNS);
-    return mergeRow({ base: baseOfMetLater(base, met, COLUMNS), local, remote }, COLUMNS, 'local');
-  };
-
-  test.each<[string, Row, Row, Row, readonly number[], string]>([
-    [
-      'is settled as it was sent',
-      row(-2, 'mine', 'old', null),
-      row(9, 'mine', 'old', 'g'),
-      row(9, 'mine', 'old', 'g'),
-      [],
-      'settled',
+      row(7, null, 'x', 'f'),
+      row(7, 'c', 'x', 'g'),
+      'settled c,x,g cell',
     ],
     [
-      'goes over what was edited here alone',
-      row(-2, 'mine', 'old', null),
-      row(9, 'theirs', 'new', 'g'),
-      row(9, 'mine', 'new', 'g'),
-      [0],
-      'changed',
+      'is settled where both sides emptied it since',
+      SENT,
+      row(7, null, 'x', 'f'),
+      row(7, null, 'x', 'g'),
+      'settled ,x,g',
     ],
-    [
-      'leaves empty what was emptied there since',
-      row(-2, 'mine', 'old', null),
-      row(9, 'mine', null, 'g'),
-      row(9, 'mine', null, 'g'),
-      [],
-      'settled',
-    ],
-    [
-      'keeps what was edited while it was on its way',
-      row(-2, 'mine', 'newer', null),
-      row(9, 'mine', 'old', 'g'),
-      row(9, 'mine', 'newer', 'g'),
-      [],
-      'changed',
-    ],
-  ])('%s', (_what, here, remote, merged, conflicts, state) => {
-    const decision = settle(here, remote);
-
-    expect(decision.local).toEqual(merged);
-    expect(decision.conflicts).toMatchObject(conflicts.map((column) => ({ kind: 'cell', column, winner: 'local' })));
-    expect(decision.conflicts).toHaveLength(conflicts.length);
-    expect(decision.state).toBe(state);
+  ])('%s', (_what, before, local, remote, expected) => {
+    expect(textOf(settle(before, { local, remote }, false))).toBe(expected);
   });
 });
 
-test('a row that may be put in the place of a deleted one keeps what it holds in cells that were not sent', () => {
-  const settle = (remote: Row): MergeDecision => {
-    const again = baseOfMadeAgain(row(9, null, null, null), BEFORE, COLUMNS);
-    const base = baseOfReplaced(again, { former: BEFORE, sent: SENT.sent, remote });
-    return mergeRow({ base, local: row(7, 'b', 'x', 'f'), remote }, COLUMNS, 'origin');
-  };
+describe('the base of a cell with a file', () => {
+  const columns: readonly MergeColumn[] = [{ type: 'Attachment', writable: true }];
+  const [OLD, OURS, THEIRS] = ['old.txt;1;g1', 'a.txt;2;g2', 'b.txt;2;g3'];
+  const file: SentFile = { path: '/a.txt', name: 'a.txt', type: 'text/plain', bytes: 1, sha256: '00', before: OLD };
+  const before: SentRow = { base: row(7, OLD), sent: [{ column: 0, value: 'file:a.txt', file }] };
 
-  expect(settle(row(9, 'c', 'new', 'g')).local).toEqual(row(9, 'c', 'new', 'g'));
-  expect(settle(row(9, 'c', null, 'g')).local).toEqual(row(9, 'c', 'x', 'g'));
-});
-
-test.each<[string, Row | null, Row, boolean]>([
-  ['given up here, and not as sent', row(-1, 'c', 'y', null), row(9, 'b', 'z', null), true],
-  ['deleted here, and not as sent', null, row(9, 'b', 'z', null), true],
-  ['given up here, and just as sent', row(-1, 'c', 'y', null), row(9, 'b', 'x', 'f'), false],
-  ['deleted here, and just as sent', null, row(9, 'b', 'x', 'f'), false],
-  ['still here, and not as sent', row(-1, 'b', 'y', null), row(9, 'b', 'z', null), false],
-])('the row that has the unique value of a create may be a colleague’s: %s', (_what, local, remote, expected) => {
-  const by = { column: 0, value: 'b' };
-  const sent = [by, { column: 1, value: 'x' }];
-
-  expect(mayBeColleagues({ by, sent, isWhole: true, local, remote, columns: COLUMNS })).toBe(expected);
-});
-
-test('the row that has the unique value of a create may be a colleague’s where not all that was sent is shown', () => {
-  const by = { column: 0, value: 'b' };
-  const facts = { by, sent: [by], isWhole: false, remote: row(9, 'b', 'x', 'f'), columns: COLUMNS };
-
-  expect(mayBeColleagues({ ...facts, local: null })).toBe(true);
-  expect(mayBeColleagues({ ...facts, local: row(-1, 'b', 'x', 'f') })).toBe(false);
-});
-
-describe('the base of a cell with files', () => {
-  const former = row(7, 'a', 'x.txt;1;guid', 'f');
-
-  test.each<[string, Row | null, Row | null, Value]>([
-    ['has the former one that stands here', former, row(7, 'a', 'x.txt;1;guid', 'f'), 'x.txt;1;guid'],
-    ['is what the origin says where another one stands here', former, row(7, 'a', 'y.txt;1;guid', 'f'), 'there'],
-    ['is what the origin says where one is asked for', row(7, 'a', 'file:a', 'f'), row(7, 'a', 'file:a', 'f'), 'there'],
-    ['is what the origin says where nothing is left', former, row(7, 'a', null, 'f'), 'there'],
-    ['is what the origin says where the row was deleted', former, null, 'there'],
-    ['is what the origin says of a new row', null, row(7, 'a', 'x.txt;1;guid', 'f'), 'there'],
-  ])('%s', (_what, before, local, expected) => {
-    const columns = [{ type: 'Text' }, { type: 'Attachment' }, { type: 'Text' }] as const;
-    const base = baseOfFormerFiles(row(7, 'b', 'there', 'g'), { former: before, local }, columns);
-
-    expect(base).toEqual(row(7, 'b', expected, 'g'));
+  test.each<[string, Value, Value, boolean, boolean, Value]>([
+    [
+      'is the request where the row stands as sent, so that the answer settles it',
+      'file:a.txt',
+      OURS,
+      true,
+      true,
+      'file:a.txt',
+    ],
+    ['is what the origin shows where another file is asked for', 'file:b.txt', OURS, true, true, OURS],
+    ['is the former one where that was put back', OLD, OURS, true, true, OLD],
+    ['is the former one where the file did not arrive', 'file:a.txt', OLD, false, false, OLD],
+    ['is the request where the origin took it, and shows another one', 'file:a.txt', THEIRS, false, true, 'file:a.txt'],
+  ])('%s', (_what, local, remote, hasArrived, isAccepted, expected) => {
+    const arrived = new Set(hasArrived ? [0] : []);
+    const now = { local: row(7, local), remote: row(7, remote) };
+    expect(baseAfterAnswer(before, now, { columns, isAccepted, arrived }).values).toEqual([expected]);
   });
+});
+
+test.each<[string, Value, Value, boolean]>([
+  ['as it was sent', 'b', 'b', true],
+  ['otherwise', 'b', 'c', false],
+  ['nothing of it', 'b', null, false],
+  ['nothing where nothing was sent', null, null, true],
+])('whether a row holds what was sent: %s', (_what, value, there, expected) => {
+  expect(isApplied([{ column: 0, value }], row(7, there, 'x', 'f'), COLUMNS, new Set())).toBe(expected);
+});
+
+test.each([
+  ['as it was sent', 'update', row(7, 'b', 'x', 'f'), true],
+  ['edited since', 'update', row(7, 'c', 'x', 'f'), false],
+  ['deleted since', 'update', null, false],
+  ['deleted, as was asked', 'delete', null, true],
+  ['put back, though its delete was asked', 'delete', row(7, 'b', 'x', 'f'), false],
+] as const)('whether a row is left as it was sent: %s', (_what, kind, local, expected) => {
+  expect(isLeftAsSent({ ...SENT, local }, kind, COLUMNS)).toBe(expected);
 });

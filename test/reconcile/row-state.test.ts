@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
-
+import { CHANGE_KINDS, type ChangeKind } from '../../src/reconcile/push-plan.ts';
 import {
   isInFlight,
   nextRowState,
+  ROW_ANSWERS,
   ROW_EVENTS,
+  ROW_FINDINGS,
   ROW_STATES,
+  settlementOf,
+  type RowAnswer,
   type RowEvent,
   type RowState,
+  type Settlement,
 } from '../../src/reconcile/row-state.ts';
 
 const C = 'clean';
@@ -28,11 +33,11 @@ const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>>
   sendStarted: [X, S, X, X, X, X, X],
   accepted: [X, X, C, C, X, X, X],
   acceptedEdited: [X, X, E, E, X, X, X],
-  refused: [X, R, R, X, R, X, X],
+  refused: [X, R, R, R, R, X, X],
   replyLost: [X, X, U, U, X, X, X],
   restarted: [C, E, U, U, R, K, D],
   notApplied: [X, X, E, E, X, X, X],
-  doubted: [X, X, X, D, X, X, X],
+  doubted: [X, X, D, D, X, X, X],
   retried: [C, E, S, U, E, K, E],
   resolved: [E, E, X, X, E, E, D],
   discarded: [C, C, X, X, C, C, C],
@@ -54,3 +59,54 @@ test.each(CELLS.filter(({ next }) => next === X))('$state + $event is impossible
 test('only rows that were sent are in flight', () => {
   expect(ROW_STATES.filter(isInFlight)).toEqual(['sending', 'unknown']);
 });
+
+/** The other table, written down a second time: one line per answer, one column per finding in the order of ROW_FINDINGS. */
+const SETTLED: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, readonly (Settlement | 'impossible')[]>>>> = {
+  insert: {
+    //         there    other    absent    unclear
+    accepted: ['merge', X, 'asSent', 'asSent'],
+    met: ['merge', X, 'asSent', 'asSent'],
+    missing: [X, X, X, X],
+    failed: ['merge', 'doubt', 'refuse', 'doubt'],
+    lost: ['merge', 'doubt', 'again', 'doubt'],
+  },
+  update: {
+    accepted: ['merge', X, 'asSent', 'asSent'],
+    met: [X, X, X, X],
+    missing: ['refuse', X, 'gone', 'again'],
+    failed: [X, X, X, X],
+    lost: ['merge', 'doubt', 'gone', 'again'],
+  },
+  delete: {
+    accepted: ['gone', X, 'gone', 'gone'],
+    met: [X, X, X, X],
+    missing: ['refuse', X, 'gone', 'again'],
+    failed: [X, X, X, X],
+    lost: ['again', X, 'gone', 'again'],
+  },
+};
+
+const SETTLEMENTS = CHANGE_KINDS.flatMap((kind) =>
+  ROW_ANSWERS.flatMap((answer) =>
+    ROW_FINDINGS.map((finding, index) => ({ kind, answer, finding, settlement: SETTLED[kind][answer][index] })),
+  ),
+);
+
+test('each kind of change has a settlement for every answer and finding', () => {
+  expect(SETTLEMENTS).toHaveLength(3 * 5 * 4);
+  expect(SETTLEMENTS.map(({ settlement }) => settlement)).not.toContain(undefined);
+});
+
+test.each(SETTLEMENTS.filter(({ settlement }) => settlement !== X))(
+  '$kind: $answer, found $finding: $settlement',
+  ({ kind, answer, finding, settlement }) => {
+    expect(settlementOf(kind, answer, finding)).toBe(settlement);
+  },
+);
+
+test.each(SETTLEMENTS.filter(({ settlement }) => settlement === X))(
+  '$kind: $answer, found $finding is impossible',
+  ({ kind, answer, finding }) => {
+    expect(() => settlementOf(kind, answer, finding)).toThrow(`${kind}: ${answer} cannot be found ${finding}`);
+  },
+);

@@ -2,18 +2,13 @@
  * Pulling a table that people edit here and colleagues edit there: every edit stands, is what the origin says, or is kept.
  */
 import { describe, expect, test } from 'vitest';
-import { settleRows } from '../../src/capture/settle.ts';
 import { moveRows } from '../../src/capture/marks.ts';
-import { readVersions } from '../../src/capture/changes.ts';
 import { resync } from '../../src/pull/resync.ts';
 import { verify } from '../../src/pull/verify.ts';
-import { brokenPages, readOrigin, readReplica } from '../support/compare.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, changesOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
-
-/** Rows that were sent, settled under the policy of the fixtures. */
-const SENT = { policy: 'local', at: AT, isSent: true, reason: 'test' } as const;
 
 function note(fixture: Fixture, id: number): unknown {
   return fixture.rows('SELECT "Title", "Count", "Body" FROM "Note" WHERE _id = ?', id)[0];
@@ -153,154 +148,6 @@ test('resync and verify leave edits alone', async () => {
 
   expect(await captured(fixture)).toEqual(['insert -2 Title', 'update 1 Title', 'delete 3']);
   expect(tables).toMatchObject([{ mismatchCount: 0, error: null, comparedCount: 6 }]);
-});
-
-describe('an accepted row', () => {
-  /** Marks rows as sent, then lets the user edit, then settles what the origin accepted. */
-  async function settle(
-    fixture: Fixture,
-    { rowId, newId, meanwhile }: { rowId: number; newId: number; meanwhile: string },
-  ): Promise<void> {
-    const table = twoWayTable(fixture);
-    const [sent] = readVersions(fixture.replica, table, [rowId]);
-    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [rowId], { event: 'sendStarted', at: AT }));
-    fixture.execute(meanwhile);
-    const local = sent?.local ?? null;
-    const remote = local === null ? null : { ...local, id: newId, allow: 'Edit,Delete' };
-    await fixture.replica.write('Settling', (tx) =>
-      settleRows(tx, table, [{ rowId, base: () => local, remote }], SENT),
-    );
-  }
-
-  test('is settled where it still holds what was sent', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1`);
-
-    await settle(fixture, { rowId: 1, newId: 1, meanwhile: '' });
-
-    expect(await captured(fixture)).toEqual([]);
-    expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
-  });
-
-  test('stays a change in the cells that were edited while it was in flight', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1`);
-
-    await settle(fixture, {
-      rowId: 1,
-      newId: 1,
-      meanwhile: `UPDATE "Note" SET "Title" = 'newer', "Count" = 9 WHERE _id = 1`,
-    });
-
-    expect(await captured(fixture)).toEqual(['update 1 Title,Count']);
-    expect(fixture.rows('SELECT "column", base, local FROM sync_changes ORDER BY 1')).toEqual([
-      { column: 'Count', base: 1, local: 9 },
-      { column: 'Title', base: 'sent', local: 'newer' },
-    ]);
-  });
-
-  test('takes the id that the origin gave it, with what was edited meanwhile', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
-
-    await settle(fixture, { rowId: -2, newId: 77, meanwhile: `UPDATE "Note" SET "Count" = 9 WHERE _id = -2` });
-
-    expect(await captured(fixture)).toEqual(['update 77 Count']);
-  });
-
-  test('that was deleted meanwhile is a delete of the new row', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
-
-    await settle(fixture, { rowId: -2, newId: 77, meanwhile: `DELETE FROM "Note" WHERE _id = -2` });
-
-    expect(await captured(fixture)).toEqual(['delete 77']);
-  });
-
-  test('that a pull brought in under its new id is still one row', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
-    const table = twoWayTable(fixture);
-    const [sent] = readVersions(fixture.replica, table, [-2]);
-    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
-    const newId = fixture.sandbox.store.insert('Note', { Title: 'sent' });
-    await fixture.pull();
-    fixture.execute(`UPDATE "Note" SET "Body" = 'edited under the new id' WHERE _id = ${newId}`);
-    const [pulled] = readVersions(fixture.replica, table, [newId]);
-
-    await fixture.replica.write('Settling', (tx) =>
-      settleRows(tx, table, [{ rowId: -2, base: () => sent?.local ?? null, remote: pulled?.base ?? null }], SENT),
-    );
-
-    expect(fixture.rows(`SELECT _id FROM "Note" WHERE "Title" = 'sent'`)).toEqual([{ _id: newId }]);
-    expect(await captured(fixture)).toEqual([`update ${newId} Body`]);
-  });
-
-  test('that was deleted meanwhile, and brought in by a pull, is a delete of the new row', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
-    const table = twoWayTable(fixture);
-    const [sent] = readVersions(fixture.replica, table, [-2]);
-    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
-    const newId = fixture.sandbox.store.insert('Note', { Title: 'sent' });
-    await fixture.pull();
-    fixture.execute('DELETE FROM "Note" WHERE _id = -2');
-    const [pulled] = readVersions(fixture.replica, table, [newId]);
-    const remote = pulled?.base ?? null;
-
-    await fixture.replica.write('Settling', (tx) =>
-      settleRows(
-        tx,
-        table,
-        [{ rowId: -2, base: ({ local }) => (local === null ? remote : (sent?.local ?? null)), remote }],
-        SENT,
-      ),
-    );
-
-    expect(fixture.rows(`SELECT _id FROM "Note" WHERE "Title" = 'sent'`)).toEqual([]);
-    expect(await captured(fixture)).toEqual([`delete ${newId}`]);
-  });
-
-  test('that was deleted under the id that it was sent with, and edited under the one that a pull gave it, keeps what a colleague wrote', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('sent')`);
-    const table = twoWayTable(fixture);
-    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
-    const newId = fixture.sandbox.store.insert('Note', { Title: 'sent' });
-    await fixture.pull();
-    fixture.execute(`DELETE FROM "Note" WHERE _id = -2; UPDATE "Note" SET "Title" = 'edited' WHERE _id = ${newId}`);
-    const [pulled] = readVersions(fixture.replica, table, [newId]);
-    const body = table.columns.findIndex(({ name }) => name === 'Body');
-    const remote =
-      pulled?.base === null || pulled === undefined
-        ? null
-        : { ...pulled.base, values: pulled.base.values.with(body, 'theirs') };
-
-    await fixture.replica.write('Settling', (tx) =>
-      settleRows(tx, table, [{ rowId: -2, base: () => remote, remote }], SENT),
-    );
-
-    expect(fixture.rows(`SELECT "Title", "Body" FROM "Note" WHERE _id = ${newId}`)).toEqual([
-      { Title: 'edited', Body: 'theirs' },
-    ]);
-    expect(await captured(fixture)).toEqual([`update ${newId} Title`]);
-  });
-
-  test('is left alone by a pull until its answer is known', async () => {
-    await using fixture = await startTwoWay();
-    fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1`);
-    const table = twoWayTable(fixture);
-    await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [1], { event: 'sendStarted', at: AT }));
-    fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
-    fixture.sandbox.store.update('Note', 2, { Title: 'theirs too' });
-
-    await fixture.pull();
-
-    expect(note(fixture, 1)).toMatchObject({ Title: 'sent' });
-    expect(note(fixture, 2)).toMatchObject({ Title: 'theirs too' });
-    expect(fixture.rows(CONFLICTS)).toEqual([]);
-    expect(brokenPages(fixture.path)).toEqual([]);
-  });
 });
 
 test('edits wait while the right that they were made with is missing', async () => {

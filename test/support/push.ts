@@ -8,7 +8,8 @@
  */
 import { silentLogger } from '../../src/base/log.ts';
 import type { KeepUpload, PushContext, PushSettings, PushTableOptions } from '../../src/push/context.ts';
-import { push, type PushOptions } from '../../src/push/push.ts';
+import { finishPushes, push, type PushOptions } from '../../src/push/push.ts';
+import type { PullReport } from '../../src/pull/report.ts';
 import type { PushReport } from '../../src/push/report.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
@@ -111,4 +112,13 @@ export async function unreadableAnswer({ sandbox }: Fixture, id: number): Promis
   const [row] = (await found.json()) as object[];
   const body = JSON.stringify([{ ...row, '@row.id': id, Done: 'maybe' }]);
   return { status: 200, headers: { 'Content-Type': 'application/json' }, body };
+}
+
+/** Pulls as the command does: what earlier pushes left behind is settled first. */
+export async function finishAndPull(
+  fixture: Fixture,
+  options: Parameters<Fixture['pull']>[0] = {},
+): Promise<PullReport> {
+  await finishPushes(pushContext(fixture));
+  return fixture.pull(options);
 }
