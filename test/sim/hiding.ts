@@ -67,8 +67,8 @@ export class Hiding {
 
   /** What is wrong with a request before it leaves. */
   complaintsOf({ method }: SeenRequest): readonly string[] {
-    const { isHeld } = this.#look((statement) => this.#parts.user.query(statement));
-    return isHeld ? [`a request to ${method} rows leaves, although their table is held`] : [];
+    const { isHeld: isTableHeld } = this.#look((statement) => this.#parts.user.query(statement));
+    return isTableHeld ? [`a request to ${method} rows leaves, although their table is held`] : [];
   }
 
   /** What the moment is at which a column is hidden, or shown again: what stands in it, or is on its way. */

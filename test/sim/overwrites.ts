@@ -163,7 +163,7 @@ export class Overwrites {
     const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
     // What nobody wrote here is of the user's trigger, which answers what the origin says too, or is judged as invented.
     if (baseById === undefined) return [];
-    const baseThen = baseById?.has(id) === true ? baseById.get(id) : baseById?.values().next().value;
+    const baseThen = baseById.has(id) ? baseById.get(id) : baseById.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];
     return [`${what}, which came after the edit, and is kept nowhere`];
   }
