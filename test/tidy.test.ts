@@ -4,13 +4,9 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES } from '../src/base/errors.ts';
-import { LOG_EVENTS } from '../src/base/log-events.ts';
 import {
   bannedProblems,
   changelogProblems,
-  commandsOf,
-  documentedProblems,
   headerProblems,
   importProblems,
   LAYERS,
@@ -195,12 +191,6 @@ describe('texts', () => {
 describe('documents', () => {
   const readmes = paths.filter((path) => path === 'README.md' || path === 'src/README.md').map(readTop);
 
-  test('are three: for users, for developers, and of changes', () => {
-    const found = paths.filter((path) => /(?:^|\/)(?:README|CHANGELOG)\.md$/.test(path));
-
-    expect(found.toSorted()).toEqual(['CHANGELOG.md', 'README.md', 'src/README.md']);
-  });
-
   test('name no path that does not exist', () => {
     expect(readmes.flatMap((readme) => pathProblems(readme, paths))).toEqual([]);
   });
@@ -226,34 +216,6 @@ describe('documents', () => {
     expect(pathProblems(planted('src/README.md', '`wire/json.ts` `json.ts` `wire/` [x](../README.md)'), files)).toEqual(
       [],
     );
-  });
-
-  test('for users name every error code, every command and every event of the log', () => {
-    const commands = sources.filter(({ path }) => path.startsWith('src/cli/')).flatMap(commandsOf);
-
-    const users = readmes.filter(({ path }) => path === 'README.md');
-
-    expect(commands).toContain('pull');
-    expect(users.flatMap((readme) => documentedProblems(Object.keys(ERROR_CODES), readme))).toEqual([]);
-    expect(users.flatMap((readme) => documentedProblems(commands, readme))).toEqual([]);
-    expect(users.flatMap((readme) => documentedProblems(Object.keys(LOG_EVENTS), readme))).toEqual([]);
-  });
-
-  test('that leave out an error code or a command are found', () => {
-    const readme = planted('README.md', '`origin.timeout` `rowsync pull` and npm run -s rowsync -- sync');
-
-    expect(documentedProblems(['origin.timeout', 'pull', 'sync'], readme)).toEqual([]);
-    expect(documentedProblems(['origin.tls', 'originXtimeout', 'push'], readme)).toHaveLength(3);
-  });
-
-  test('find commands where the command line defines them', () => {
-    const source = planted(
-      'src/cli/a.ts',
-      "program.command('pull [table...]').description('x');",
-      "other.run('push');",
-    );
-
-    expect(commandsOf(source)).toEqual(['pull']);
   });
 
   test('for users tell what changed, newest first', () => {

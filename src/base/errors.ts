@@ -18,7 +18,7 @@ export type ErrorKind =
   | 'needsPerson' // a guard stopped the work until somebody decides
   | 'bug'; // a broken assumption of ours
 
-/** Process exit codes, documented in the README. */
+/** Process exit codes; `rowsync --help` documents them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75, unusable: 78 } as const;
 
 const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
@@ -33,7 +33,7 @@ const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
   bug: EXIT.failed,
 };
 
-/** The stable codes, each with the sentence that documents it; the README's table is checked against this record. */
+/** The stable codes, each with the sentence that documents it; docs/reference/errors.md is made from this record. */
 export const ERROR_CODES = {
   'usage.invalid': 'The command line has an unknown command, option or argument.',
   'config.missing': 'The configuration file does not exist or cannot be read.',

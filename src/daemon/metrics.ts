@@ -1,7 +1,7 @@
 /**
  * The metrics of the daemon in Prometheus' text format. Input: a snapshot of the daemon, the tables as `sync_status` has them, and
  * sums. Output: text, from a registry that is made for it, so that a table that is gone leaves nothing behind. Labels are names
- * of tables, of work, of causes and of outcomes, never values or keys of rows. The README lists every metric.
+ * of tables, of work, of causes and of outcomes, never values or keys of rows. docs/reference/metrics.md is made from these.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Counters } from '../origin/requests.ts';

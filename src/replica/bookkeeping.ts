@@ -2,7 +2,7 @@
  * The tables that rowsync keeps for itself inside the replica, and the views that people may read. Everything that must
  * be true together stands in one file, so that one transaction keeps it true (I6: an ETag never without its rows).
  *
- * `_rowsync_…` tables are private. `sync_…` views are public: documented in the README, changed only with a line in the
+ * `_rowsync_…` tables are private. `sync_…` views are public: documented in docs/reference/views.md, changed only with a line in the
  * changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';

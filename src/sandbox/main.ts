@@ -234,7 +234,7 @@ function checkedFaults(faults: unknown = { faults: [] }): FaultPlan {
   const plan = readFaultPlan(faults);
   if ('faults' in plan) return plan;
   const problem = [`have ${plan.length === 1 ? 'a problem' : `${plan.length} problems`}:`, ...plan].join('\n  ');
-  throw optionError('faults', problem, 'The README lists the faults with their fields.');
+  throw optionError('faults', problem, 'docs/sandbox.md lists the faults with their fields.');
 }
 
 function readTls({ certPath, keyPath }: { readonly certPath: string; readonly keyPath: string }): Settings['tls'] {

@@ -1,68 +1,15 @@
 /**
- * The metrics of the daemon: what each one counts, that no value of a row is in them, and that the README lists them.
+ * The metrics of the daemon: what each one counts, and that no value of a row is in them.
  */
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CLOSED } from '../../src/daemon/circuit.ts';
-import { metricsText, type Measures } from '../../src/daemon/metrics.ts';
+import { metricsText } from '../../src/daemon/metrics.ts';
 import type { SeenRequest } from '../../src/sandbox/requests.ts';
-import type { TableStatus } from '../../src/replica/reader.ts';
+import { MEASURES, TABLE_STATUS } from '../support/measures.ts';
 import { startDaemon, type TestDaemon } from '../support/daemon.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
-
-const TABLE: TableStatus = {
-  table: 'Note',
-  state: 'steady',
-  rowCount: 1,
-  pageCount: 1,
-  lastSweepAt: null,
-  freshSince: null,
-  unreadableCount: 0,
-  mode: 'mirror',
-  pendingCount: 0,
-  parkedCount: 0,
-  refusedCount: 0,
-  conflictCount: 0,
-  oldestChangeAt: null,
-  problem: null,
-  hint: null,
-};
-
-const NOTHING: Measures = {
-  state: {
-    startedAtMs: 0,
-    working: null,
-    circuit: CLOSED,
-    failure: null,
-    circuitWaitMs: 0,
-    troubleByTable: new Map(),
-    heldTables: [],
-    jobs: [],
-    lastByWork: new Map(),
-    workCounts: new Map(),
-    mismatchCount: 0,
-  },
-  tables: [],
-  replica: { inDoubt: [], sweeps: [], conflicts: [], driftCount: 0, pendingFrameCount: 0 },
-  origin: {
-    requestCount: 0,
-    notModifiedCount: 0,
-    retryCount: 0,
-    receivedBytes: 0,
-    countByClass: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 },
-    quietMs: 0,
-  },
-  busyMs: 0,
-  uncapturedCount: 0,
-  loopDelaySeconds: 0,
-  replicaBytes: 0,
-  walBytes: 0,
-  freeBytes: 0,
-  nowMs: 0,
-};
 
 const LISTEN = 'http: { listen: "127.0.0.1:0" }\n';
 const PUSHED = `${LISTEN}push: { delay: false }\ntables: { "*": { push: true, conflict: ask } }\n`;
@@ -76,31 +23,9 @@ async function scrape(daemon: TestDaemon): Promise<readonly string[]> {
 }
 
 test('names of tables are escaped', async () => {
-  const text = await metricsText({ ...NOTHING, tables: [{ ...TABLE, table: 'a\n"\\' }] });
+  const text = await metricsText({ ...MEASURES, tables: [{ ...TABLE_STATUS, table: 'a\n"\\' }] });
 
   expect(text).toContain('rowsync_rows{table="a\\n\\"\\\\"} 1\n');
-});
-
-test('every metric is in the README with its kind and its labels, and no other', async () => {
-  const readme = readFileSync('README.md', 'utf8');
-  const part = readme.slice(readme.indexOf('\n| metric '), readme.indexOf('\nAlarms worth having'));
-  const documented = [...part.matchAll(/^\| `rowsync_([a-z0-9_]+)(?:\{([a-z, ]+)\})?` *\| (gauge|counter) /gm)].map(
-    ([, name = '', labels = '', kind = '']) => `${kind} ${name} ${labels}`.trim(),
-  );
-  const count = { table: 'Note', count: 1 };
-  const text = await metricsText({
-    ...NOTHING,
-    state: { ...NOTHING.state, workCounts: new Map([['pull done', 1]]) },
-    tables: [{ ...TABLE, lastSweepAt: '2026-06-01T12:00:00Z', freshSince: '2026-06-01T12:00:00Z' }],
-    replica: { ...NOTHING.replica, inDoubt: [count], sweeps: [count], conflicts: [{ ...count, winner: 'origin' }] },
-  });
-
-  const given = [...text.matchAll(/^# TYPE rowsync_(\S+) (\w+)\nrowsync_\S+?(?:\{(.+)\})? \S+$/gm)].map(
-    ([, name = '', kind = '', labels = '']) =>
-      `${kind} ${name} ${[...labels.matchAll(/(\w+)="/g)].map(([, label]) => label).join(', ')}`.trim(),
-  );
-  expect(given.length).toBeGreaterThan(25);
-  expect(documented.toSorted()).toEqual(given.toSorted());
 });
 
 test('edits that wait are counted, with the age of the oldest', async () => {

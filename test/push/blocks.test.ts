@@ -58,3 +58,23 @@ test('a table with rows on their way is not pulled before they are settled', asy
   expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
+
+test('a description that is refused once puts nothing in doubt: the row is looked up the next time', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw end;
+    },
+  });
+  fixture.sandbox.answerInstead(1, { status: 404, body: '' }, { method: 'describe' });
+
+  const early = await finishAndPull(fixture);
+  const later = await finishAndPull(fixture);
+
+  expect(early.tables).toMatchObject([{ error: { code: 'pull.unsettled' } }]);
+  expect(later.tables).toMatchObject([{ error: null, held: null }]);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
+});

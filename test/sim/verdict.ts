@@ -378,14 +378,14 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
  * No conflict is about a value that was never in that column, at the origin or, of a row that it deleted, here; or that was written there here, also by the user's trigger, since a row
  * that stood here twice for a moment may have two edits, of which one takes the origin's place.
  */
-function judgeConflicts({ conflicts, writes, books }: Rest): readonly Complaint[] {
+function judgeConflicts({ conflicts, writes, books, hasSwapped }: Rest): readonly Complaint[] {
   const there = new Set(
     writes.flatMap(({ cells }) => Object.entries(cells).map(([column, value]) => textAt(column, value))),
   );
   const here = withoutTags(books.everWritten);
   return conflicts
     .flatMap(({ kind, column, remote, cells }) =>
-      kind === 'cell' && column !== null ? [[column, remote] as const] : Object.entries(cells),
+      kind === 'cell' && column !== null ? [[column, remote] as const] : hasSwapped ? [] : Object.entries(cells),
     )
     .filter(([column, value]) => value !== null && !there.has(textAt(column, value)))
     .filter(([column, value]) => !here.has(textAt(column, value)) && !isMadeByTrigger(value))

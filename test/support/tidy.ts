@@ -239,27 +239,6 @@ export function pathProblems({ path, text }: TidyFile, files: readonly string[])
   return [...new Set(missing)].map((token) => `${path}: names ${token}, which does not exist`);
 }
 
-/** Every name stands in the text, in backquotes or in a command that starts with `rowsync`. */
-export function documentedProblems(names: readonly string[], { path, text }: TidyFile): readonly string[] {
-  const isNamed = (name: string): boolean =>
-    new RegExp(`\`(?:rowsync )?${name.replaceAll('.', String.raw`\.`)}(?:[ \`])|rowsync (?:-- )?${name}\\b`).test(text);
-  return names.filter((name) => !isNamed(name)).map((name) => `${path}: does not name ${name}`);
-}
-
-/** The first words given to commander's `command(…)` in a source file. */
-export function commandsOf({ path, text }: TidyFile): readonly string[] {
-  const names: string[] = [];
-  const visitor = new Visitor({
-    CallExpression: ({ callee, arguments: [first] }) => {
-      if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return;
-      if (callee.property.name !== 'command' || first?.type !== 'Literal' || typeof first.value !== 'string') return;
-      names.push(first.value.split(' ', 1).join(''));
-    },
-  });
-  visitor.visit(parseSync(path, text).program);
-  return names;
-}
-
 /** A changelog for users: newest first, `## Unreleased` or `## 1.2.3 (YYYY-MM-DD)`, one bullet a change. */
 export function changelogProblems({ path, text }: TidyFile, version: string): readonly string[] {
   const lines = text.split('\n');

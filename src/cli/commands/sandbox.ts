@@ -61,7 +61,7 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
         'disabled',
       ]),
     )
-    .option('--faults <file>', 'answer badly as this file says, JSON or YAML (the README lists the faults)')
+    .option('--faults <file>', 'answer badly as this file says, JSON or YAML (docs/sandbox.md lists the faults)')
     .option(
       '--control <port>',
       'also listen on 127.0.0.1 for changes of the faults, and to show requests',

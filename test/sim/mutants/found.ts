@@ -92,7 +92,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'lost-upload-not-compared': { seed: 1870 },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
   'any-revision-is-ours+number-is-enough': { seed: 943 },
-  'former-file-is-an-edit': { kept: 'former-file-put-back.json' },
+  'former-file-is-an-edit': { test: 'test/reconcile/push-settle.test.ts' },
   'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
   'refused-though-edited': { story: 'refused-and-deleted-on-its-way', at: '' },
   'unseen-edits-leave-refusals': { kept: 'refused-and-deleted-unseen.json' },

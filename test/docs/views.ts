@@ -1,0 +1,164 @@
+/** What each column of the sync_ views says, for the reference. The generator fails for a column that has no line here, and for a line without a column. */
+
+/** A view: what it has one row for, and its columns. */
+export interface ViewText {
+  readonly rows: string;
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const TABLE = 'Name of the table in the replica.';
+const ROW_ID = 'The `_id` of the row in its table.';
+const COLUMN = 'Name of the column in the replica.';
+
+/** The views, by name. */
+export const VIEWS: Readonly<Record<string, ViewText>> = {
+  sync_status: {
+    rows: 'each table',
+    columns: {
+      table: TABLE,
+      state:
+        '`loading`, `steady`, `held` (a guard waits for a person), `failed`, or `gone` (the origin no longer shows it).',
+      rows: 'Rows in the replica.',
+      pages: 'Pages of the last sweep.',
+      last_sweep: 'End of the last pull that read the whole table.',
+      fresh_since: 'Every row was equal to the origin at this time or later.',
+      unreadable: 'Rows that could not be read; see `sync_failures`.',
+      mode: '`mirror`, `two-way`, or `waiting` (two-way after the next whole sweep).',
+      pending: 'Edited rows that are not at the origin yet.',
+      parked: 'Edited rows that wait for a person or a timer.',
+      refused: 'Parked rows that the origin refused, or that may have been created.',
+      conflicts: 'Open questions in `sync_conflicts`.',
+      oldest_change: 'When the oldest edit was made that is not at the origin; NULL for none.',
+      problem: 'What is wrong; NULL for nothing.',
+      hint: 'What to do about it.',
+    },
+  },
+  sync_runs: {
+    rows: 'each pull or push, the last 10,000',
+    columns: {
+      id: 'Number of the run.',
+      kind: '`pull` or `push`.',
+      started_at: 'When it began.',
+      finished_at: 'When it ended; NULL while it runs.',
+      outcome:
+        '`running`, `done`, `held`, `failed`, `stopped` (rowsync was asked to), or `interrupted` (found unfinished by the next run).',
+      tables: 'Tables that it worked on.',
+      requests: 'Requests that it sent.',
+      not_modified: 'Pages that the origin answered with "not modified".',
+      received_bytes: 'Bytes that it received.',
+      inserted: 'Rows inserted here by a pull, at the origin by a push.',
+      updated: 'Rows updated here by a pull, at the origin by a push.',
+      deleted: 'Rows deleted here by a pull, at the origin by a push.',
+      error_code: 'Code of the first error; NULL for none.',
+      error_message: 'Its message.',
+    },
+  },
+  sync_columns: {
+    rows: 'each column',
+    columns: {
+      table: TABLE,
+      column: COLUMN,
+      origin_table: 'Name of the table at the origin.',
+      origin_column: 'Name of the column at the origin.',
+      type: 'Type at the origin.',
+      stored_as: '`TEXT`, `INTEGER` or `ANY`.',
+      kind: 'Kind at the origin, such as `Formula`.',
+      writable: '1 where the calling user may write it at the origin.',
+      width: 'Characters that it takes; NULL for no limit.',
+      options: 'Options at the origin, such as `Unique`.',
+      state: '`live`, `removed` (no longer at the origin), or `aside` (old values, kept when the type changed).',
+      since: 'Since when it is in that state.',
+      origin_id: 'Number of the column at the origin.',
+    },
+  },
+  sync_freshness: {
+    rows: 'each page',
+    columns: {
+      table: TABLE,
+      page: 'Number of the page, from 0.',
+      rows: 'Rows of the page.',
+      verified_at: 'When the origin last confirmed the page.',
+      has_etag: '1 where the page has an ETag that is trusted.',
+    },
+  },
+  sync_deleted: {
+    rows: 'each row that was deleted here because the origin no longer has it',
+    columns: {
+      id: 'Number of the line.',
+      table: TABLE,
+      row_id: ROW_ID,
+      deleted_at: 'When it was deleted here.',
+      reason: 'What proved that the origin no longer has it.',
+      last_values: 'Its last values, as a JSON object.',
+    },
+  },
+  sync_failures: {
+    rows: 'each row that could not be read, or that the origin did not take',
+    columns: {
+      id: 'What `rowsync retry` takes; NULL for a row that could not be read.',
+      table: TABLE,
+      row_id: ROW_ID,
+      kind: '`read`; `insert`, `update` or `delete` (refused); `inDoubt` (it may have happened).',
+      column: 'The column at fault; NULL where none is named.',
+      reason: "The origin's words, or rowsync's where it sent nothing.",
+      since: 'When it failed.',
+      status: 'HTTP status of the row; NULL where nothing was sent.',
+      code: "The origin's error code.",
+      sent: 'The cells as they were sent, as a JSON object; NULL where nothing was sent.',
+      retry_at: 'When rowsync tries again; NULL where only an edit, `retry` or `discard` helps.',
+    },
+  },
+  sync_changes: {
+    rows: 'each edited cell of two-way tables that is not at the origin',
+    columns: {
+      table: TABLE,
+      row_id: ROW_ID,
+      kind: '`insert`, `update` or `delete`.',
+      column: 'Name of the column; NULL in the one line of an inserted or deleted row.',
+      base: 'What the origin last confirmed.',
+      local: 'What stands here.',
+      state: '`edited`, `sending`, `unknown` (no answer came), `refused`, `conflicted` or `inDoubt`.',
+      since: 'Since when the row is in that state.',
+    },
+  },
+  sync_conflicts: {
+    rows: 'each cell or row that both sides changed',
+    columns: {
+      id: 'What `rowsync resolve` takes.',
+      table: TABLE,
+      row_id: ROW_ID,
+      kind: '`cell`, `deletedHere` (edited at the origin), `deletedThere` (edited here), or `inserted` (a discarded insert).',
+      column: 'Name of the column; NULL for a whole row.',
+      base: 'What the origin last confirmed before; of a whole row as a JSON object.',
+      local: 'What stood here.',
+      remote: 'What the origin says.',
+      winner: '`origin`, `local` or `nobody` (until you decide).',
+      at: 'When rowsync found it.',
+      state:
+        '`open`, `decided` (by the policy), `settled` (both sides agree now), `resolved` or `discarded` (by a person).',
+      resolution: 'What you decided: `local`, `remote`, `base` or `value`. It can be set by SQL.',
+      value: 'The value that you chose. It can be set by SQL.',
+      problem: 'Why the decision could not be carried out; NULL where it could.',
+    },
+  },
+  sync_files: {
+    rows: 'each revision of an attached file, and each cell whose revisions could not be listed',
+    columns: {
+      table: TABLE,
+      row_id: ROW_ID,
+      column: COLUMN,
+      revision: 'Number of the revision at the origin.',
+      name: 'Name at the origin. It is text and may look like a path.',
+      type: 'Media type at the origin.',
+      bytes: 'Length of the content.',
+      guid: 'Identifier at the origin.',
+      author: 'Who attached it.',
+      created: 'When it was attached.',
+      sha256: 'SHA-256 of the content; NULL while it is not here.',
+      path: 'Where the content is in the file store; NULL while it is not here.',
+      state: '`here`, `missing` (not fetched yet), `failed`, or `skipped` (a rule leaves it out).',
+      reason: 'Why it is not here.',
+      vanished: 'Since when the origin no longer has it; its content stays.',
+    },
+  },
+};

@@ -1,0 +1,65 @@
+/** What the metrics of a daemon are made of, with a sample for each. */
+import { CLOSED } from '../../src/daemon/circuit.ts';
+import type { Measures } from '../../src/daemon/metrics.ts';
+import type { TableStatus } from '../../src/replica/reader.ts';
+
+const COUNT = { table: 'Note', count: 1 };
+
+/** A table as `sync_status` has it. */
+export const TABLE_STATUS: TableStatus = {
+  table: 'Note',
+  state: 'steady',
+  rowCount: 1,
+  pageCount: 1,
+  lastSweepAt: '2026-06-01T12:00:00Z',
+  freshSince: '2026-06-01T12:00:00Z',
+  unreadableCount: 0,
+  mode: 'mirror',
+  pendingCount: 0,
+  parkedCount: 0,
+  refusedCount: 0,
+  conflictCount: 0,
+  oldestChangeAt: null,
+  problem: null,
+  hint: null,
+};
+
+/** Measures that give every metric a sample. */
+export const MEASURES: Measures = {
+  state: {
+    startedAtMs: 0,
+    working: null,
+    circuit: CLOSED,
+    failure: null,
+    circuitWaitMs: 0,
+    troubleByTable: new Map(),
+    heldTables: [],
+    jobs: [],
+    lastByWork: new Map(),
+    workCounts: new Map([['pull done', 1]]),
+    mismatchCount: 0,
+  },
+  tables: [TABLE_STATUS],
+  replica: {
+    inDoubt: [COUNT],
+    sweeps: [COUNT],
+    conflicts: [{ ...COUNT, winner: 'origin' }],
+    driftCount: 0,
+    pendingFrameCount: 0,
+  },
+  origin: {
+    requestCount: 0,
+    notModifiedCount: 0,
+    retryCount: 0,
+    receivedBytes: 0,
+    countByClass: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 },
+    quietMs: 0,
+  },
+  busyMs: 0,
+  uncapturedCount: 0,
+  loopDelaySeconds: 0,
+  replicaBytes: 0,
+  walBytes: 0,
+  freeBytes: 0,
+  nowMs: 0,
+};
