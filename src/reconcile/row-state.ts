@@ -5,8 +5,7 @@
  *   TRANSITIONS   state of a row's mark (`_rowsync_rows.state`) × event → next state
  *   SETTLEMENTS   kind of change × what the origin answered × what it says of the row afterwards → what becomes of the row
  *
- * States. A clean row has no mark. What changed is in no state: it is found by comparing the row with its base.
- *
+ * A clean row has no mark. What changed is in no state: it is found by comparing the row with its base.
  *   clean     local = base                          refused      the origin said no; waits for an edit or a retry
  *   edited    may be pushed                         conflicted   waits for a person's decision
  *   sending   recorded and sent, no answer yet      inDoubt      it may have happened or not; waits for a person

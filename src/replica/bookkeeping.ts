@@ -253,8 +253,8 @@ const RUNS = sql`
 const STATUS_VIEW = sql`
   CREATE VIEW sync_status AS
   SELECT t.local_name AS "table",
-         CASE WHEN t.problem_code IS NOT NULL THEN 'failed' WHEN t.held_code IS NOT NULL THEN 'held'
-              WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
+         CASE WHEN t.problem_code GLOB 'guard.*' THEN 'held' WHEN t.problem_code IS NOT NULL THEN 'failed'
+              WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
          t.row_count AS rows,
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
          t.swept_at AS last_sweep,

@@ -62,7 +62,7 @@ test('plan shows every change with old and new values, and changes nothing', asy
   const { exitCode, stdout } = await desk.run('plan');
 
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('Note: 1 insert, 1 update, 1 delete; 2 write calls');
+  expect(stdout).toContain('Note: 1 insert, 1 update, 1 delete; 3 write calls');
   expect(stdout).toContain('update 1  Title: "title 1" -> "new title"');
   expect(stdout).toContain('insert -2  Title: "added", Code: "n1"');
   expect(stdout).toContain('delete 2');
@@ -73,9 +73,9 @@ test('plan shows every change with old and new values, and changes nothing', asy
     tables: [
       {
         table: 'Note',
-        writeCallCount: 2,
+        writeCallCount: 3,
         rows: [
-          { rowId: 1, kind: 'update', fate: 'sent', method: 'upsert', cells: [{ column: 'Title', base: 'title 1' }] },
+          { rowId: 1, kind: 'update', fate: 'sent', method: 'update', cells: [{ column: 'Title', base: 'title 1' }] },
           { rowId: -2, kind: 'insert', fate: 'sent', method: 'upsert' },
           { rowId: 2, kind: 'delete', fate: 'sent', method: 'delete', cells: [] },
         ],
@@ -123,9 +123,12 @@ test('sync pulls, then pushes', async () => {
 });
 
 test('verify first finds out what became of rows whose answers got lost', async () => {
-  await using desk = await startDesk('tables: { "*": { push: true } }\n');
-  desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new')`);
-  const faults = [{ fault: 'resetAfter', method: 'create' } as const, { fault: 'html', method: 'select' } as const];
+  await using desk = await startDesk('tables: { "*": { push: true, match: Code } }\n');
+  desk.sql(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  const faults = [
+    { fault: 'resetAfter', method: 'upsert' } as const,
+    { fault: 'html', method: 'select', nth: 2 } as const,
+  ];
   desk.sandbox.faults.replace({ faults });
   await desk.run('push');
   desk.sandbox.faults.replace({ faults: [] });

@@ -125,7 +125,7 @@ test('a row that was refused under a clock ten years ahead is tried again when t
   fixture.sandbox.answerInstead(
     1,
     { status: 200, headers: { 'Content-Type': 'application/json' }, body },
-    { method: 'upsert' },
+    { method: 'update' },
   );
   const { clock } = fixture.context();
   const ahead = { ...clock, nowMs: () => clock.nowMs() + 10 * YEAR_MS };

@@ -46,7 +46,7 @@ test('a table that may not be written any more waits alone, is asked for less an
   await using sandbox = await startTestSandbox({
     tables: tables(),
     intercept: (request, response) => {
-      if (!isForbidden || request.method !== 'upsert' || request.table !== sandbox.store.table('Note').alias)
+      if (!isForbidden || request.method !== 'update' || request.table !== sandbox.store.table('Note').alias)
         return false;
       attempts += 1;
       response.writeHead(403, { 'Content-Type': 'application/json' });
@@ -94,7 +94,7 @@ test('a role that sees half the columns stops their table, with its edits, until
   await daemon.elapse(15);
 
   expect(stopped).toMatchObject([
-    { state: 'failed', problem: expect.stringContaining('columns vanished at once') as string },
+    { state: 'held', problem: expect.stringContaining('does not show columns any more') as string },
   ]);
   expect([sent[0], others]).toEqual(['title a', ['other']]);
   expect(daemon.rows(`SELECT state, pending FROM sync_status WHERE "table" = 'Note'`)).toEqual([

@@ -92,11 +92,15 @@ function viewsPage(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-docs-'));
   const replica = openReplica(join(folder, 'replica.db'), { clock: systemClock });
   try {
-    const views = queryRows(replica, sql`SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name`, []).map(([name]) => String(name));
+    const views = queryRows(replica, sql`SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name`, []).map(
+      ([name]) => String(name),
+    );
     const unknown = Object.keys(VIEWS).filter((name) => !views.includes(name));
     if (unknown.length > 0) throw new Error(`there is no view ${unknown.join()}`);
     const parts = views.map((view) => {
-      const columns = queryRows(replica, sql`SELECT name FROM pragma_table_info(?)`, [view]).map(([name]) => String(name));
+      const columns = queryRows(replica, sql`SELECT name FROM pragma_table_info(?)`, [view]).map(([name]) =>
+        String(name),
+      );
       const { rows = '', columns: texts = {} } = VIEWS[view] ?? {};
       const wrong = [
         ...columns.filter((name) => !(name in texts)),

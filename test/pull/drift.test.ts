@@ -145,8 +145,9 @@ test('keeps what is edited right behind a page under its own columns, though the
   const report = await fixture.pull();
 
   expect(report.tables[0]?.error).toBeNull();
-  expect(fixture.rows('SELECT "Title", "Body", "Count" FROM "Note" WHERE _id < 0')).toEqual([
-    { Title: 'the body', Body: 'title 1', Count: 99 },
+  const kept = ['Title', 'Body', 'Count'].map((name) => `local ->> '${name}' AS "${name}"`).join();
+  expect(fixture.rows(`SELECT kind, ${kept} FROM sync_conflicts`)).toEqual([
+    { kind: 'deletedThere', Title: 'the body', Body: 'title 1', Count: 99 },
   ]);
 });
 

@@ -10,7 +10,7 @@ import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 /** Opens the replica once more; the transactions that were kept of what is done with it from then on. */
 function watch(fixture: Fixture): readonly TransactionFacts[] {
@@ -165,15 +165,16 @@ test('a resync is on the disk before the person who asked for it is told', async
 
 test('a consent to deletes is none to columns that vanish', async () => {
   await using fixture = await startTwoWay({});
+  const settings = { ...twoWaySettings({}), tableOptions: () => ({ sort: null, editing: null }) };
   for (const { id } of fixture.sandbox.store.rows('Note')) fixture.sandbox.store.delete('Note', id);
-  await fixture.pull();
+  await fixture.pull({ settings });
   expect(giveConsent(fixture.path, ['pull'], [])).toHaveLength(1);
   const gone = ['Body', 'Count', 'Done', 'Due', 'Starts', 'Seen', 'Spent', 'Total', 'Photo'];
   for (const column of gone) fixture.sandbox.store.dropColumn('Note', column);
 
-  const held = await fixture.pull();
+  const held = await fixture.pull({ settings });
   giveConsent(fixture.path, ['pull'], []);
-  const agreed = await fixture.pull();
+  const agreed = await fixture.pull({ settings });
 
   expect(held.tables[0]).toMatchObject({ held: { code: 'guard.schema' } });
   expect(agreed.tables[0]).toMatchObject({ error: null, held: null });

@@ -6,13 +6,14 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { asRowsyncError } from '../../src/base/errors.ts';
+import { carryOutDecision } from '../../src/capture/decide.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { Replica } from '../../src/replica/database.ts';
 import { integrity, readOrigin, readReplica } from '../support/compare.ts';
-import { codesOf, pushNow } from '../support/push.ts';
+import { codesOf, finishAndPull, pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { canMount, mountTmpfs, type Tmpfs } from '../support/tmpfs.ts';
-import { captured, NOTE, twoWaySettings } from '../support/two-way.ts';
+import { AT, captured, NOTE, twoWaySettings } from '../support/two-way.ts';
 
 /** More writes than a pull and a push of this size make; the last case says how many there were. */
 const STEPS_MAX = 60;
@@ -67,7 +68,7 @@ async function fullAt(
 
   const settingsOfPush = { batchLimits: { rowsMax: 2, bytesMax: 100_000 } };
   const codes = [
-    ...(await codesFrom(async () => pullCodes(await fixture.pull({ confirm: true })))),
+    ...(await codesFrom(async () => pullCodes(await finishAndPull(fixture, { confirm: true })))),
     ...(await codesFrom(async () => codesOf(await pushNow(fixture, { confirm: true, settings: settingsOfPush })))),
   ];
   free(disk);
@@ -127,16 +128,35 @@ function free({ path }: Tmpfs): void {
 /** The next pull and push, as by another process, bring both sides together. */
 async function expectFinished(fixture: Fixture, step: number): Promise<void> {
   fixture.restart();
-  const pulled = await fixture.pull({ confirm: true });
+  const pulled = await finishAndPull(fixture, { confirm: true });
+  const discardedCount = await decideDoubts(fixture);
   const pushed = await pushNow(fixture, { confirm: true });
-  const last = await fixture.pull({ confirm: true });
+  const last = await finishAndPull(fixture, { confirm: true });
   const codes = [...pullCodes(pulled), ...codesOf(pushed), ...pullCodes(last)];
   expect({ step, codes }).toEqual({ step, codes: [] });
   const titles = fixture.sandbox.store.rows('Note').map(({ values }) => String(values['Title']));
   expect({ step, titles: titles.toSorted((one, other) => one.localeCompare(other)) }).toEqual({ step, titles: TITLES });
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   expect(await captured(fixture)).toEqual([]);
-  for (const table of ['sync_conflicts', 'sync_failures', '_rowsync_batches']) {
+  for (const table of ['sync_failures', '_rowsync_batches']) {
     expect({ step, rows: fixture.rows(`SELECT * FROM ${table}`) }).toEqual({ step, rows: [] });
   }
+  expect({ step, rows: fixture.rows('SELECT kind, state FROM sync_conflicts') }).toEqual({
+    step,
+    rows: Array.from({ length: discardedCount }, () => ({ kind: 'inserted', state: 'discarded' })),
+  });
+}
+
+/** New rows without a match value are in doubt where their answer could not be stored; a person looks whether the origin has them. */
+async function decideDoubts(fixture: Fixture): Promise<number> {
+  const doubts = fixture.rows(`SELECT f.id, f.row_id AS rowId, n."Title" AS title FROM sync_failures f
+    JOIN "Note" n ON n._id = f.row_id WHERE f.kind = 'inDoubt'`) as { id: number; rowId: number; title: string }[];
+  const made = new Set(fixture.sandbox.store.rows('Note').map(({ values }) => values['Title']));
+  for (const { id, rowId, title } of doubts) {
+    const decision = made.has(title)
+      ? ({ kind: 'discard', table: 'Note', rowId } as const)
+      : ({ kind: 'retry', ids: [id] } as const);
+    await carryOutDecision(fixture.replica, decision, AT);
+  }
+  return doubts.filter(({ title }) => made.has(title)).length;
 }

@@ -11,7 +11,7 @@ import { prune } from '../../src/capture/mode.ts';
 import type { PullSettings } from '../../src/pull/context.ts';
 import { DRIFTING, DRIFTS, STAYING, type Drift } from '../support/drift.ts';
 import { allowedStops, differencesOf, outcomeOf, type Mode, type Trial } from '../support/drift-outcome.ts';
-import { pushNow } from '../support/push.ts';
+import { finishAndPull, pushNow } from '../support/push.ts';
 import { startFixture } from '../support/replica.ts';
 import { AT } from '../support/two-way.ts';
 
@@ -45,7 +45,7 @@ function optionsOf(mode: Mode): Pick<PullSettings, 'tableOptions'> {
 }
 
 async function cycle({ fixture, mode }: Omit<Trial, 'reached'>): Promise<readonly RowsyncError[]> {
-  const pulled = await fixture.pull();
+  const pulled = await finishAndPull(fixture);
   const pushed = mode === 'mirror' ? null : await pushNow(fixture);
   return [pulled, ...(pushed === null ? [] : [pushed])].flatMap((report) =>
     [report.error, ...report.tables.flatMap(({ error, held }) => [error, held])].filter((error) => error !== null),

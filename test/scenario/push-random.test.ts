@@ -10,7 +10,7 @@ import type { FaultName, FaultRule } from '../../src/sandbox/faults.ts';
 import { Random } from '../../src/sandbox/random.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { integrity, readOrigin, readReplica } from '../support/compare.ts';
-import { changesSent, codesOf, pushNow, setFaults } from '../support/push.ts';
+import { changesSent, codesOf, finishAndPull, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { seeds } from '../support/seeds.ts';
 import { startTwoWay } from '../support/two-way.ts';
@@ -115,7 +115,7 @@ class World {
 
   /** A pull and a push; the codes of what went wrong. */
   async cycle(): Promise<readonly string[]> {
-    const pulled = await this.#fixture.pull({ confirm: true });
+    const pulled = await finishAndPull(this.#fixture, { confirm: true });
     const pushed = await this.#push();
     return [...pulled.tables.flatMap(({ error }) => error?.code ?? []), ...codesOf(pushed)];
   }
@@ -236,7 +236,7 @@ class World {
   }
 
   async #pull(): Promise<void> {
-    await this.#fixture.pull({ confirm: true });
+    await finishAndPull(this.#fixture, { confirm: true });
   }
 
   /** A push, in the middle of which users and colleagues may work. */

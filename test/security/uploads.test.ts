@@ -6,6 +6,7 @@ import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { carryOutDecision } from '../../src/capture/decide.ts';
 import { revisionsAt, startAlbum } from '../support/album.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { withDatabase } from '../support/compare.ts';
@@ -13,6 +14,7 @@ import { fileOf } from '../support/files.ts';
 import { atOrigin, codesOf } from '../support/push.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';
+import { AT } from '../support/two-way.ts';
 
 const TABLE = {
   name: 'Note',
@@ -48,11 +50,11 @@ async function attach(folder: string, path: string): Promise<readonly unknown[]>
 }
 
 describe('a file that the origin shows under the name of one of this machine', () => {
-  /** A file of the origin whose cell names a file here; a row that was edited here goes on as a new one, with what stands in that cell. */
+  /** A file of the origin whose cell names a file here; a row that was edited here is taken back as a new one, with what stands in that cell. */
   test.each<[string, string, readonly string[]]>([
     ['by itself', '', []],
     ['beside one that is attached here', `"Scan" = 'file:own.txt',`, ['own.txt 1 mine']],
-  ])('is not sent with a row that is made again, %s', async (_what, more, arrived) => {
+  ])('is not sent with a row that is taken back, %s', async (_what, more, arrived) => {
     await using fixture = await startAlbum({ match: 'Code' });
     fixture.put('own.txt', 'mine');
     fixture.sandbox.store.update('Album', 1, { Photo: fileOf(`file:${fixture.uploads}/private`, 'theirs') });
@@ -64,7 +66,11 @@ describe('a file that the origin shows under the name of one of this machine', (
     fixture.execute(`UPDATE "Album" SET ${more} "Title" = 'edited' WHERE _id = 1`);
     fixture.sandbox.store.delete('Album', 1);
 
-    const report = await fixture.upload({ options: { conflict: 'local' }, confirm: true });
+    await fixture.upload({ confirm: true });
+    const [conflict] = fixture.rows(`SELECT id FROM sync_conflicts WHERE kind = 'deletedThere'`) as { id: number }[];
+    await carryOutDecision(fixture.replica, { kind: 'resolve', id: conflict?.id ?? 0, take: 'local', value: null }, AT);
+
+    const report = await fixture.upload({ confirm: true });
 
     expect(path).toContain('/private;1;');
     expect(codesOf(report)).toEqual([]);

@@ -10,7 +10,6 @@ function row(id: number, tag: string, code: string | null): LocalRow {
 test.each([
   ['was never sent', [], null],
   ['has its code there', [row(3, 't-1', 'c-1')], null],
-  ['was made again without a tag', [row(4, 'null', 'c-1')], null],
   ['has there the code that it was sent with', [row(3, 't-1', 'c-0')], null],
   ['has another code there', [row(3, 't-1', 'c-2')], 't-1'],
   ['has no code there', [row(3, 't-1', null)], 't-1'],

@@ -108,7 +108,7 @@ export class Hiding {
 }
 
 /** Whether the table waits for columns that vanished. */
-export function isHeld(ask: Ask, { tableId }: Names): boolean {
+function isHeld(ask: Ask, { tableId }: Names): boolean {
   return ask(sql`SELECT 1 FROM _rowsync_tables WHERE id = ${tableId} AND missing_columns <> '[]'`).length > 0;
 }
 

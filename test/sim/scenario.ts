@@ -102,13 +102,6 @@ export function narrowsRole(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.narrowsRole() };
 }
 
-/** An administrator lets no value stand twice in a column. */
-export function makesUnique(after: RegExp | null, name: string): ScenarioAct {
-  const sentence = `administrator: makes the values of ${name} unique`;
-  const change = { options: ['Unique'] } as const;
-  return { after, act: (hands) => hands.atOrigin(sentence, (origin) => origin.changeColumn('Thing', name, change)) };
-}
-
 /** Somebody copies the replica. */
 export function copies(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.copy() };
@@ -119,16 +112,6 @@ export function putsBack(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.restore() };
 }
 
-/** Administrators are about: a column is hidden from the calling user. */
-export function hidesColumn(after: RegExp | null, column: Column): ScenarioAct {
-  return { after, act: (hands) => hands.hidesColumn(column) };
-}
-
-/** The hidden column is shown again. */
-export function showsColumn(after: RegExp | null): ScenarioAct {
-  return { after, act: (hands) => hands.showsColumn() };
-}
-
 /** An administrator revokes the token, until the end. */
 export function revokesToken(after: RegExp | null): ScenarioAct {
   return {
@@ -137,15 +120,6 @@ export function revokesToken(after: RegExp | null): ScenarioAct {
   };
 }
 
-/** What became of a batch cannot be asked: the token is revoked meanwhile, and good again right after that. */
-export const FAILS_TO_LOOK: readonly ScenarioAct[] = [
-  revokesToken(/^log: push.lookUp/),
-  {
-    after: /^request \d+ ends: 403/,
-    act: (hands) => hands.atOrigin('administrator: makes the token good again', (origin) => origin.restoreToken()),
-  },
-];
-
 /** Somebody makes a backup of the origin, and the next time brings it back. */
 export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.backsUpOrRestores() };
@@ -153,9 +127,6 @@ export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
 
 /** Where administrators are at work, unseen by pulls. */
 export const ADMINISTERED: Setup = { ...CALM, isAdminAway: false, actors: [[0, 'admin']] };
-
-/** Where an administrator is at work who hides columns, and does nothing else. */
-export const HIDING: Setup = { ...CALM, isAdminAway: false, actors: [[1, 'hider']] };
 
 /** With an attachment column; every other row of the origin has a file. */
 export const WITH_FILES: Setup = {

@@ -61,7 +61,12 @@ export const DRIFTS: readonly Drift[] = [
     title: 'a column is added',
     apply: (store) => store.addColumn('Note', { name: 'Stock', type: 'Numeric', defaultValue: 7 }),
   },
-  { title: 'a column is removed', apply: (store) => store.dropColumn('Note', 'Remark'), lost: ['Remark'] },
+  {
+    title: 'a column is removed',
+    apply: (store) => store.dropColumn('Note', 'Remark'),
+    stops: ['guard.columns'],
+    lost: ['Remark'],
+  },
   { title: 'a column is renamed', apply: (store) => store.renameColumn('Note', 'Title', 'Heading') },
   {
     title: 'two columns swap their names',
@@ -77,11 +82,13 @@ export const DRIFTS: readonly Drift[] = [
       store.dropColumn('Note', 'Remark');
       store.renameColumn('Note', 'Title', 'Remark');
     },
+    stops: ['guard.columns'],
     lost: ['Remark'],
   },
   {
     title: 'a column changes its type',
     apply: (store) => store.changeColumn('Note', 'Count', { type: 'Text' }),
+    stops: ['guard.columns'],
     lost: ['Count'],
   },
   {
@@ -123,13 +130,13 @@ export const DRIFTS: readonly Drift[] = [
   {
     title: 'a role suddenly sees half the columns',
     apply: (store) => hide(store, store.user.role),
-    stops: ['guard.schema', 'push.shape'],
+    stops: ['guard.schema', 'guard.columns', 'push.shape'],
     mirrorStops: ['guard.schema'],
   },
   {
     title: 'another role sees half the columns',
     apply: (store) => hide(store, 'Half'),
-    stops: ['guard.schema', 'push.shape', 'guard.deletes'],
+    stops: ['guard.schema', 'guard.columns', 'push.shape', 'guard.deletes'],
     mirrorStops: ['guard.schema', 'guard.deletes'],
   },
   {
@@ -140,7 +147,7 @@ export const DRIFTS: readonly Drift[] = [
   {
     title: 'the match column is removed',
     apply: (store) => store.dropColumn('Note', 'Code'),
-    stops: ['config.invalid'],
+    stops: ['config.invalid', 'guard.columns'],
     mirrorStops: [],
     lost: ['Code'],
   },

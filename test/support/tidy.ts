@@ -43,6 +43,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'cli-progress': ['src/cli/'],
   'csv-stringify': ['src/cli/'],
   'prom-client': ['src/daemon/'],
+  mime: ['src/push/'],
 };
 
 interface Import {

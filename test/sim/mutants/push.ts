@@ -373,8 +373,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/older-copy.ts',
-        find: '  doubtCreates(tx, table, { from: doubtCreatesFrom, at });',
-        replace: '  if (at.length === 0) doubtCreates(tx, table, { from: doubtCreatesFrom, at });',
+        find: 'if (doubtCreatesFrom < 0) doubtCreates(',
+        replace: 'if (doubtCreatesFrom < 0 && at.length === 0) doubtCreates(',
       },
     ],
   },
