@@ -4,7 +4,6 @@
  * `makeOrigin`. Pure.
  */
 import type { PersonDecision } from '../../src/capture/decide.ts';
-import type { Column } from './names.ts';
 import type { Hands } from './script.ts';
 import type { Setup } from './setup.ts';
 
