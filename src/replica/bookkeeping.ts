@@ -389,4 +389,6 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   // Tables that an earlier step made are made as they are now.
   for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
   for (const statement of TABLES_6) db.exec(statement);
+  // Before version 6 a table that a guard held counted as failed.
+  for (const statement of [sql`DROP VIEW sync_status`, STATUS_VIEW]) db.exec(statement);
 }

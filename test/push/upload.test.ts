@@ -370,6 +370,27 @@ describe('an answer that gets lost', () => {
     },
   );
 
+  test('is looked up where the origin says of the row that it failed, and leaves exactly one revision', async () => {
+    await using fixture = await startAlbum();
+    fixture.put('a.txt', 'sent');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    const { origin } = fixture;
+    const errors = [{ error: 500, code: null, message: 'something went wrong', source: null }];
+    fixture.origin = {
+      ...origin,
+      update: async (request, options) => {
+        const statuses = await origin.update(request, options);
+        return statuses.map((status) => ({ ...status, status: 500, errors }));
+      },
+    };
+
+    expect(countsOf(await fixture.upload())).toEqual({ updated: 1 });
+    await fixture.upload();
+
+    expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 sent']);
+    expect(failures(fixture)).toEqual([]);
+  });
+
   const isLooked = { method: 'attachments' } as const;
 
   test('waits for a person where the origin lets no revisions be compared', async () => {
