@@ -1,6 +1,6 @@
 /**
  * The page as a text: the sentence at its top, what it shows to whom, and that values are bounded. The browser sees it in
- * test/daemon/page/browser.test.ts.
+ * test/daemon/page/browser.long.test.ts.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
