@@ -189,7 +189,7 @@ function updateOpen(tx: Tx, table: TwoWayTable, line: NewConflict): boolean {
 /** A policy decided what a person was asked before. */
 function closeOpen(tx: Tx, table: TwoWayTable, line: NewConflict): void {
   tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
         WHERE table_id = ? AND row_id = ? AND column_seq IS ? AND state = 'open'`,
   ).run(table.id, line.rowId, columnOf(table, line).seq);
 }
@@ -204,9 +204,9 @@ export function readConflict(from: Connection, id: number): StoredConflict | nul
 }
 
 /** Conflicts of a table that a person decided by SQL and nobody carried out yet, oldest first. */
-export function readWishes(from: Connection, tableId: number): readonly StoredConflict[] {
+export function readRequests(from: Connection, tableId: number): readonly StoredConflict[] {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
-      WHERE table_id = +? AND wish = 1 AND resolution IS NOT NULL ORDER BY id`;
+      WHERE table_id = +? AND requested = 1 AND resolution IS NOT NULL ORDER BY id`;
   return queryRows(from, text, [tableId]).map(conflictFromRow);
 }
 
@@ -223,8 +223,8 @@ export function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row |
 }
 
 /** Ids of the tables that have such decisions; also of tables that were pruned. */
-export function readWishTables(from: Connection): readonly number[] {
-  const text = sql`SELECT DISTINCT table_id FROM _rowsync_conflicts WHERE wish = 1 AND resolution IS NOT NULL`;
+export function readRequestTables(from: Connection): readonly number[] {
+  const text = sql`SELECT DISTINCT table_id FROM _rowsync_conflicts WHERE requested = 1 AND resolution IS NOT NULL`;
   return queryNumbers(from, text, []);
 }
 
@@ -262,11 +262,11 @@ export function closeConflict(
   outcome: { readonly resolution: Resolution; readonly value: Stored } | { readonly problem: string },
 ): void {
   if ('problem' in outcome) {
-    tx.prepare(sql`UPDATE _rowsync_conflicts SET wish = 0, problem = ? WHERE id = ?`).run(outcome.problem, id);
+    tx.prepare(sql`UPDATE _rowsync_conflicts SET requested = 0, problem = ? WHERE id = ?`).run(outcome.problem, id);
     return;
   }
   tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'resolved', resolution = ?, value = ?, wish = 0, problem = NULL WHERE id = ?`,
+    sql`UPDATE _rowsync_conflicts SET state = 'resolved', resolution = ?, value = ?, requested = 0, problem = NULL WHERE id = ?`,
   ).run(outcome.resolution, outcome.value, id);
 }
 

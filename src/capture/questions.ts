@@ -17,7 +17,7 @@ export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   closeQuestions(tx, table.id);
   const settled = readAgreed(tx, table);
   if (settled.length > 0) {
-    const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0 WHERE id IN (SELECT value FROM json_each(?))`;
+    const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0 WHERE id IN (SELECT value FROM json_each(?))`;
     tx.prepare(text).run(JSON.stringify(settled));
   }
   moveRows(tx, table.id, readUnasked(tx, table.id), { event: 'resolved', at });
@@ -26,7 +26,7 @@ export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
 /** Closes the questions about rows that no longer wait: both sides came to agree, or nothing of the table is edited any more. */
 export function closeQuestions(tx: Tx, tableId: number): void {
   tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', wish = 0
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
         WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
           SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state IN ('conflicted', 'inDoubt'))`,
   ).run({ tableId });

@@ -19,7 +19,7 @@ import {
   hasOpenConflict,
   keptValues,
   readConflict,
-  readWishes,
+  readRequests,
   storeLocalVersion,
   storeDiscarded,
   type Resolution,
@@ -39,16 +39,16 @@ export interface Decision {
 }
 
 /** Carries out what was decided by SQL; what cannot be done is said in `sync_conflicts`. */
-export function carryOutWishes(tx: Tx, table: TwoWayTable, at: string): void {
-  for (const { id, resolution, value } of readWishes(tx, table.id)) {
+export function carryOutRequests(tx: Tx, table: TwoWayTable, at: string): void {
+  for (const { id, resolution, value } of readRequests(tx, table.id)) {
     const problem = resolution === null ? null : resolveConflict(tx, id, { take: resolution, value }, at);
     if (problem !== null) closeConflict(tx, id, { problem });
   }
 }
 
 /** Says of what was decided by SQL why it is not carried out: once the table is two-way again, it might surprise. */
-export function refuseWishes(tx: Tx, tableId: number): void {
-  for (const { id } of readWishes(tx, tableId)) closeConflict(tx, id, { problem: whyNot(tx, tableId) });
+export function refuseRequests(tx: Tx, tableId: number): void {
+  for (const { id } of readRequests(tx, tableId)) closeConflict(tx, id, { problem: whyNot(tx, tableId) });
 }
 
 /** Carries out one decision. @returns why it cannot be done, or null when it was. */
@@ -107,7 +107,7 @@ function whyNot(from: Connection, tableId: number): string {
 
 const WAITS = 'was sent, and waits for an answer; try again after the next run';
 
-type Wish = Decision & { readonly conflict: StoredConflict };
+type RequestedDecision = Decision & { readonly conflict: StoredConflict };
 
 /** The row that a decision left, or why it could not be carried out. */
 type Outcome = { readonly rowId: number } | { readonly problem: string };
@@ -120,7 +120,7 @@ function readLocalVersion(tx: Tx, table: TwoWayTable, { rowId, kind, columnSeq }
   return storedFromValue(local.values[table.columns.findIndex(({ seq }) => seq === columnSeq)] ?? null);
 }
 
-function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish, at: string): Outcome {
+function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: RequestedDecision, at: string): Outcome {
   const { rowId } = conflict;
   const index = table.columns.findIndex(({ seq }) => seq === conflict.columnSeq);
   const column = table.columns[index];
@@ -147,7 +147,7 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Wish,
 }
 
 /** Takes a version of a whole row: the row goes, or comes back. Cells of one that stands here are not merged with it. */
-function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: Wish, at: string): Outcome {
+function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecision, at: string): Outcome {
   const { rowId } = conflict;
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
   const { base = null, local = null } = readVersions(tx, table, [rowId])[0] ?? {};

@@ -6,7 +6,7 @@
 import { request, type RequestOptions } from 'node:http';
 import type { PersonDecision } from '../capture/decide.ts';
 import type { ListenAddress } from '../config/load.ts';
-import type { DecisionAnswer } from '../daemon/in-tray.ts';
+import type { DecisionAnswer } from '../daemon/decision-queue.ts';
 import { readPageKey } from '../daemon/page/key.ts';
 
 /** What the daemon says of itself. */

@@ -7,7 +7,7 @@ import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
 import { carryOutDecision, type PersonDecision } from '../capture/decide.ts';
 import type { Config } from '../config/load.ts';
-import type { DecisionAnswer } from '../daemon/in-tray.ts';
+import type { DecisionAnswer } from '../daemon/decision-queue.ts';
 import { askDaemonTo } from './daemon-answer.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation } from './invocation.ts';
 

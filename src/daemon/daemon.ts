@@ -17,12 +17,12 @@ import { doubtOf, settleDoubt } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
-import { Messenger } from './messenger.ts';
+import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './loop-delay.ts';
-import { InTray } from './in-tray.ts';
+import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import { openFront } from './front.ts';
-import type { Notifier } from './notify.ts';
+import type { Notifier } from './systemd.ts';
 import { ParkedWatch } from './parked.ts';
 import { Pulse, watch } from './pulse.ts';
 import type { StatusServer } from './server.ts';
@@ -65,8 +65,8 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const pulse = new Pulse();
   const { notifier } = parts;
   const clock = pulse.watch(parts.clock);
-  const messenger = new Messenger(parts.clock);
-  const logFor = (of: Config): Logger => messenger.listen(parts.logFor(of), of);
+  const notifications = new NotificationSender(parts.clock);
+  const logFor = (of: Config): Logger => notifications.listen(parts.logFor(of), of);
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
   const sides = openSides(config, { clock, log: logFor(config) });
@@ -80,7 +80,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
     await watching;
     await notifier.flush();
     const told = new AbortController();
-    await Promise.race([messenger.flush(), parts.clock.sleep(FLUSH_MS_MAX, told.signal)]);
+    await Promise.race([notifications.flush(), parts.clock.sleep(FLUSH_MS_MAX, told.signal)]);
     told.abort();
   }
 }
@@ -106,7 +106,7 @@ class Daemon {
   readonly #workCounts = new Map<string, number>();
   #mismatchCount = 0;
   readonly #loopDelay = new LoopDelay();
-  readonly #inTray: InTray;
+  readonly #decisionQueue: DecisionQueue;
   #isReloadAsked = false;
   #isCycleAsked = false;
   #wake = new AbortController();
@@ -118,7 +118,7 @@ class Daemon {
     this.#sides = sides;
     this.#edits = new EditWatch(sides.replica);
     this.#jobs = jobsOf(sides.config);
-    this.#inTray = new InTray(parts.clock, () => this.#wake.abort());
+    this.#decisionQueue = new DecisionQueue(parts.clock, () => this.#wake.abort());
   }
 
   get #log(): Logger {
@@ -145,7 +145,7 @@ class Daemon {
     while (!signals.stop.aborted) {
       if (this.#isReloadAsked) await this.#reload();
       // Between two pieces of work, because what a push has planned must not change under it.
-      if (await this.#inTray.carryOut(this.#sides)) this.#edits.note(clock.monotonicMs());
+      if (await this.#decisionQueue.carryOut(this.#sides)) this.#edits.note(clock.monotonicMs());
       this.#pulse.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
@@ -161,7 +161,7 @@ class Daemon {
       }
     }
     this.#loopDelay.stop();
-    this.#inTray.close();
+    this.#decisionQueue.close();
     await this.#server?.close();
     await this.#sides.close();
     this.#log.info('daemon.stopped');
@@ -176,7 +176,7 @@ class Daemon {
   }
 
   #isAnythingAsked(): boolean {
-    return this.#parts.signals.stop.aborted || this.#isReloadAsked || this.#isCycleAsked || this.#inTray.isAsked;
+    return this.#parts.signals.stop.aborted || this.#isReloadAsked || this.#isCycleAsked || this.#decisionQueue.isAsked;
   }
 
   #ask(what: 'reload' | 'cycle'): void {
@@ -450,7 +450,7 @@ class Daemon {
   async #serve(config: Config): Promise<StatusServer | null> {
     const server = await openFront(config, {
       clock: this.#parts.clock,
-      inTray: this.#inTray,
+      decisionQueue: this.#decisionQueue,
       loopDelay: this.#loopDelay,
       isAlive: () => this.#pulse.isAlive,
       state: () => this.#state(),

@@ -7,7 +7,7 @@
  * between two looks has to be.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Notifier } from './notify.ts';
+import type { Notifier } from './systemd.ts';
 
 /** Notes signs of life. */
 export class Pulse {

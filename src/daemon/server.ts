@@ -154,7 +154,7 @@ async function reply(request: IncomingMessage, view: ServerView, names: readonly
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
   if (path === '/') {
     const said = SAID.get(new URLSearchParams(query).get('said') ?? '') ?? null;
-    return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: isSignedIn(request, view.gate()), said }) };
+    return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: isSignedIn(request, view.auth()), said }) };
   }
   const asset = ASSETS.get(path);
   if (asset !== undefined) return asset;

@@ -25,17 +25,17 @@ import {
   type FileNotHere,
 } from '../replica/files.ts';
 import type { FilesContext, FilesTally } from './context.ts';
-import type { Keeper } from './keeper.ts';
+import type { FileWriter } from './file-writer.ts';
 import type { OutageWatch } from './outage.ts';
-import type { Room } from './room.ts';
+import type { Quota } from './quota.ts';
 import type { CompleteFile, FileStore } from './store.ts';
 
 /** What all downloads of a run share. */
 export interface FetchRun {
   readonly context: FilesContext;
   readonly store: FileStore;
-  readonly keeper: Keeper;
-  readonly room: Room;
+  readonly fileWriter: FileWriter;
+  readonly quota: Quota;
   readonly watch: OutageWatch;
   readonly tally: FilesTally;
   /** Downloads under way by guid. */
@@ -101,7 +101,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
 /** Judges the file, asking the origin what it is where a rule depends on that; null where it is left out. */
 async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere | null> {
   const { origin, replica, signal } = run.context;
-  const verdict = judgeFile(file, rule, run.room.left());
+  const verdict = judgeFile(file, rule, run.quota.left());
   if (verdict.kind === 'fetch') return file;
   if (verdict.kind === 'skip') {
     await skip(run, file, verdict.rule);
@@ -113,7 +113,7 @@ async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promi
   await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
   const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
   // Whatever is still unknown shows itself while it is downloaded.
-  const second = judgeFile(looked, rule, run.room.left());
+  const second = judgeFile(looked, rule, run.quota.left());
   if (second.kind !== 'skip') return looked;
   await skip(run, file, second.rule);
   return null;
@@ -130,14 +130,14 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<void> {
   const { clock, settings, signal } = run.context;
   const startedMs = clock.monotonicMs();
-  const reserved = run.room.reserve(wanted.file.bytes ?? 0);
+  const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   try {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const outcome = await download(run, wanted);
       if (outcome.kind === 'whole') {
-        await run.keeper.keep({ id: wanted.file.id, ...outcome });
-        run.room.use(outcome.file.bytes);
+        await run.fileWriter.keep({ id: wanted.file.id, ...outcome });
+        run.quota.use(outcome.file.bytes);
         run.tally.downloadedCount += 1;
         run.tally.downloadedBytes += outcome.file.bytes;
         return;
@@ -170,7 +170,7 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
         isBegun = true;
         const bytes = incoming.bytes + chunk.length;
         if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes) throw new LeftOut(`${rule.name}.maxFileBytes`);
-        if (!run.room.has(bytes - (file.bytes ?? 0))) throw new LeftOut('files.maxBytes');
+        if (!run.quota.has(bytes - (file.bytes ?? 0))) throw new LeftOut('files.maxBytes');
         onProgress?.({ kind: 'bytes', bytes: chunk.length });
         return incoming.write(chunk);
       },

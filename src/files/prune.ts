@@ -5,7 +5,7 @@
  */
 import type { Connection } from '../replica/connection.ts';
 import { readContents } from '../replica/files.ts';
-import { requireStore } from './home.ts';
+import { requireStore } from './replica-store.ts';
 import { FileStore, openStore } from './store.ts';
 
 /** What was removed, or would be. */

@@ -17,11 +17,11 @@ import {
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
 import { fetchFile, type FetchRun, type FileToFetch } from './fetch.ts';
-import { openHome } from './home.ts';
-import { Keeper } from './keeper.ts';
+import { openReplicaStore } from './replica-store.ts';
+import { FileWriter } from './file-writer.ts';
 import { lookAtColumn, type WantedColumn } from './look.ts';
 import { OutageWatch } from './outage.ts';
-import { Room } from './room.ts';
+import { Quota } from './quota.ts';
 import type { FileStore } from './store.ts';
 import { chooseTables } from './tables.ts';
 
@@ -92,7 +92,7 @@ async function bringFiles(
   { tally, retryNow }: { tally: FilesTally; retryNow: boolean },
 ): Promise<void> {
   const { replica } = context;
-  const { store } = await openHome(context);
+  const { store } = await openReplicaStore(context);
   if (retryNow) await replica.write('Trying again at once', forgetRetryTimes);
   for (const column of columns) await lookAtColumn(context, column, tally);
   await fetchAll(context, columns, { store, tally });
@@ -113,8 +113,8 @@ async function fetchAll(
   const run: FetchRun = {
     context,
     store,
-    keeper: new Keeper(store, replica),
-    room: new Room(settings.bytesMax, readStoredBytes(replica)),
+    fileWriter: new FileWriter(store, replica),
+    quota: new Quota(settings.bytesMax, readStoredBytes(replica)),
     watch: new OutageWatch(),
     tally,
     underWay: new Map(),

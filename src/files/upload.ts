@@ -10,8 +10,8 @@ import type { SentFile } from '../reconcile/uploads.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/files.ts';
 import type { FilesContext } from './context.ts';
 import { fileError } from './failures.ts';
-import { requireStore } from './home.ts';
-import { Room } from './room.ts';
+import { requireStore } from './replica-store.ts';
+import { Quota } from './quota.ts';
 import { openStore, type FileStore } from './store.ts';
 
 /** Makes what puts files of a table (by its origin name) into the store; it never throws for what happens to the file. */
@@ -24,8 +24,8 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
     // Content that stands in the folder of before comes along with the next pull of files, which brings this one then.
     const folder = readStoreFolder(replica);
     if (folder !== null && folder !== settings.folder) return false;
-    const room = new Room(settings.bytesMax, readStoredBytes(replica));
-    if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, room.left()).kind !== 'fetch')
+    const quota = new Quota(settings.bytesMax, readStoredBytes(replica));
+    if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, quota.left()).kind !== 'fetch')
       return false;
     try {
       if (opening === null) requireStore(replica, settings.folder, fileSystem);

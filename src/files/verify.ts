@@ -19,7 +19,7 @@ import {
 } from '../replica/files.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport } from './context.ts';
-import { openHome } from './home.ts';
+import { openReplicaStore } from './replica-store.ts';
 import { OutageWatch } from './outage.ts';
 import { pullFiles } from './pull.ts';
 import { FileStore } from './store.ts';
@@ -87,7 +87,7 @@ export async function verifyFiles(
     context.onProgress?.({ kind: 'start', what: 'verify', fileCount: contents.length, bytes: contentBytes });
     // Without content there is no store yet.
     const { store, lostIds } =
-      contents.length === 0 ? { store: new FileStore(settings.folder), lostIds: [] } : await openHome(context);
+      contents.length === 0 ? { store: new FileStore(settings.folder), lostIds: [] } : await openReplicaStore(context);
     for (const id of lostIds) damaged.add(id);
     tally.damagedCount += lostIds.length;
     await readAll(context, { store, contents, damaged, tally });

@@ -16,7 +16,7 @@ import { captureChanges, readAllChanges } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
 import { doubtBatches, readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
-import { carryOutWishes, refuseWishes } from '../capture/resolve.ts';
+import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
 import {
   findTwoWayTable,
   missingColumnsError,
@@ -104,9 +104,9 @@ export async function prepareTable(
     }
     if (table !== null) {
       captureChanges(tx, table, at);
-      carryOutWishes(tx, table, at);
+      carryOutRequests(tx, table, at);
     } else if (!mode.push) {
-      refuseWishes(tx, descriptor.id);
+      refuseRequests(tx, descriptor.id);
     }
     return {
       target: shaped.target,

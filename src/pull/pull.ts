@@ -7,8 +7,8 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
-import { readWishTables } from '../capture/conflicts.ts';
-import { refuseWishes } from '../capture/resolve.ts';
+import { readRequestTables } from '../capture/conflicts.ts';
+import { refuseRequests } from '../capture/resolve.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
@@ -139,7 +139,7 @@ async function pullTables(
   const database = await readDatabase(context);
   const wanted = chooseTables(context, database, options.tables);
   const schemaHold = await markGoneTables(context, database, options.confirm);
-  await refuseStrayWishes(context);
+  await refuseStrayRequests(context);
   await placeTables(context, wanted);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
   // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
@@ -271,14 +271,14 @@ async function markGoneTables(
 }
 
 /** Answers what was decided by SQL about tables that nobody prepares any more; one whose edits wait until it is back has its decisions wait too. */
-async function refuseStrayWishes({ replica }: PullContext): Promise<void> {
+async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
   const prepared = new Set(
     readTables(replica).flatMap(({ id, state, push }) => (state === 'gone' && push === 'off' ? [] : [id])),
   );
-  const strayIds = readWishTables(replica).filter((id) => !prepared.has(id));
+  const strayIds = readRequestTables(replica).filter((id) => !prepared.has(id));
   if (strayIds.length === 0) return;
   await replica.write('Answering decisions about tables that are gone', (tx) => {
-    for (const id of strayIds) refuseWishes(tx, id);
+    for (const id of strayIds) refuseRequests(tx, id);
   });
 }
 

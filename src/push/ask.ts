@@ -49,7 +49,7 @@ export async function askAbout(
     batch.rows.map((row) => [row.id, newsOfRow(row, lostMatchOf(run, batch, row), { found, holders })]),
   );
   const isAnyAbsent = batch.rows.some(
-    ({ id, answer }) => plain.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'met',
+    ({ id, answer }) => plain.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'matched',
   );
   // What another caller is not shown may be there.
   const isHidden = isAnyAbsent && !(await isSameCaller(run));

@@ -83,9 +83,7 @@ function acceptAll({ progress }: TablePush, batch: Batch): Batch {
 
 /** Whether settling the batch can touch no row outside of it: every row is an update that was taken as one. */
 function isPlain({ rows }: Batch, { outcomes }: Sent): boolean {
-  return rows.every(({ id, kind, cells }) => {
-    // A file of which the answer is known need not be compared.
-    if (cells.some(({ file }) => file !== undefined)) return false;
+  return rows.every(({ id, kind }) => {
     const outcome = outcomes.get(id);
     return kind === 'update' && outcome?.kind === 'status' && judgeStatus('update', outcome.status) === 'accepted';
   });
@@ -178,7 +176,7 @@ function judgeAnswer(row: BatchRow, status: StatusDescriptor): RowEnd {
   if (typeof verdict === 'object') {
     return { kind: 'refused', why: { reason: words.message, words, hope: verdict.retry } };
   }
-  const isTaken = verdict === 'accepted' || verdict === 'met';
+  const isTaken = verdict === 'accepted' || verdict === 'matched';
   return { kind: 'left', answer: { as: verdict, id: isTaken ? status.id : null, refusal: isTaken ? null : words } };
 }
 

@@ -8,7 +8,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
 import { judgeOlderCopy } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
-import { carryOutWishes } from '../capture/resolve.ts';
+import { carryOutRequests } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -71,7 +71,7 @@ function previewTable(
 ): TablePreview {
   const nowMs = clock.nowMs();
   const at = stampFromMs(nowMs);
-  carryOutWishes(tx, table, at);
+  carryOutRequests(tx, table, at);
   retryDue(tx, table, { nowMs, at });
   captureChanges(tx, table, at);
   const changes = [...readAllChanges(tx, table)];

@@ -129,16 +129,16 @@ function mergeTaken(
   );
   const conflicts = merged.flatMap(({ decision }) => decision.conflicts);
   progress.counts.conflictCount += conflicts.length;
-  noteMet(tx, run, taken, at);
+  noteMatched(tx, run, taken, at);
   suspect(tx, table, merged);
   count(tx, run, taken, nowMs);
 }
 
 /** A row with the match value came in the moment before the upsert, which went over it: what it held was never read, so that is all to tell. */
-function noteMet(tx: Tx, { table, planned, progress }: TablePush, taken: readonly Settled[], at: string): void {
+function noteMatched(tx: Tx, { table, planned, progress }: TablePush, taken: readonly Settled[], at: string): void {
   const { match } = planned;
   if (match === null) return;
-  for (const { row } of taken.filter(({ row: { answer } }) => answer?.as === 'met')) {
+  for (const { row } of taken.filter(({ row: { answer } }) => answer?.as === 'matched')) {
     const value = row.cells.find(({ column }) => column === match)?.value ?? null;
     const conflict = { kind: 'cell', column: match, base: null, local: value, remote: value, winner: 'local' } as const;
     storeConflicts(tx, table, { rowId: row.answer?.id ?? row.id, conflicts: [conflict], at });
@@ -170,7 +170,7 @@ function remoteAndBase(
   if (settlement === 'gone') return { base: kind === 'delete' ? null : base, remote: null };
   const sent = { base, sent: cells };
   const remote = settlement === 'merge' ? news.remote : baseAsSent(sent, answer?.id ?? id, columns.length);
-  const isAccepted = answer?.as === 'accepted' || answer?.as === 'met';
+  const isAccepted = answer?.as === 'accepted' || answer?.as === 'matched';
   const facts = { columns, isAccepted, arrived: news.arrived };
   const there = must(remote, 'a row is merged with what the origin says of it');
   return { base: baseAfterAnswer(sent, { local, remote: there }, facts), remote: there };
@@ -204,7 +204,7 @@ function suspect(tx: Tx, { id: tableId }: TwoWayTable, merged: readonly MergedRo
 /** Counts what the origin took, and remembers what was sent of rows that existed. */
 function count(tx: Tx, { table, progress: { counts } }: TablePush, settled: readonly Settled[], nowMs: number): void {
   const taken = settled.filter(({ row, news, settlement }) => {
-    if (row.answer?.as === 'accepted' || row.answer?.as === 'met') return true;
+    if (row.answer?.as === 'accepted' || row.answer?.as === 'matched') return true;
     if (settlement === 'gone') return row.kind === 'delete';
     return news.remote !== null && isApplied(row.cells, news.remote, table.columns, news.arrived);
   });

@@ -11,7 +11,7 @@ import { captureChanges } from '../capture/changes.ts';
 import { countEdits, moveRows } from '../capture/marks.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
-import { carryOutWishes } from '../capture/resolve.ts';
+import { carryOutRequests } from '../capture/resolve.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { useUpConsent } from '../replica/consent.ts';
@@ -168,7 +168,7 @@ async function captureEdits({ context, table }: TablePush, isFirst: boolean): Pr
   const at = stampFromMs(nowMs);
   return context.replica.write(`Planning the push of ${table.localName}`, (tx) => {
     if (isFirst) {
-      carryOutWishes(tx, table, at);
+      carryOutRequests(tx, table, at);
       retryDue(tx, table, { nowMs, at });
     }
     captureChanges(tx, table, at);

@@ -26,7 +26,7 @@ export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict 
   const { status } = answer;
   if (status < 300 || status === 304) {
     // 304: a row with the same values was there, so nobody lost any.
-    return kind === 'insert' && status === 200 ? 'met' : 'accepted';
+    return kind === 'insert' && status === 200 ? 'matched' : 'accepted';
   }
   // The specification knows no such status of a row: it may have been made before the origin failed.
   if (status >= 500 && kind === 'insert') return 'failed';

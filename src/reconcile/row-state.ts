@@ -184,10 +184,10 @@ export function isInFlight(state: RowState): boolean {
  * Every answer that leaves a row to be settled.
  *
  *   accepted   done as meant                           failed    the origin failed, perhaps after it made the new row
- *   met        an insert changed a row that was there  missing   "no such row", which has to be looked up
+ *   matched    an insert changed a row that was there  missing   "no such row", which has to be looked up
  *   lost       no answer, or one that proves nothing
  */
-export const ROW_ANSWERS = ['accepted', 'met', 'missing', 'failed', 'lost'] as const;
+export const ROW_ANSWERS = ['accepted', 'matched', 'missing', 'failed', 'lost'] as const;
 
 /** What the origin answered of a row. */
 export type RowAnswer = (typeof ROW_ANSWERS)[number];
@@ -227,21 +227,21 @@ const MISSING = { there: 'refuse', other: 'impossible', absent: 'gone', unclear:
 const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settlements>>>> = {
   insert: {
     accepted: TAKEN,
-    met: TAKEN,
+    matched: TAKEN,
     missing: NEVER,
     failed: { there: 'merge', other: 'doubt', absent: 'refuse', unclear: 'doubt' },
     lost: { there: 'merge', other: 'doubt', absent: 'again', unclear: 'doubt' },
   },
   update: {
     accepted: TAKEN,
-    met: NEVER,
+    matched: NEVER,
     missing: MISSING,
     failed: NEVER,
     lost: { there: 'merge', other: 'doubt', absent: 'gone', unclear: 'again' },
   },
   delete: {
     accepted: { there: 'gone', other: 'impossible', absent: 'gone', unclear: 'gone' },
-    met: NEVER,
+    matched: NEVER,
     missing: MISSING,
     failed: NEVER,
     lost: { there: 'again', other: 'impossible', absent: 'gone', unclear: 'again' },

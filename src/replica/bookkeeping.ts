@@ -106,7 +106,10 @@ const TABLES_5 = [
 ];
 
 /** What version 6 added to the tables of every earlier one. */
-const TABLES_6 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT`];
+const TABLES_6 = [
+  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT` },
+  { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts RENAME COLUMN wish TO requested` },
+];
 
 /** Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts). */
 const SENT = sql`
@@ -224,7 +227,7 @@ const LOCAL_IDS = sql`
  *   winner        origin · local · nobody (until a person decides)
  *   state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
  *                 resolved (by a person) · discarded (by a person, with the change)
- *   resolution    what a person wants: local · remote · base · value; wish is 1 until that was carried out
+ *   resolution    what a person wants: local · remote · base · value; requested is 1 until that was carried out
  */
 const CONFLICTS = sql`
   CREATE TABLE _rowsync_conflicts (
@@ -234,7 +237,7 @@ const CONFLICTS = sql`
     winner TEXT NOT NULL CHECK (winner IN ('origin', 'local', 'nobody')), at TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('open', 'decided', 'settled', 'resolved', 'discarded')),
     resolution TEXT CHECK (resolution IN ('local', 'remote', 'base', 'value')), value ANY,
-    wish INTEGER NOT NULL DEFAULT 0, problem TEXT
+    requested INTEGER NOT NULL DEFAULT 0, problem TEXT
   ) STRICT`;
 const CONFLICTS_BY_ROW = sql`CREATE INDEX _rowsync_conflicts_by_row ON _rowsync_conflicts (table_id, row_id)`;
 
@@ -313,7 +316,7 @@ const CONFLICTS_TRIGGER = sql`
       WHERE NEW.resolution IS NOT NULL AND NEW.resolution NOT IN ('local', 'remote', 'base', 'value');
     SELECT RAISE(ABORT, 'a conflict about a whole row takes local, remote or base')
       WHERE NEW.resolution = 'value' AND NEW.kind <> 'cell';
-    UPDATE _rowsync_conflicts SET resolution = NEW.resolution, value = NEW.value, wish = NEW.resolution IS NOT NULL,
+    UPDATE _rowsync_conflicts SET resolution = NEW.resolution, value = NEW.value, requested = NEW.resolution IS NOT NULL,
       problem = NULL WHERE id = OLD.id;
   END`;
 
@@ -388,7 +391,7 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   if (fromVersion < 4) for (const statement of [...TABLES_4, SENT]) db.exec(statement);
   // Tables that an earlier step made are made as they are now.
   for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
-  for (const statement of TABLES_6) db.exec(statement);
+  for (const { statement, since } of TABLES_6) if (fromVersion >= since) db.exec(statement);
   // Before version 6 a table that a guard held counted as failed.
   for (const statement of [sql`DROP VIEW sync_status`, STATUS_VIEW]) db.exec(statement);
 }

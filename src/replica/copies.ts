@@ -135,8 +135,8 @@ function distrust(db: Database.Database): void {
   // What a person let through, or decided, when the copy was made was used up since.
   db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, pull_consent = NULL, push_consent = NULL`);
   db.exec(
-    sql`UPDATE _rowsync_conflicts SET wish = 0, problem = 'this decision stood in an older copy that was put back; decide once more'
-        WHERE wish = 1`,
+    sql`UPDATE _rowsync_conflicts SET requested = 0, problem = 'this decision stood in an older copy that was put back; decide once more'
+        WHERE requested = 1`,
   );
   db.exec(
     sql`UPDATE _rowsync_tables SET compare_due = 1, doubt_creates_from =

@@ -1,9 +1,9 @@
 /**
- * InTray on their way to the daemon's loop: carried out between two pieces of work, or told within seconds that they were not.
+ * Decisions on their way to the daemon's loop: carried out between two pieces of work, or told within seconds that they were not.
  */
 import { expect, test } from 'vitest';
 import type { PersonDecision } from '../../src/capture/decide.ts';
-import { InTray, type DecisionAnswer } from '../../src/daemon/in-tray.ts';
+import { DecisionQueue, type DecisionAnswer } from '../../src/daemon/decision-queue.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { testClock } from '../support/clock.ts';
 import { PAGE_YAML, postOf, signIn, startTroubled } from '../support/page.ts';
@@ -15,12 +15,12 @@ const RETRY: PersonDecision = { kind: 'retry', ids: [] };
 
 function still(): {
   readonly clock: ReturnType<typeof testClock>;
-  readonly decisions: InTray;
+  readonly decisions: DecisionQueue;
   readonly asked: () => number;
 } {
   const clock = testClock({ sleepsAdvance: false });
   let count = 0;
-  const decisions = new InTray(clock, () => void (count += 1));
+  const decisions = new DecisionQueue(clock, () => void (count += 1));
   return { clock, decisions, asked: () => count };
 }
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { silentNotifier } from '../../src/daemon/notify.ts';
+import { silentNotifier } from '../../src/daemon/systemd.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startTestSandbox } from '../support/sandbox.ts';

@@ -391,30 +391,6 @@ describe('an answer that gets lost', () => {
     expect(failures(fixture)).toEqual([]);
   });
 
-  test('is known where the origin took it and the row could not be read back, without a comparison', async () => {
-    await using fixture = await startAlbum();
-    fixture.put('a.txt', 'sent');
-    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
-    const { origin, sandbox } = fixture;
-    const update: typeof origin.update = async (request, options) => {
-      const statuses = await origin.update(request, options);
-      sandbox.answerInstead(
-        1,
-        { status: 302, headers: { Location: 'https://login.example/' }, body: '' },
-        { method: 'retrieve' },
-      );
-      return statuses;
-    };
-    fixture.origin = { ...origin, update };
-
-    expect(codesOf(await fixture.upload())).toEqual(['origin.redirect']);
-    await fixture.upload();
-
-    expect(fixture.sandbox.requests.count({ method: 'attachments' })).toBe(0);
-    expect(revisionsAt(fixture, 1)).toEqual(['a.txt 1 sent']);
-    expect(await captured(fixture, 'Album')).toEqual([]);
-  });
-
   const isLooked = { method: 'attachments' } as const;
 
   test('waits for a person where the origin lets no revisions be compared', async () => {

@@ -18,7 +18,7 @@ const soon: RowVerdict = { kind: 'refused', retry: 'soon' };
 
 test.each<[ChangeKind, number, number | null, RowVerdict]>([
   ['insert', 201, null, 'accepted'],
-  ['insert', 200, null, 'met'],
+  ['insert', 200, null, 'matched'],
   ['insert', 304, null, 'accepted'],
   ['insert', 400, 409, never],
   ['insert', 404, null, never],

@@ -65,21 +65,21 @@ const SETTLED: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, readonly (
   insert: {
     //         there    other    absent    unclear
     accepted: ['merge', X, 'asSent', 'asSent'],
-    met: ['merge', X, 'asSent', 'asSent'],
+    matched: ['merge', X, 'asSent', 'asSent'],
     missing: [X, X, X, X],
     failed: ['merge', 'doubt', 'refuse', 'doubt'],
     lost: ['merge', 'doubt', 'again', 'doubt'],
   },
   update: {
     accepted: ['merge', X, 'asSent', 'asSent'],
-    met: [X, X, X, X],
+    matched: [X, X, X, X],
     missing: ['refuse', X, 'gone', 'again'],
     failed: [X, X, X, X],
     lost: ['merge', 'doubt', 'gone', 'again'],
   },
   delete: {
     accepted: ['gone', X, 'gone', 'gone'],
-    met: [X, X, X, X],
+    matched: [X, X, X, X],
     missing: ['refuse', X, 'gone', 'again'],
     failed: [X, X, X, X],
     lost: ['again', X, 'gone', 'again'],

@@ -41,7 +41,7 @@ function contentOf(path: string): Readonly<Record<string, unknown>> {
       .pluck()
       .all() as string[];
     const rows = names
-      .map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).safeIntegers().all()] as const)
+      .map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).safeIntegers().all().map(renamed)] as const)
       .filter(([, found]) => found.length > 0);
     const hasMarks = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_rows'`).get() !== undefined;
     return {
@@ -53,6 +53,12 @@ function contentOf(path: string): Readonly<Record<string, unknown>> {
   } finally {
     db.close();
   }
+}
+
+/** A row with the names that its columns have today. */
+function renamed(row: unknown): unknown {
+  const { wish, ...others } = row as Readonly<Record<string, unknown>>;
+  return wish === undefined ? row : { ...others, requested: wish };
 }
 
 function open(path: string): ReturnType<typeof openReplica>['upgrade'] {

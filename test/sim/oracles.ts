@@ -368,7 +368,7 @@ export class Oracles {
       .flat();
   }
 
-  #noteMet(id: number, tags: readonly unknown[]): void {
+  #noteMatched(id: number, tags: readonly unknown[]): void {
     const { metById } = this.#sentEver;
     metById.set(id, new Set([...(metById.get(id) ?? []), ...tags.map(String)]));
   }
@@ -384,7 +384,7 @@ export class Oracles {
       const before = id === null ? undefined : base?.get(Number(id));
       if (id !== null) this.#sentEver.ids.add(Number(id));
       const met = id === null ? [] : this.#metBy(Number(id));
-      if (met.length > 0) this.#noteMet(Number(id), met);
+      if (met.length > 0) this.#noteMatched(Number(id), met);
       for (const sent of [this.#sent, this.#everSent])
         sent.add(id === null ? this.#parts.names.fromOrigin(row)['Tag'] : Number(id));
       const tag = id === null ? null : this.#parts.names.tagOf(Number(id));

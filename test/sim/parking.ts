@@ -55,6 +55,8 @@ export class Parking {
   readonly #open = new Map<number, readonly SentRow[]>();
   /** Those of which it is certain what came of them, once the engine has stored it. */
   readonly #certain = new Set<number>();
+  /** Taken updates with files: the engine does not store such answers, and forgets them unless it settles the rows. */
+  readonly #takenFiles = new Set<number>();
   /** Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
   readonly #recorded = new Map<string, SentRow>();
   /** The names of the rows of the newest batch. */
@@ -109,7 +111,9 @@ export class Parking {
     const { status } = result;
     // A page that something on the way puts in the place of an answer says nothing of the request.
     const isRefused = status >= 400 && status < 500 && !/html/.test(result.headers['content-type']?.toString() ?? '');
-    if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
+    if (status === 200 && isTrue && rows.some(({ kind, hasFile }) => kind === 'update' && hasFile))
+      this.#takenFiles.add(number);
+    else if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
     const [only] = rows;
     if (isRefused && only !== undefined && rows.length === 1) note(this.#refused, only);
     if (status !== 200) return;
@@ -124,11 +128,22 @@ export class Parking {
   /** After a commit: what was answered is known, unless the power may fail and take it back. */
   onCommitted(what: string): void {
     if (what.startsWith('Recording a batch')) this.#noteRecorded();
+    if (what.startsWith('Settling') && this.#isAllSettled()) this.#forget(this.#takenFiles);
     if (!what.startsWith('Storing the answer') || this.#parts.setup.losesPower) return;
-    for (const number of this.#certain) this.#open.delete(number);
-    this.#certain.clear();
+    this.#forget(this.#certain);
     // Whatever of it did not leave did not, and that is known now.
     for (const name of this.#newest) this.#recorded.delete(name);
+  }
+
+  #isAllSettled(): boolean {
+    const left = `SELECT id FROM _rowsync_batches UNION ALL SELECT row_id FROM _rowsync_rows WHERE state = 'inDoubt'`;
+    return this.#parts.user.query(left).length === 0;
+  }
+
+  /** What became of these requests is known. */
+  #forget(numbers: Set<number>): void {
+    for (const number of numbers) this.#open.delete(number);
+    numbers.clear();
   }
 
   /** A cycle begins: what the one before did not store of an answer, because the disk was full, is lost. */

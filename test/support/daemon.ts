@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { createLogger } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { silentNotifier, type Notifier } from '../../src/daemon/notify.ts';
+import { silentNotifier, type Notifier } from '../../src/daemon/systemd.ts';
 import { makeWorkspace } from './child.ts';
 import { testClock, type TestClock } from './clock.ts';
 import type { TestSandbox } from './sandbox.ts';

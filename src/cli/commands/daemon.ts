@@ -9,7 +9,7 @@ import { findConfig, loadConfig, type Config } from '../../config/load.ts';
 import { originSettings } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
-import { openNotifier } from '../../daemon/notify.ts';
+import { openNotifier } from '../../daemon/systemd.ts';
 import { secretsOf } from '../../origin/credentials.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 

@@ -91,7 +91,7 @@ function makeKey(path: string, mode: number): string {
 }
 
 /** What tells those who may decide from others. */
-export interface Gate {
+export interface PageAuth {
   /** Whether a text is the key. */
   isKey(text: string): boolean;
   /** What a browser keeps in place of the key; whoever steals it does not have the key. */
@@ -102,8 +102,8 @@ export interface Gate {
   isFormToken(text: string): boolean;
 }
 
-/** Opens the gate for a key. */
-export function openGate(key: string): Gate {
+/** Who may decide, by a key. */
+export function openPageAuth(key: string): PageAuth {
   const session = createHmac('sha256', key).update('session of the status page').digest('base64url');
   const formToken = randomBytes(KEY_BYTES).toString('base64url');
   return {

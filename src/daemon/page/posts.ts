@@ -7,8 +7,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { PersonDecision } from '../../capture/decide.ts';
-import type { DecisionAnswer } from '../in-tray.ts';
-import type { Gate } from './key.ts';
+import type { DecisionAnswer } from '../decision-queue.ts';
+import type { PageAuth } from './key.ts';
 import { sentenceHtml } from './page.ts';
 
 /** What is sent back. */
@@ -21,7 +21,7 @@ export interface Reply {
 
 /** What can be asked for. */
 export interface Actions {
-  gate(): Gate;
+  auth(): PageAuth;
   decide(decision: PersonDecision): Promise<DecisionAnswer>;
   /** Starts a cycle now. */
   cycle(): void;
@@ -60,11 +60,11 @@ function cookieName(request: IncomingMessage): string {
 }
 
 /** Whether a request comes from a browser that has signed in. */
-export function isSignedIn(request: IncomingMessage, gate: Gate): boolean {
+export function isSignedIn(request: IncomingMessage, auth: PageAuth): boolean {
   const name = cookieName(request);
   return (request.headers.cookie ?? '').split(';').some((pair) => {
     const [key = '', value = ''] = pair.trim().split('=', 2);
-    return key === name && gate.isSession(value);
+    return key === name && auth.isSession(value);
   });
 }
 
@@ -77,12 +77,12 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'This is not what the page sends');
   const text = await readBody(request);
   if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
-  const gate = actions.gate();
+  const auth = actions.auth();
   if (isProgram) return answerProgram(request, text, actions);
   const form = new URLSearchParams(text);
-  if (path === '/sign-in') return signIn(request, form, gate);
-  if (!isSignedIn(request, gate)) return sentence(403, 'You are not signed in any more; nothing was changed');
-  if (!gate.isFormToken(form.get('token') ?? '')) {
+  if (path === '/sign-in') return signIn(request, form, auth);
+  if (!isSignedIn(request, auth)) return sentence(403, 'You are not signed in any more; nothing was changed');
+  if (!auth.isFormToken(form.get('token') ?? '')) {
     return sentence(403, 'The page was from before the daemon was started anew; nothing was changed');
   }
   if (path === '/sign-out') return redirect('/', cookie(request, '', 0));
@@ -108,7 +108,7 @@ const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 
 async function answerProgram(request: IncomingMessage, text: string, actions: Actions): Promise<Reply> {
   const [scheme, key = ''] = (request.headers.authorization ?? '').split(' ', 2);
-  if (scheme !== 'Bearer' || !actions.gate().isKey(key)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  if (scheme !== 'Bearer' || !actions.auth().isKey(key)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
   const decision = decisionFromJson(text);
   if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
   const answer = await actions.decide(decision);
@@ -124,9 +124,9 @@ function redirect(location: string, setCookie?: string): Reply {
   return { status: 303, type: TYPES.text, body: '', headers };
 }
 
-function signIn(request: IncomingMessage, form: URLSearchParams, gate: Gate): Reply {
-  if (!gate.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
-  return redirect('/', cookie(request, gate.session, SESSION_SECONDS));
+function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
+  if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
+  return redirect('/', cookie(request, auth.session, SESSION_SECONDS));
 }
 
 function cookie(request: IncomingMessage, value: string, maxAgeSeconds: number): string {

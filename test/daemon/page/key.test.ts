@@ -4,7 +4,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makePageKey, openGate, pageKeyPath, readPageKey } from '../../../src/daemon/page/key.ts';
+import { makePageKey, openPageAuth, pageKeyPath, readPageKey } from '../../../src/daemon/page/key.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 
 test.each([
@@ -50,7 +50,7 @@ test('cannot be made in a folder that is not there', () => {
 test('gives a session that survives a restart, and a token of forms that does not', () => {
   using folder = temporaryFolder();
   const key = makePageKey(join(folder.path, 'replica.db'), { shared: false });
-  const [before, after] = [openGate(key), openGate(key)];
+  const [before, after] = [openPageAuth(key), openPageAuth(key)];
 
   expect(after.isSession(before.session)).toBe(true);
   expect(after.isFormToken(before.formToken)).toBe(false);

@@ -31,12 +31,12 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'The row says that a file is here before the file has its final name.',
     edits: [
       {
-        file: 'files/keeper.ts',
+        file: 'files/file-writer.ts',
         find: '    await this.#store.keep(batch.map(({ file }) => file));\n',
         replace: '',
       },
       {
-        file: 'files/keeper.ts',
+        file: 'files/file-writer.ts',
         find: '        storeFileHere(tx, id, file);\n      }\n    });\n',
         replace:
           '        storeFileHere(tx, id, file);\n      }\n    });\n    await this.#store.keep(batch.map(({ file }) => file));\n',

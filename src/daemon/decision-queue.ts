@@ -17,7 +17,7 @@ export type DecisionAnswer =
 
 /** Longest wait for the work under way; a person looks at a page meanwhile. */
 const WAIT_MS_MAX = 10_000;
-/** InTray that wait at once; more is no person. */
+/** Decisions that wait at once; more is no person. */
 const WAITING_MAX = 100;
 
 const BUSY = 'nothing was changed: the daemon is at work, which takes longer; try again when it has ended';
@@ -29,8 +29,8 @@ interface Waiting {
   readonly settle: (answer: DecisionAnswer) => void;
 }
 
-/** InTray on their way from whoever asks to the daemon's loop. */
-export class InTray {
+/** Decisions on their way from whoever asks to the daemon's loop. */
+export class DecisionQueue {
   readonly #clock: Clock;
   readonly #onAsked: () => void;
   #waiting: Waiting[] = [];

@@ -22,7 +22,7 @@ interface Waiting {
 }
 
 /** Keeps files; use one for all that work side by side. */
-export class Keeper {
+export class FileWriter {
   readonly #store: FileStore;
   readonly #replica: Replica;
   #waiting: Waiting[] = [];

@@ -17,18 +17,18 @@ import type { FilesContext } from './context.ts';
 import { FileStore, openStore } from './store.ts';
 
 /** An open store, and the files whose content was in neither folder. */
-interface Home {
+interface ReplicaStore {
   readonly store: FileStore;
   readonly lostIds: readonly number[];
 }
 
 /** Opens the store of a replica that this process has locked. @throws RowsyncError `files.store`, `replica.full`, or of the replica. */
-export async function openHome({
+export async function openReplicaStore({
   replica,
   settings,
   fileSystem,
   onAdvance,
-}: Pick<FilesContext, 'replica' | 'settings' | 'fileSystem' | 'onAdvance'>): Promise<Home> {
+}: Pick<FilesContext, 'replica' | 'settings' | 'fileSystem' | 'onAdvance'>): Promise<ReplicaStore> {
   requireStore(replica, settings.folder, fileSystem);
   const store = await openStore(settings.folder, settings.isShared, fileSystem);
   const before = readStoreFolder(replica);

@@ -21,7 +21,7 @@ const WEBHOOK_MS_MAX = 30_000;
 type Ways = Pick<Config['notify'], 'command' | 'webhook'>;
 
 /** Watches a log and sends what a person should hear of. */
-export class Messenger {
+export class NotificationSender {
   readonly #clock: Clock;
   #told: Told = NOTHING_TOLD;
   #sending: Promise<void> = Promise.resolve();

@@ -4,7 +4,7 @@
  */
 
 /** A bound on the bytes of all content; null for none. */
-export class Room {
+export class Quota {
   #left: number | null;
   #reserved = 0;
 
@@ -22,7 +22,7 @@ export class Room {
     return this.#left === null || bytes <= 0 || bytes <= this.#left - this.#reserved;
   }
 
-  /** Keeps room for a download until it is released. */
+  /** Reserves bytes for a download until it is released. */
   reserve(bytes: number): { release(): void } {
     this.#reserved += bytes;
     return { release: () => void (this.#reserved -= bytes) };

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { Pulse } from '../../src/daemon/pulse.ts';
-import { openNotifier, silentNotifier } from '../../src/daemon/notify.ts';
+import { openNotifier, silentNotifier } from '../../src/daemon/systemd.ts';
 import { makeWorkspace, startRowsync } from '../support/child.ts';
 import { testClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/replica.ts';
