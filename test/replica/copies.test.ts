@@ -63,6 +63,24 @@ test.each(['copied by hand', 'restored'])(
   },
 );
 
+test('does not create again what was on its way in a copy, and is called otherwise since', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('once', 'n1')`);
+  await pushNow(fixture, {
+    before: async (step) => {
+      if (step === 'settle') await backUp(fixture.path, copy);
+    },
+  });
+  fixture.execute(`UPDATE "Note" SET "Code" = 'n2' WHERE _id = 7`);
+  await pushNow(fixture);
+  putBack(fixture, copy);
+
+  await pushNow(fixture);
+
+  expect(added(fixture)).toEqual([[7, 'once']]);
+});
+
 test('keeps what may have been created where a person discards it once it was deleted', async () => {
   await using fixture = await startTwoWay();
   const copy = join(fixture.folder, 'copy.db');
