@@ -23,7 +23,7 @@ import {
   type KeptRow,
   type KeptValue,
 } from '../replica/push-rows.ts';
-import { sql } from '../replica/sql.ts';
+import { sql } from '../base/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
 

@@ -17,9 +17,10 @@ import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
-import type { ColumnType, Row } from '../wire/schema.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
+import type { Row } from '../wire/schema.ts';
 import { storeConflicts } from './conflicts.ts';
 import { hasMarks, moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
 import { captureOlderCopy } from './older-copy.ts';
@@ -96,7 +97,7 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
   const differing = table.columns.flatMap(({ localName, writable, type }) => {
     const [here, base] = [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`];
     if (!writable) return [isOther(here, base)];
-    const canBeSame = respelled(type, here, base);
+    const canBeSame = TYPE_RULES[type].mayBeSame?.(here, base) ?? null;
     return canBeSame === null ? [] : [sql`(${canBeSame} AND ${isOther(here, base)})`];
   });
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
@@ -104,21 +105,6 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
       WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
         AND ${anyOf([sql`l._allow IS NOT b._allow`, ...differing])}`;
   return queryNumbers(from, text, [table.id]);
-}
-
-/** Where two stored values that differ may be one value (`valueFromStored`); null for types that have one spelling of each. */
-function respelled(type: ColumnType, here: Sql, base: Sql): Sql | null {
-  switch (type) {
-    case 'Numeric':
-    case 'Duration':
-      return sql`'text' IN (typeof(${here}), typeof(${base}))`;
-    case 'Timestamp':
-      return sql`instr(${here}, '.') > 0`;
-    case 'Multiline':
-      return sql`instr(${here}, char(13)) > 0`;
-    default:
-      return null;
-  }
 }
 
 /** Puts cells that nobody may write back to base; what stood in them is kept like any loser of a conflict. */

@@ -8,7 +8,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import { evidenceText, objectText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
+import { sql } from '../base/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
 

@@ -5,7 +5,7 @@
 import type { Tx } from '../replica/connection.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { ident, sql } from '../replica/sql.ts';
+import { ident, sql } from '../base/sql.ts';
 import { moveRows } from './marks.ts';
 import { storeRefusal } from './refusals.ts';
 import type { TwoWayTable } from './table.ts';

@@ -8,7 +8,7 @@ import { nextRowState, ROW_STATES, type RowEvent, type RowState } from '../recon
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { ident, sql } from '../replica/sql.ts';
+import { ident, sql } from '../base/sql.ts';
 
 /** Whether any row of a table is not clean. */
 export function hasMarks(from: Connection, tableId: number): boolean {

@@ -24,7 +24,7 @@ import {
 import { hasForeignTriggers, hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
+import { sql } from '../base/sql.ts';
 import {
   createBase,
   createEmptyBase,

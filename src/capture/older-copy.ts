@@ -8,7 +8,7 @@ import { plural, shellWord } from '../base/text.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { readTable } from '../replica/ledger.ts';
-import { sql } from '../replica/sql.ts';
+import { sql } from '../base/sql.ts';
 import { doubtCreates } from './doubt.ts';
 import type { TwoWayTable } from './table.ts';
 

@@ -8,7 +8,7 @@ import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { sql } from '../replica/sql.ts';
+import { sql } from '../base/sql.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 

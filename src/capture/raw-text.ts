@@ -10,7 +10,7 @@ import { must } from '../base/assert.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryRows } from '../replica/query.ts';
 import { writeRows } from '../replica/rows.ts';
-import { ident, sql, type Sql } from '../replica/sql.ts';
+import { ident, sql, type Sql } from '../base/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
 

@@ -9,7 +9,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
-import { ident, sql } from '../replica/sql.ts';
+import { ident, sql } from '../base/sql.ts';
 import { forgetBatches, readBatches, type OriginWords } from './batches.ts';
 import { hasOpenConflict } from './conflicts.ts';
 import { moveRows } from './marks.ts';

@@ -11,7 +11,7 @@ import { attempt } from '../replica/attempt.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { findTable } from '../replica/ledger.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
-import { numericFromText } from '../wire/decimal.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, readVersions, type RowChange } from './changes.ts';
 import {
@@ -188,7 +188,5 @@ function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Va
 function typedValue(type: ColumnType, value: Stored): Value {
   if (typeof value !== 'string') return valueFromStored(value, type);
   if (type === 'Checkbox' && /^(0|1|true|false)$/.test(value)) return value === '1' || value === 'true';
-  if (type === 'Numeric' || type === 'Duration')
-    return valueFromStored(storedFromValue(numericFromText(value) ?? value), type);
-  return value;
+  return TYPE_RULES[type].valueFromText(value);
 }

@@ -13,7 +13,7 @@ import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/ledger.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
-import { allOf, ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { allOf, ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { diffRows, type RowChange } from './changes.ts';
 import { readRawTexts } from './raw-text.ts';

@@ -8,7 +8,7 @@
  * override it. Pure.
  */
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../replica/sql.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { NOT_OURS, type Trigger } from '../replica/triggers.ts';
 import { keptSentence, missingRule, valueRules, type CellRule } from './rules.ts';

@@ -6,7 +6,7 @@
 import type { Connection, Tx } from '../replica/connection.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
 import { oncePerSchema } from '../replica/objects.ts';
-import { ident, joinSql, literal, sql, unionAll, type Sql } from '../replica/sql.ts';
+import { ident, joinSql, literal, sql, unionAll, type Sql } from '../base/sql.ts';
 import { baseName, isChangesView, replaceChangesView } from '../replica/tables.ts';
 import { readTwoWayTables, type TwoWayTable } from './table.ts';
 

@@ -24,7 +24,7 @@ import type { Tx } from '../replica/connection.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
-import { UPLOAD_PREFIX } from '../wire/values.ts';
+import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
 

@@ -9,10 +9,10 @@
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
  */
 import { must } from '../base/assert.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import { filterOfValue } from './findable.ts';
-import { sendProblem } from './sendable.ts';
 import { uploadName, type SentFile } from './uploads.ts';
 
 /** A column as push sees it. */
@@ -265,7 +265,7 @@ function cellProblem(
   columns: readonly PushColumn[],
 ): Pick<UnsendableRow, 'column' | 'reason'> | null {
   for (const { column, value } of cells) {
-    const reason = sendProblem(columnAt(columns, column).type, value);
+    const reason = value === null ? null : TYPE_RULES[columnAt(columns, column).type].sendProblem(value);
     if (reason !== null) return { column, reason };
   }
   return null;

@@ -6,6 +6,7 @@
  * Input: the columns that the ledger remembers, and the descriptor. Output: a list of actions, in the order in which
  * they must be applied. Pure.
  */
+import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { isMassRemoval } from './guards.ts';
 import { asideName, foldName, localName } from './naming.ts';
@@ -36,32 +37,13 @@ export type SchemaPlan =
   | { readonly kind: 'apply'; readonly actions: readonly SchemaAction[] }
   | { readonly kind: 'hold'; readonly vanishedCount: number; readonly liveCount: number };
 
-/** Types whose values have the same form, so that a change between them keeps the column. */
-function formOf(type: ColumnType): string {
-  switch (type) {
-    case 'Text':
-    case 'Phone':
-    case 'EMail':
-    case 'URL':
-    case 'User':
-    case 'Autonumber':
-    case 'Unknown':
-      return 'text';
-    case 'Numeric':
-    case 'Duration':
-      return 'number';
-    default:
-      return type;
-  }
-}
-
 /** Columns that may be written, and that the origin no longer shows, or shows in another form. */
 export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { readonly writable: boolean }>(
   known: readonly T[],
   described: readonly ColumnDescriptor[],
 ): readonly T[] {
-  const formById = new Map(described.map(({ id, type }) => [id, formOf(columnType(type))]));
-  return known.filter(({ id, type, writable }) => writable && formById.get(id) !== formOf(type));
+  const formById = new Map(described.map(({ id, type }) => [id, TYPE_RULES[columnType(type)].form]));
+  return known.filter(({ id, type, writable }) => writable && formById.get(id) !== TYPE_RULES[type].form);
 }
 
 /**
@@ -103,7 +85,7 @@ function planActions(
     const descriptor = describedById.get(column.id);
     if (descriptor === undefined) {
       if (column.state === 'live') actions.push({ kind: 'remove', column });
-    } else if (formOf(column.type) === formOf(columnType(descriptor.type))) {
+    } else if (TYPE_RULES[column.type].form === TYPE_RULES[columnType(descriptor.type)].form) {
       usable.set(column.id, column);
       if (column.state === 'removed') actions.push({ kind: 'revive', column });
     } else {

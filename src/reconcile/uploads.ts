@@ -8,8 +8,8 @@
  * too, and the row read back at once. A file whose answer was lost is told by size and hash. Pure.
  */
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
+import { shownFile, UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
-import { shownFile, UPLOAD_PREFIX } from '../wire/values.ts';
 import { fileFromCell, type CellFile } from './files.ts';
 
 /** A file as it was sent, kept with its batch; `path` is absolute, `before` what the origin showed in the cell. */

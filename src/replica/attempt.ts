@@ -5,7 +5,7 @@
  */
 import type { Tx } from './connection.ts';
 import { refusalWords } from './failures.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Does something whole or not at all. @throws whatever is no refusal of a value. */
 export function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {

@@ -18,7 +18,7 @@ import type { Tx } from './connection.ts';
 import { checkOwner, takeLock } from './database.ts';
 import { replicaError } from './failures.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from './files.ts';
-import { ident, sql } from './sql.ts';
+import { ident, sql } from '../base/sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
 const PAGES_PER_STEP = 2_000;

@@ -9,7 +9,7 @@ import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
 import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 6;

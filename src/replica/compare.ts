@@ -6,7 +6,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
-import { ident, sql, type Sql } from './sql.ts';
+import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
 import { hasForeignTriggers } from './objects.ts';
 

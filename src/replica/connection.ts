@@ -3,7 +3,7 @@
  * asks for one of them, and need not know how the file is opened (database.ts). Input and output: statements.
  */
 import type Database from 'better-sqlite3';
-import { sql, type Sql } from './sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 
 /** Anything a statement can be prepared on. */
 export interface Connection {

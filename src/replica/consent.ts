@@ -6,7 +6,7 @@
 import Database from 'better-sqlite3';
 import type { Connection, Tx } from './connection.ts';
 import { replicaError } from './failures.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
 export type ConsentKind = 'pull' | 'push';

@@ -28,7 +28,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './connection.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Which file it is, and how many batches with new rows it has recorded. */
 interface Count {

@@ -6,7 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
-import { ident, sql } from './sql.ts';
+import { ident, sql } from '../base/sql.ts';
 
 /** What a copy is called until it is checked. */
 export const PARTIAL = '.partial';

@@ -14,7 +14,7 @@ import { readSchemaVersion, type Connection, type Tx } from './connection.ts';
 import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { forgetSchema } from './objects.ts';
-import { sql, type Sql } from './sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Tx } from './connection.ts';
 import { forgetEtags } from './pages.ts';
-import { ident, sql } from './sql.ts';
+import { ident, sql } from '../base/sql.ts';
 
 /** Takes nothing in the user table for certain; it must stand in the file. */
 export function doubtRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {

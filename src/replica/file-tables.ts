@@ -5,7 +5,7 @@
  * Invariant (I15): a row names content only after it was stored whole and made durable. No row is deleted because the origin
  * lost something; that is marked.
  */
-import { sql, type Sql } from './sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 
 /**
  * Where content is kept (one row): the folder of the last run, so that the view can name whole paths.

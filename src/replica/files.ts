@@ -8,7 +8,7 @@
 import type { ColumnType } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
 import { isDue } from './file-tables.ts';
-import { ident, sql, type Sql } from './sql.ts';
+import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, hasBase } from './tables.ts';
 
 /** An attachment column of a replicated table. */

@@ -6,7 +6,7 @@
 import type { Tx } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';
 import { objectText, type Stored } from './rows.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Brings what is kept of a table up to the names that its columns have from now on, all at once. */
 export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<string, string>): void {

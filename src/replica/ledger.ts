@@ -6,7 +6,7 @@ import { must } from '../base/assert.ts';
 import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
 const RUNS_MAX = 10_000;

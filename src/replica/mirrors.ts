@@ -6,7 +6,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { hasForeignTriggers, oncePerSchema } from './objects.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Tables without a base that some trigger names which is not ours. A name that is written otherwise within quotes may stand in any. */
 const EXPOSED = sql`

@@ -4,7 +4,7 @@
  * Input: the file. Output: names.
  */
 import { readSchemaVersion, type Connection } from './connection.ts';
-import { foldIdent, sql } from './sql.ts';
+import { foldIdent, sql } from '../base/sql.ts';
 
 /** What each connection has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<Connection, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();

@@ -4,7 +4,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { readCells, type Pair, type RowTarget } from './rows.ts';
-import { ident, joinSql, sql } from './sql.ts';
+import { ident, joinSql, sql } from '../base/sql.ts';
 
 /** What rows say in columns that the ledger does not know, by their ids; without those that SQLite computes. */
 export function readOwnCells(

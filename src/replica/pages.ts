@@ -11,7 +11,7 @@ import type { RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
 import type { RowChanges, RowTarget } from './rows.ts';
-import { ident, sql } from './sql.ts';
+import { ident, sql } from '../base/sql.ts';
 
 /** What is known of one page. */
 export interface KnownPage {

@@ -3,7 +3,7 @@
  * capture/batches.ts and capture/refusals.ts, whose types they hold; here they only stand beside the others, and the view that people
  * read.
  */
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /**
  * Batches that were recorded and are not settled; the row goes with its last row. Written before its request leaves, with

@@ -3,7 +3,7 @@
  * capture/refusals.ts, which also write it.
  */
 import type { Connection } from './connection.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
 export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCell[], answer: KeptAnswer | null];

@@ -4,7 +4,7 @@
  */
 import type { Connection } from './connection.ts';
 import type { Stored } from './rows.ts';
-import type { Sql } from './sql.ts';
+import type { Sql } from '../base/sql.ts';
 
 /** Every row as an array of its columns; every INTEGER is a bigint. */
 export function queryRows(from: Connection, text: Sql, values: readonly Stored[]): readonly (readonly Stored[])[] {

@@ -9,7 +9,7 @@ import { SCHEMA_VERSION } from './bookkeeping.ts';
 import type { Connection } from './connection.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
-import { sql, type Sql } from './sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 
 /** No limit, as SQLite has it. */
 const ALL = -1;

@@ -5,13 +5,13 @@
 import type Database from 'better-sqlite3';
 import { must } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { numericFromText, numericToPlain } from '../wire/decimal.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
+import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { utcFromOffsetText } from '../wire/zone.ts';
 import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasForeignTriggers } from './objects.ts';
-import { ident, joinSql, sql, type Sql } from './sql.ts';
+import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { baseName, columnList, readColumns, readStanding, rowsDiffer } from './tables.ts';
 
 /**
@@ -63,7 +63,7 @@ function storedInteger(value: bigint): Stored {
 
 /** The value that a stored one stands for, however a user spelled it; read with safe integers, so every INTEGER is a bigint. */
 export function valueFromStored(stored: Stored, type: ColumnType): Value {
-  if (typeof stored === 'string') return valueFromText(stored, type);
+  if (typeof stored === 'string') return TYPE_RULES[type].valueFromText(stored);
   if (typeof stored !== 'bigint') {
     const isLong = typeof stored === 'number' && Number.isInteger(stored) && !Number.isSafeInteger(stored);
     return isLong ? BigInt(numericToPlain(stored)) : stored;
@@ -71,24 +71,6 @@ export function valueFromStored(stored: Stored, type: ColumnType): Value {
   if (type === 'Checkbox') return stored !== 0n;
   const double = Number(stored);
   return Number.isSafeInteger(double) ? double : stored;
-}
-
-/**
- * A text in the form that the wire gives it: a decimal is a number, an instant has no zeros at the end of its fraction, a line ends in `\n`
- * alone. What has no such form stays what it is.
- */
-function valueFromText(stored: string, type: ColumnType): Value {
-  switch (type) {
-    case 'Numeric':
-    case 'Duration':
-      return numericFromText(stored) ?? stored;
-    case 'Timestamp':
-      return stored.includes('.') && stored.endsWith('Z') ? (utcFromOffsetText(stored) ?? stored) : stored;
-    case 'Multiline':
-      return stored.includes('\r') ? stored.replaceAll('\r\n', '\n') : stored;
-    default:
-      return stored;
-  }
 }
 
 /** Writes rows of one page; those that stand there already as they are, are not written. */

@@ -7,23 +7,15 @@
  *   then the origin's columns, STRICT, in the order in which they appeared
  */
 import { RowsyncError } from '../base/errors.ts';
+import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './connection.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasTable, readTableText } from './objects.ts';
-import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from './sql.ts';
+import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
 import { dropTriggers } from './triggers.ts';
-
-/** How SQLite keeps the values of a column. */
-export type StoredAs = 'TEXT' | 'INTEGER' | 'ANY';
-
-/** How values of a type are kept (design: never rounded, so numbers are ANY). */
-function storedAs(type: ColumnType): StoredAs {
-  if (type === 'Checkbox') return 'INTEGER';
-  return type === 'Numeric' || type === 'Duration' ? 'ANY' : 'TEXT';
-}
 
 /** A column of a user table, as the ledger knows it. */
 export interface LedgerColumn {
@@ -198,7 +190,9 @@ export function createTable(tx: Tx, table: { id: number; name: string; alias: st
 }
 
 function createSql(name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): Sql {
-  const definitions = columns.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
+  const definitions = columns.map(
+    ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
+  );
   return sql`CREATE TABLE ${ident(name)} (${joinSql([
     sql`_id INTEGER PRIMARY KEY`,
     sql`_allow TEXT`,
@@ -317,7 +311,9 @@ export function addColumns(
     tx.prepare(createSql(table.localName, stored)).run();
   } else {
     emptyChangesView(tx);
-    const definitions = stored.map(({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[storedAs(type)]}`);
+    const definitions = stored.map(
+      ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
+    );
     for (const name of shapedTables(tx, table)) {
       for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
     }
@@ -330,7 +326,15 @@ export function addColumns(
   const lastSeq = readLastSeq(tx);
   for (const [index, column] of columns.entries()) {
     const type = columnType(column.descriptor.type);
-    insert.run(BigInt(lastSeq + 1 + index), table.id, column.descriptor.id, column.localName, type, storedAs(type), at);
+    insert.run(
+      BigInt(lastSeq + 1 + index),
+      table.id,
+      column.descriptor.id,
+      column.localName,
+      type,
+      TYPE_RULES[type].storedAs,
+      at,
+    );
     describeColumn(tx, table.id, column);
   }
 }
@@ -404,7 +408,7 @@ export function restoreColumn(
   dropDependents(tx, table.id);
   const name = ident(column.localName);
   const here = ident(table.localName);
-  const definition = sql`${name} ${STORAGE_SQL[storedAs(column.type)]}`;
+  const definition = sql`${name} ${STORAGE_SQL[TYPE_RULES[column.type].storedAs]}`;
   tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definition}`).run();
   if (!hasBase(tx, table.id)) return;
   const base = ident(baseName(table.id));

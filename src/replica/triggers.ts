@@ -5,7 +5,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { readTriggers } from './objects.ts';
-import { ident, literal, sql, type Sql } from './sql.ts';
+import { ident, literal, sql, type Sql } from '../base/sql.ts';
 
 /** A trigger that must stand exactly like this. */
 export interface Trigger {

@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
 import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
 import { replicaError } from './failures.ts';
-import { sql } from './sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** What was done: from which version, and where the file as it was stands. */
 export interface Upgrade {

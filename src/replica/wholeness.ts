@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping.ts';
 import { replicaError } from './failures.ts';
-import { ident, sql } from './sql.ts';
+import { ident, sql } from '../base/sql.ts';
 import { baseName } from './tables.ts';
 
 /** What a person does about a damaged replica. */

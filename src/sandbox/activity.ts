@@ -5,6 +5,7 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
 import { hasOption, type Value } from '../wire/schema.ts';
 import { Random } from './random.ts';
 import type { Column, Role, Table, User } from './store/catalog.ts';
@@ -128,16 +129,15 @@ export class Colleagues {
 
   #newValue(table: Table, column: Column, row: number): Value {
     const now = this.#read(table, column, row);
-    switch (column.valueType) {
-      case 'Checkbox':
+    switch (TYPE_RULES[column.valueType].form) {
+      case 'checkbox':
         return now !== true;
-      case 'Numeric':
-      case 'Duration':
+      case 'number':
         // Identifiers and long decimals are borrowed, small counts move by one.
         return typeof now === 'number' && Number.isInteger(now) && Math.abs(now) < 1000 && this.#random.chance(0.5)
           ? now + 1
           : this.#read(table, column, this.#pickRow(table));
-      case 'Timestamp':
+      case 'timestamp':
         return stampFromMs(this.#clock.nowMs());
       default:
         return this.#read(table, column, this.#pickRow(table));

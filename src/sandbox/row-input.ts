@@ -7,7 +7,7 @@
 import { must } from '../base/assert.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
 import { hasOption, isWritable, type Value } from '../wire/schema.ts';
-import type { ValueReader } from '../wire/values.ts';
+import type { ValueReader } from '../wire/column-types.ts';
 import { contentIdFrom, fileByContentId, type FilePart, type WriteBody } from '../wire/write-body.ts';
 import type { InputRow } from '../wire/writes.ts';
 import type { Call } from './call.ts';

@@ -4,7 +4,7 @@
  * fails as a whole. A rule runs no other rule. Rules that name what no longer exists fail the row rather than doing
  * nothing: a test that relies on a rule must not pass without it.
  */
-import type { Value } from '../wire/schema.ts';
+import type { ColumnType, Value } from '../wire/schema.ts';
 import { stampFromMs } from '../base/clock.ts';
 import type { Numeric } from '../wire/decimal.ts';
 import type { Call } from './call.ts';
@@ -78,27 +78,28 @@ function ruleProblem({ set }: WorkflowRule, reason: string): RowProblem {
   return columnProblem(CODES.ruleFailed, `The workflow rule that sets "${set}" cannot run: ${reason}`, set);
 }
 
+/** Types of formulas that can fill a column of a type, beside one that is null. */
+const FILLED_BY: Readonly<Record<ColumnType, readonly FormulaType[]>> = {
+  Text: ['text', 'user', 'location'],
+  Phone: ['text', 'user', 'location'],
+  EMail: ['text', 'user', 'location'],
+  URL: ['text', 'user', 'location'],
+  Autonumber: ['text', 'user', 'location'],
+  Multiline: ['text', 'user', 'location'],
+  Unknown: ['text', 'user', 'location'],
+  Attachment: ['text', 'user', 'location'],
+  User: ['user'],
+  Checkbox: ['boolean'],
+  Numeric: ['number'],
+  Duration: ['duration'],
+  Date: ['date'],
+  Time: ['time'],
+  Timestamp: ['timestamp'],
+};
+
 /** Whether a formula of a type can fill a column. */
 function fits({ valueType }: Column, type: FormulaType): boolean {
-  if (type === 'null') return true;
-  switch (valueType) {
-    case 'Checkbox':
-      return type === 'boolean';
-    case 'Numeric':
-      return type === 'number';
-    case 'Duration':
-      return type === 'duration';
-    case 'Date':
-      return type === 'date';
-    case 'Time':
-      return type === 'time';
-    case 'Timestamp':
-      return type === 'timestamp';
-    case 'User':
-      return type === 'user';
-    default:
-      return type === 'text' || type === 'user' || type === 'location';
-  }
+  return type === 'null' || FILLED_BY[valueType].includes(type);
 }
 
 /** A cell as a column holds it; a timestamp keeps whole seconds. */

@@ -50,3 +50,33 @@ export function numericToPlain(value: Numeric): string {
   // Most numbers print plainly; only very small and very large ones print with an exponent.
   return typeof value === 'number' && !text.includes('e') ? text : (plainDecimal(text) ?? text);
 }
+
+/** Decimals of a number at the origin (origin facts 2.1). */
+const DECIMALS_MAX = 6;
+
+/** Whether the origin keeps another number than this one. */
+export function isTooLong(value: Numeric): boolean {
+  return (numericToPlain(value).split('.')[1]?.length ?? 0) > DECIMALS_MAX;
+}
+
+/** The digits of a number; a text that is none stays as it is and equals only itself. */
+export function plainNumber(value: Numeric | boolean): string {
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return plainDecimal(value) ?? value;
+  return plainDecimal(numericToPlain(value)) ?? String(value);
+}
+
+/** Whether the second number is the first one without what stands behind its sixth decimal, rounded either way. */
+export function isRoundedTo(long: string, short: string): boolean {
+  const [whole = '', fraction = ''] = long.split('.');
+  const [shortWhole = '', shortFraction = ''] = short.split('.');
+  if (fraction.length <= DECIMALS_MAX || shortFraction.length > DECIMALS_MAX) return false;
+  const isNegative = long.startsWith('-');
+  const millionths = (digits: string, decimals: string): bigint => {
+    return BigInt(digits.replace('-', '') + decimals.slice(0, DECIMALS_MAX).padEnd(DECIMALS_MAX, '0'));
+  };
+  const kept = millionths(whole, fraction);
+  const came = millionths(shortWhole, shortFraction);
+  if (came !== 0n && short.startsWith('-') !== isNegative) return false;
+  return came === kept || came === kept + 1n;
+}

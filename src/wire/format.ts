@@ -15,7 +15,8 @@ import type {
   TableDescriptor,
   UserDescriptor,
 } from './schema.ts';
-import { readInput, type ValueReader } from './values.ts';
+import type { ValueReader } from './column-types.ts';
+import { readInput } from './values.ts';
 import * as writes from './writes.ts';
 import { readXmlInput } from './xml-values.ts';
 import * as xml from './xml.ts';

@@ -19,7 +19,8 @@ import type {
   Value,
   ViewDescriptor,
 } from './schema.ts';
-import { readOutput, writeOutput, type ValueReader } from './values.ts';
+import type { ValueReader } from './column-types.ts';
+import { readOutput, writeOutput } from './values.ts';
 
 /** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
 export interface ErrorDescriptor {

@@ -23,7 +23,7 @@ import type {
   UserDescriptor,
   Value,
 } from './schema.ts';
-import type { ValueReader } from './values.ts';
+import type { ValueReader } from './column-types.ts';
 import {
   deleteStatusFields,
   readStatuses,

@@ -13,7 +13,7 @@ import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/daemon/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { queryRows } from '../../src/replica/query.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { MEASURES } from '../support/measures.ts';
 import { runCli } from '../support/session.ts';
 import { VIEWS } from './views.ts';

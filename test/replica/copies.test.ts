@@ -15,7 +15,7 @@ import { giveConsent } from '../../src/replica/consent.ts';
 import { disownFile } from '../../src/replica/copies.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readWaiting } from '../../src/replica/push-rows.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { temporaryFolder, type Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import { AT, startTwoWay, twoWayTable } from '../support/two-way.ts';

@@ -23,7 +23,7 @@ import { asRowsyncError, type RowsyncError } from '../../src/base/errors.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { APPLICATION_ID, openReplica, type Replica } from '../../src/replica/database.ts';
 import { openReader } from '../../src/replica/reader.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { makeWorkspace, runRowsync } from '../support/child.ts';
 import { testClock } from '../support/clock.ts';
 import { startPull } from '../support/pull-process.ts';

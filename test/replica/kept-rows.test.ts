@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { renameInKeptRows } from '../../src/replica/kept-rows.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 const SWAPPED = new Map([

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { hasForeignTriggers, hasTable } from '../../src/replica/objects.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
 /** A replica, another client of its file, and how often the replica has read the whole schema. */

@@ -2,7 +2,7 @@
  * Reads what stands in the base of the table, or in a mirror: its rows as the origin last confirmed them. Input: whoever can be asked (the replica in
  * a transaction, or another connection). Output: rows by the names of the simulation. Pure but for the question.
  */
-import { ident, joinSql, sql } from '../../src/replica/sql.ts';
+import { ident, joinSql, sql } from '../../src/base/sql.ts';
 import type { LocalRow } from './books.ts';
 import { rowFromReplica, selectedColumns, type Ask, type Names } from './names.ts';
 

@@ -3,7 +3,7 @@
  * wherever files differ from rows, and knows nothing else of them. Input: the setup. Output: deeds, complaints.
  */
 import type { Replica } from '../../src/replica/database.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import type { Tokens } from './books.ts';
 import { FileDisk, type FileImage } from './files-disk.ts';
 import { FilePeople, type FileDeed } from './files-people.ts';

@@ -5,7 +5,7 @@
  */
 import type { Replica } from '../../src/replica/database.ts';
 import type { KeptRow } from '../../src/replica/push-rows.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { readBase } from './base.ts';
 import type { LocalRow } from './books.ts';
 import { rowFromReplica, selectedColumns, type Ask, type Column, type Names } from './names.ts';

@@ -3,7 +3,7 @@
  * rest of the simulation calls them `Tag`, `Code`, `A` and `B`, whatever their names are at the moment; they are known by their
  * ids. Input: the origin, and queries of the replica. Output: names.
  */
-import { ident, joinSql, sql, type Sql } from '../../src/replica/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../../src/base/sql.ts';
 import type { LocalRow, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 

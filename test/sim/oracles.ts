@@ -16,7 +16,7 @@
  */
 import type { WireAnswer, WireFault } from '../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../src/replica/database.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import type { Admin } from './admin.ts';
 import type { CycleOrder } from './engine.ts';
 import { readBase } from './base.ts';

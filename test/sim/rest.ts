@@ -2,7 +2,7 @@
  * Looks at both sides of a world at rest. Input: the user's connection, the origin, the books. Output: what verdict.ts judges.
  */
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
-import { ident } from '../../src/replica/sql.ts';
+import { ident } from '../../src/base/sql.ts';
 import type { Books, LocalValue } from './books.ts';
 import type { OriginModel } from './model/origin.ts';
 import { COLUMNS, rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from './names.ts';

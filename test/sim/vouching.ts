@@ -8,7 +8,7 @@
  * since what pages say of it is not taken before that, and no ETag outlasts it. Input: answers, and the replica within a transaction. Output: sentences.
  */
 import type { Replica } from '../../src/replica/database.ts';
-import { sql } from '../../src/replica/sql.ts';
+import { sql } from '../../src/base/sql.ts';
 import { readBase } from './base.ts';
 import type { LocalRow } from './books.ts';
 import { COLUMNS, type Column, type Names } from './names.ts';

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 
 import { assert } from '../../base/assert.ts';
+import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText, numericToPlain, type Numeric } from '../../wire/decimal.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
 import type { Column } from './catalog.ts';
@@ -17,21 +18,14 @@ export type SqlValue = null | string | number | bigint;
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
-/** The SQLite type of a column in a STRICT table. */
-export function sqlType(type: ColumnType): 'TEXT' | 'INTEGER' | 'ANY' {
-  if (type === 'Checkbox') return 'INTEGER';
-  return type === 'Numeric' || type === 'Duration' ? 'ANY' : 'TEXT';
-}
-
 /** A value as it is bound. A text in a Numeric column must be a decimal. */
 export function sqlFromValue(column: Pick<Column, 'valueType' | 'name'>, value: Value): SqlValue {
   if (value === null) return null;
-  switch (column.valueType) {
-    case 'Checkbox':
+  switch (TYPE_RULES[column.valueType].storedAs) {
+    case 'INTEGER':
       assert(typeof value === 'boolean', `the cell for the Checkbox "${column.name}" is true or false`);
       return value ? 1n : 0n;
-    case 'Numeric':
-    case 'Duration':
+    case 'ANY':
       assert(typeof value !== 'boolean', `the cell for the number "${column.name}" is a number`);
       return sqlFromNumeric(column.name, value);
     default:
@@ -70,7 +64,7 @@ export function textFromValue(value: Value): string | null {
 /** The reverse of `textFromValue`, for a column that kept its type. */
 export function valueFromText(type: ColumnType, text: string): Value {
   if (type === 'Checkbox') return text === 'true';
-  return type === 'Numeric' || type === 'Duration' ? (numericFromText(text) ?? null) : text;
+  return TYPE_RULES[type].form === 'number' ? (numericFromText(text) ?? null) : text;
 }
 
 /** Whether a cell is a file to be stored rather than a value. */

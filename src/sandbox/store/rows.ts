@@ -6,10 +6,11 @@
 import type { Statement } from 'better-sqlite3';
 
 import { assert, must } from '../../base/assert.ts';
+import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { columnSql, findByName, type Catalog, type Column, type Table } from './catalog.ts';
-import { autonumber, isFile, sqlFromValue, sqlType, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
+import { autonumber, isFile, sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type Connection } from './file.ts';
 import { removeFiles, storeFile } from './files.ts';
 import type { Cells, FileSpec } from './spec.ts';
@@ -179,7 +180,7 @@ export class Rows {
 
   /** The ids of the rows with these keys, in the order of the keys; what does not exist is left out. */
   idsFromKeys(table: Table, keys: readonly string[]): number[] {
-    if (sqlType(table.key.valueType) !== 'TEXT') {
+    if (TYPE_RULES[table.key.valueType].storedAs !== 'TEXT') {
       // Numbers are no texts to SQLite, and one number has several texts.
       return keys.flatMap((text) => this.idsWith(table, table.key, numericFromText(text) ?? null, 1));
     }
@@ -205,13 +206,18 @@ export class Rows {
     const terms = sort.map(({ column, descending }) => {
       const direction = descending ? ' DESC' : '';
       const value = columnSql(this.#catalog, column);
-      if (column.valueType === 'Checkbox') return `${value}${direction}`;
-      // As texts, half past a second would stand before the second: a point comes before a Z.
-      if (column.valueType === 'Timestamp') return `rtrim(${value}, 'Z')${direction}`;
-      if (column.valueType !== 'Numeric' && column.valueType !== 'Duration')
-        return `${value} COLLATE NOCASE${direction}`;
-      // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.
-      return `CAST(${value} AS REAL)${direction}, ${value}${direction}`;
+      switch (TYPE_RULES[column.valueType].form) {
+        case 'checkbox':
+          return `${value}${direction}`;
+        case 'timestamp':
+          // As texts, half past a second would stand before the second: a point comes before a Z.
+          return `rtrim(${value}, 'Z')${direction}`;
+        case 'number':
+          // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.
+          return `CAST(${value} AS REAL)${direction}, ${value}${direction}`;
+        default:
+          return `${value} COLLATE NOCASE${direction}`;
+      }
     });
     return this.#connection
       .prepare<[], number>(

@@ -7,10 +7,11 @@
  * equal to another one but for case) it stands under its alias, `t_N` or `f_N`.
  */
 import { assert, must } from '../../base/assert.ts';
+import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import { columnType, hasOption, type ColumnType, type Value } from '../../wire/schema.ts';
 import { findByName, type Catalog, type Column, type ComputedById, type Table } from './catalog.ts';
-import { sqlFromValue, sqlType, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
+import { sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type Connection } from './file.ts';
 import type { ColumnSpec, Computed, TableSpec } from './spec.ts';
 import { insertView } from './views.ts';
@@ -98,9 +99,11 @@ export function createColumn(
   const sqlName = stored ? sqlNameFor(spec.name, alias, sqlColumnNames(connection, place.sqlTable)) : null;
   const kind = spec.kind ?? (spec.computed === undefined ? 'Updatable' : KIND_BY_HOW[spec.computed.how]);
   const valueType = columnType(spec.type);
-  assert(spec.computed?.how !== 'join' || sqlType(valueType) === 'TEXT', 'joined texts make a text column');
+  assert(spec.computed?.how !== 'join' || TYPE_RULES[valueType].storedAs === 'TEXT', 'joined texts make a text column');
   if (sqlName !== null) {
-    connection.exec(`ALTER TABLE ${ident(place.sqlTable)} ADD COLUMN ${ident(sqlName)} ${sqlType(valueType)}`);
+    connection.exec(
+      `ALTER TABLE ${ident(place.sqlTable)} ADD COLUMN ${ident(sqlName)} ${TYPE_RULES[valueType].storedAs}`,
+    );
     const first = sqlFromValue({ name: spec.name, valueType }, spec.defaultValue ?? null);
     if (first !== null) connection.prepare(`UPDATE ${ident(place.sqlTable)} SET ${ident(sqlName)} = ?`).run(first);
     // Also carries the promise that keys are unique.
@@ -314,7 +317,7 @@ function convertColumn(
     .raw()
     .safeIntegers()
     .all();
-  connection.exec(`ALTER TABLE ${name} ADD COLUMN ${into} ${sqlType(valueType)}`);
+  connection.exec(`ALTER TABLE ${name} ADD COLUMN ${into} ${TYPE_RULES[valueType].storedAs}`);
   const write = connection.prepare(`UPDATE ${name} SET ${into} = ? WHERE _sandbox_row = ?`);
   for (const [id, stored] of rows) {
     const value = convertValue(valueFromSql(column.valueType, stored), valueType);
@@ -328,15 +331,14 @@ function convertColumn(
 function convertValue(value: Value, type: ColumnType): Value {
   const text = textFromValue(value);
   if (text === null) return null;
-  switch (type) {
-    case 'Numeric':
-    case 'Duration':
+  switch (TYPE_RULES[type].form) {
+    case 'number':
       return numericFromText(text) ?? null;
-    case 'Checkbox':
+    case 'checkbox':
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
-    case 'Date':
-    case 'Time':
-    case 'Timestamp':
+    case 'date':
+    case 'time':
+    case 'timestamp':
       return null;
     default:
       return text;

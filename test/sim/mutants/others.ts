@@ -49,9 +49,9 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A number that the origin keeps with six decimals counts as another one than was sent.',
     edits: [
       {
-        file: 'reconcile/diff.ts',
-        find: 'return sent !== null && there !== null && isRounded(',
-        replace: 'return sent === null && there !== null && isRounded(',
+        file: 'wire/column-types.ts',
+        find: 'return sent !== null && there !== null && isRoundedTo(',
+        replace: 'return sent === null && there !== null && isRoundedTo(',
       },
     ],
   },

@@ -1,0 +1,376 @@
+/**
+ * Everything in which one column type of the origin differs from another: one entry a type, complete by the compiler. A new type
+ * gets a name in schema.ts and an entry here; a type that is to be stored in another way is changed here.
+ *
+ * On the wire, readers return `undefined` for what has no meaning in the type; the caller reports it, without the value.
+ * Strings with lone surrogates count as meaningless, because SQLite would change them. Sources: specification 2.4; origin
+ * facts 2.1, 5.1 and 5.2. The SQL uses nothing that SQLite 3.38 does not know. Pure.
+ */
+import { sql, type Sql } from '../base/sql.ts';
+import { isRoundedTo, isTooLong, numericFromText, numericToPlain, plainNumber, type Numeric } from './decimal.ts';
+import { ExactNumber } from './exact.ts';
+import { dateLiteral, numberLiteral, textLiteral, timeLiteral, timestampLiteral } from './formula.ts';
+import type { ColumnType, Value } from './schema.ts';
+import {
+  dateAndTimeOf,
+  inputTextFromUtc,
+  isDate,
+  isTimeOfDay,
+  offsetTextFromUtc,
+  utcFromInputText,
+  utcFromOffsetText,
+} from './zone.ts';
+
+/** A value that is not null. */
+export type Given = Exclude<Value, null>;
+
+/** Turns a parsed JSON value, or the text of an XML element, into a `Value`; undefined when it has no meaning for the type. */
+export type ValueReader = (raw: unknown) => Value | undefined;
+
+/** Turns a value into JSON text, or into the text of an XML element, not escaped. */
+export type GivenWriter = (value: Given) => string;
+
+/** What the values of a type are. Types of one form hold each other's values: a change between them keeps the column. */
+export type ValueForm = 'text' | 'multiline' | 'checkbox' | 'number' | 'date' | 'time' | 'timestamp' | 'file';
+
+/** How SQLite keeps the values of a column. */
+export type StoredAs = 'TEXT' | 'INTEGER' | 'ANY';
+
+/** What a value in the replica must look like so that it can be sent. */
+export interface CellForm {
+  /** SQL over a value that is not null. */
+  readonly isBroken: (value: Sql) => Sql;
+  /** Goes behind the name of the column. */
+  readonly sentence: string;
+}
+
+/** How values travel: output is what Select and Retrieve return, input is what the write methods take. `zone` is the caller's. */
+interface Wire {
+  readonly readOutput: ValueReader;
+  readonly readInput: (zone: string) => ValueReader;
+  /** JSON. */
+  readonly writeOutput: (zone: string) => GivenWriter;
+  readonly writeInput: (zone: string) => GivenWriter;
+  /** The text of an element means the same with spaces around it; in types without this, every character counts. */
+  readonly readXmlText?: (text: string, read: ValueReader) => Value | undefined;
+  readonly writeXmlOutput: (zone: string) => GivenWriter;
+  readonly writeXmlInput: (zone: string) => GivenWriter;
+}
+
+/** One column type. */
+export interface TypeRules extends Wire {
+  readonly form: ValueForm;
+  /** In STRICT tables of the replica and the sandbox. Numbers are never rounded, so they are ANY. */
+  readonly storedAs: StoredAs;
+  /** A stored text in the form that the wire gives it, however a user spelled it; a text without such a form stays. */
+  readonly valueFromText: (stored: string) => Value;
+  /** SQL: whether two stored values that differ may be one value; null where each value has one spelling. */
+  readonly mayBeSame: ((here: Sql, base: Sql) => Sql) | null;
+  /** Stands in triggers; null where SQLite itself refuses anything else, and for files (capture/rules.ts). */
+  readonly cellForm: CellForm | null;
+  /** Why a value cannot be sent, also where triggers were removed: a sentence without the value; null where it can. */
+  readonly sendProblem: (value: Given) => string | null;
+  /** Whether two values are one although `===` says no. */
+  readonly isSame: (one: Given, other: Given) => boolean;
+  /** Whether the origin may have made the second value of the first one when it was sent. */
+  readonly isTakenAs: (sent: Value, there: Value) => boolean;
+  /** A value as a filter says it; null where it has no form there that compares exactly. */
+  readonly filterLiteral: (value: Given) => string | null;
+}
+
+/** How a value begins by which a user asks for a file to be attached (reconcile/uploads.ts). */
+export const UPLOAD_PREFIX = 'file:';
+
+/** A file as the origin shows it. Whatever that says, it must not ask for a file of this machine to be sent. */
+export function shownFile(text: string): string {
+  return text.startsWith(UPLOAD_PREFIX) ? `file%3A${text.slice(UPLOAD_PREFIX.length)}` : text;
+}
+
+const readNull: ValueReader = (raw) => (raw === null ? null : undefined);
+
+/** A reader of texts; null stands for itself. */
+function ofText(read: (text: string) => Value | undefined): ValueReader {
+  return (raw) => (typeof raw === 'string' ? read(raw) : readNull(raw));
+}
+
+const readText = ofText((text) => (text.isWellFormed() ? text : undefined));
+
+/** Text as sent; a number or an object in a column of a type we do not know is kept as its JSON text. */
+const readAnyText: ValueReader = (raw) => {
+  if (typeof raw === 'string' || raw === null) return readText(raw);
+  if (raw instanceof ExactNumber) return raw.text;
+  if (typeof raw === 'number') return numericToPlain(raw);
+  return JSON.stringify(raw);
+};
+
+const readNumeric: ValueReader = (raw) => {
+  if (typeof raw === 'number') {
+    // Written with an exponent, as 1e19: every number that long is an integer.
+    if (Math.abs(raw) > Number.MAX_SAFE_INTEGER) return numericFromText(String(raw));
+    return raw === 0 ? 0 : raw; // -0 is 0
+  }
+  if (raw instanceof ExactNumber) return numericFromText(raw.text);
+  return typeof raw === 'string' ? numericFromText(raw) : readNull(raw);
+};
+
+/** Always midnight in UTC; anything else would be a date that two readers could take for different days. */
+function readOutputDate(text: string): string | undefined {
+  const rest = text.slice(10);
+  const date = text.slice(0, 10);
+  return (rest === 'T00:00:00+00:00' || rest === 'T00:00:00Z' || rest === '') && isDate(date) ? date : undefined;
+}
+
+/** On the date 0001-01-01 in UTC; another date would say nothing about a time of day. */
+function readOutputTime(text: string): string | undefined {
+  const match = /^(?:\d{4}-\d\d-\d\dT)?(\d\d:\d\d:\d\d)(?:\+00:00|Z)?$/.exec(text);
+  return match?.[1] !== undefined && isTimeOfDay(match[1]) ? match[1] : undefined;
+}
+
+/** `YYYY-MM-DD` or a full form, whose time and offset say nothing about a date. */
+function readInputDate(text: string): string | undefined {
+  return isDate(text) ? text : dateAndTimeOf(text)?.date;
+}
+
+/** `hh:mm:ss`, `hh:mm` or a full form, whose date and offset say nothing about a time of day. */
+function readInputTime(text: string): string | undefined {
+  const time = text.length === 5 ? `${text}:00` : text;
+  return isTimeOfDay(time) ? time : dateAndTimeOf(text)?.time;
+}
+
+/** Seconds as a number, or as an ISO 8601 duration that has only seconds; the sign may stand in either place. */
+function secondsFromText(text: string): Numeric | undefined {
+  const match = /^(-?)PT(-?)(\d[\d.]*)S$/.exec(text);
+  if (match === null) return numericFromText(text);
+  const [, before = '', after = '', digits = ''] = match;
+  return before !== '' && after !== '' ? undefined : numericFromText(`${before}${after}${digits}`);
+}
+
+function durationText(seconds: Numeric): string {
+  const plain = numericToPlain(seconds);
+  return plain.startsWith('-') ? `-PT${plain.slice(1)}S` : `PT${plain}S`;
+}
+
+const XML_DECIMALS = 6;
+
+/** Plain decimal text with six decimals, rounded half away from zero; never `-0.000000`. */
+function sixDecimals(value: Numeric): string {
+  const plain = numericToPlain(value);
+  const [whole = '', fraction = ''] = plain.replace('-', '').split('.');
+  const kept = BigInt(whole + fraction.slice(0, XML_DECIMALS).padEnd(XML_DECIMALS, '0'));
+  const rounded = fraction.charAt(XML_DECIMALS) >= '5' ? kept + 1n : kept;
+  const digits = String(rounded).padStart(XML_DECIMALS + 1, '0');
+  const sign = plain.startsWith('-') && rounded !== 0n ? '-' : '';
+  return `${sign}${digits.slice(0, -XML_DECIMALS)}.${digits.slice(-XML_DECIMALS)}`;
+}
+
+function isNumber(value: Given): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value === 'bigint' || (typeof value === 'string' && numericFromText(value) !== undefined);
+}
+
+/** A writer that is the same in every zone. */
+function anyZone(write: GivenWriter): (zone: string) => GivenWriter {
+  return () => write;
+}
+
+const jsonText = anyZone((value) => JSON.stringify(String(value)));
+const plainText = anyZone(String);
+const plainDigits = anyZone((value) => numericToPlain(value as Numeric)); // readers give nothing else
+const trimmed = (text: string, read: ValueReader): Value | undefined => read(text);
+
+const TEXT: TypeRules = {
+  form: 'text',
+  storedAs: 'TEXT',
+  valueFromText: (stored) => stored,
+  mayBeSame: null,
+  cellForm: null,
+  sendProblem: (value) =>
+    typeof value === 'string' && !value.isWellFormed() ? 'the text has half a character in it' : null,
+  isSame: () => false,
+  isTakenAs: (sent, there) => sent === '' && there === null,
+  filterLiteral: (value) => textLiteral(String(value)),
+  readOutput: readText,
+  readInput: () => readText,
+  writeOutput: jsonText,
+  writeInput: jsonText,
+  writeXmlOutput: plainText,
+  writeXmlInput: plainText,
+};
+
+/** In formulas a type of its own: a filter that compares it with a text would be refused. */
+const UNFILTERED: TypeRules = { ...TEXT, filterLiteral: () => null };
+
+const withLineEnds = (value: Given): string => String(value).replaceAll(/\r\n|\n/g, '\r\n');
+const withoutReturns = (text: string): string => (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text);
+
+const MULTILINE: TypeRules = {
+  ...TEXT,
+  form: 'multiline',
+  valueFromText: withoutReturns,
+  mayBeSame: (here) => sql`instr(${here}, char(13)) > 0`,
+  readOutput: ofText((text) => (text.isWellFormed() ? withoutReturns(text) : undefined)),
+  readInput: () => MULTILINE.readOutput,
+  writeOutput: anyZone((value) => JSON.stringify(withLineEnds(value))),
+  writeXmlOutput: anyZone(withLineEnds),
+};
+
+const CHECKBOX: TypeRules = {
+  ...TEXT,
+  form: 'checkbox',
+  storedAs: 'INTEGER',
+  cellForm: { isBroken: (value) => sql`${value} NOT IN (0, 1)`, sentence: 'takes 0 or 1' },
+  sendProblem: (value) => (typeof value === 'boolean' ? null : 'a checkbox is 0 or 1'),
+  // At the origin it is never empty.
+  isTakenAs: (sent, there) => sent === null && there === false,
+  filterLiteral: () => null,
+  readOutput: (raw) => (typeof raw === 'boolean' ? raw : readNull(raw)),
+  readInput: () => CHECKBOX.readOutput,
+  writeOutput: anyZone((value) => (value === true ? 'true' : 'false')),
+  writeInput: anyZone((value) => (value === true ? 'true' : 'false')),
+  readXmlText: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+};
+
+/** The largest double; what lies beyond is infinite, which no decimal says. */
+const DOUBLE_MAX = sql`1.7976931348623157e308`;
+
+const NUMERIC: TypeRules = {
+  ...TEXT,
+  form: 'number',
+  storedAs: 'ANY',
+  valueFromText: (stored) => numericFromText(stored) ?? stored,
+  mayBeSame: (here, base) => sql`'text' IN (typeof(${here}), typeof(${base}))`,
+  cellForm: {
+    isBroken: (value) => sql`CASE typeof(${value})
+            WHEN 'integer' THEN 0 WHEN 'null' THEN 0
+            WHEN 'real' THEN abs(${value}) > ${DOUBLE_MAX}
+            WHEN 'text' THEN ${value} NOT GLOB '*[0-9]*' OR ${value} GLOB '*[^-0-9.]*' OR ${value} GLOB '?*-*'
+              OR ${value} GLOB '*.*.*' OR length(${value}) > 1000
+            ELSE 1 END`,
+    sentence: 'takes a number such as 12.5, without exponent',
+  },
+  sendProblem: (value) => (isNumber(value) ? null : 'the value is not a number'),
+  isSame: (one, other) => plainNumber(one) === plainNumber(other),
+  // The origin keeps six decimals.
+  isTakenAs: (sent, there) => {
+    return sent !== null && there !== null && isRoundedTo(plainNumber(sent), plainNumber(there));
+  },
+  filterLiteral: (value) => (typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value)),
+  readOutput: readNumeric,
+  readInput: () => readNumeric,
+  writeOutput: plainDigits,
+  writeInput: plainDigits,
+  readXmlText: trimmed,
+  writeXmlOutput: anyZone((value) => sixDecimals(value as Numeric)), // readers give nothing else
+  writeXmlInput: plainDigits,
+};
+
+const DURATION: TypeRules = {
+  ...NUMERIC,
+  cellForm: { ...NUMERIC.cellForm, sentence: 'takes a number of seconds, such as 90' } as CellForm, // that of a number
+  // A number and its unit; literals have no sign.
+  filterLiteral: (value) => (typeof value === 'number' && value >= 0 ? `${numberLiteral(value)}s` : null),
+  readXmlText: secondsFromText,
+  writeXmlOutput: anyZone((value) => durationText(value as Numeric)), // readers give nothing else
+};
+
+const DATE: TypeRules = {
+  ...TEXT,
+  form: 'date',
+  cellForm: {
+    // Without a modifier, older SQLite, as other clients may have, repeats 30 February as it came.
+    isBroken: (value) => sql`date(${value}, '+0 days') IS NOT ${value}`,
+    sentence: 'takes a date such as 2026-11-21',
+  },
+  sendProblem: (value) => (typeof value === 'string' && isDate(value) ? null : 'a date is written YYYY-MM-DD'),
+  filterLiteral: (value) => dateLiteral(String(value)),
+  readOutput: ofText(readOutputDate),
+  readInput: () => ofText(readInputDate),
+  writeOutput: anyZone((value) => `"${String(value)}T00:00:00+00:00"`),
+  readXmlText: trimmed,
+};
+
+const TIME: TypeRules = {
+  ...TEXT,
+  form: 'time',
+  cellForm: {
+    isBroken: (value) => sql`time(${value}, '+0 days') IS NOT ${value}`,
+    sentence: 'takes a time of day such as 17:05:00',
+  },
+  sendProblem: (value) => (typeof value === 'string' && isTimeOfDay(value) ? null : 'a time is written hh:mm:ss'),
+  filterLiteral: (value) => timeLiteral(String(value)),
+  readOutput: ofText(readOutputTime),
+  readInput: () => ofText(readInputTime),
+  writeOutput: anyZone((value) => `"0001-01-01T${String(value)}+00:00"`),
+  readXmlText: trimmed,
+};
+
+const TIMESTAMP: TypeRules = {
+  ...TEXT,
+  form: 'timestamp',
+  // An instant has no zeros at the end of its fraction.
+  valueFromText: (stored) =>
+    stored.includes('.') && stored.endsWith('Z') ? (utcFromOffsetText(stored) ?? stored) : stored,
+  mayBeSame: (here) => sql`instr(${here}, '.') > 0`,
+  cellForm: {
+    isBroken: (value) => sql`CASE WHEN ${value} IS NULL THEN 0 ELSE
+            strftime('%Y-%m-%dT%H:%M:%S', substr(${value}, 1, 19), '+0 days') IS NOT substr(${value}, 1, 19)
+            OR substr(${value}, 20) <> 'Z' AND (substr(${value}, 20) NOT GLOB '.[0-9]*Z'
+              OR substr(${value}, 21, length(${value}) - 21) GLOB '*[^0-9]*') END`,
+    sentence: "takes an instant in UTC such as 2026-11-21T17:05:00Z; strftime('%Y-%m-%dT%H:%M:%SZ', ...) makes one",
+  },
+  sendProblem: (value) =>
+    typeof value === 'string' && value.endsWith('Z') && utcFromOffsetText(value) !== undefined
+      ? null
+      : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC',
+  // Literals have no fraction: the rows of that very instant are not those of its second.
+  filterLiteral: (value) => (String(value).includes('.') ? null : timestampLiteral(String(value))),
+  readOutput: ofText(utcFromOffsetText),
+  readInput: (zone) => ofText((text) => utcFromInputText(text, zone)),
+  writeOutput: (zone) => (value) => `"${offsetTextFromUtc(String(value), zone)}"`,
+  writeInput: (zone) => (value) => `"${inputTextFromUtc(String(value), zone)}"`,
+  readXmlText: trimmed,
+  writeXmlOutput: (zone) => (value) => offsetTextFromUtc(String(value), zone),
+  writeXmlInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
+};
+
+const ATTACHMENT: TypeRules = {
+  ...UNFILTERED,
+  form: 'file',
+  sendProblem: (value) =>
+    typeof value === 'string' && value.startsWith(UPLOAD_PREFIX) && value !== UPLOAD_PREFIX
+      ? null
+      : 'a file is attached by file: and its name',
+  readOutput: (raw) => {
+    const text = readText(raw);
+    return typeof text === 'string' ? shownFile(text) : text;
+  },
+};
+
+/** The rules of every column type. */
+export const TYPE_RULES: Readonly<Record<ColumnType, TypeRules>> = {
+  Text: TEXT,
+  Phone: TEXT,
+  EMail: TEXT,
+  URL: TEXT,
+  User: UNFILTERED,
+  Autonumber: {
+    ...TEXT,
+    readOutput: (raw) => (typeof raw === 'number' || raw instanceof ExactNumber ? readAnyText(raw) : readText(raw)),
+    readInput: () => TYPE_RULES.Autonumber.readOutput,
+  },
+  Multiline: MULTILINE,
+  Checkbox: CHECKBOX,
+  Numeric: NUMERIC,
+  Date: DATE,
+  Time: TIME,
+  Timestamp: TIMESTAMP,
+  Duration: DURATION,
+  Attachment: ATTACHMENT,
+  Unknown: { ...UNFILTERED, readOutput: readAnyText, readInput: () => readAnyText },
+};
+
+/** Whether values of a type are text in every form: an empty one counts as missing, and a column may bound its length. */
+export function isTextType(type: ColumnType): boolean {
+  const { form } = TYPE_RULES[type];
+  return form === 'text' || form === 'multiline';
+}
