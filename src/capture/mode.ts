@@ -8,7 +8,7 @@ import { shellWord } from '../base/text.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { doubtRows } from '../replica/doubt.ts';
+import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import {
@@ -64,7 +64,7 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
 
 /** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
 export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>, at: string): void {
-  if (readTable(tx, target.id).push !== 'on') return doubtRows(tx, target);
+  if (readTable(tx, target.id).push !== 'on') return distrustRows(tx, target);
   storeCompareDue(tx, target.id, true);
   retryRefused(tx, target.id, at);
 }
@@ -97,13 +97,13 @@ export function switchMode(
   const ledger = hasLostBase ? readTable(tx, tableId) : found;
   if (options.push) {
     if (ledger.push === 'off') startWaiting(tx, tableId);
-    if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.doubted && areAllPagesProven(tx, tableId))
+    if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.isDistrusted && areAllPagesProven(tx, tableId))
       switchOn(tx, ledger);
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
     // A base that was begun early knows what somebody else's trigger changed; the mirror has to be read again for it.
-    else if (hasBase(tx, tableId)) doubtRows(tx, ledger);
+    else if (hasBase(tx, tableId)) distrustRows(tx, ledger);
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }
@@ -136,7 +136,7 @@ function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
   dropBase(tx, ledger.id);
   forgetMarks(tx, ledger.id);
   storePush(tx, ledger.id, 'waiting');
-  doubtRows(tx, ledger);
+  distrustRows(tx, ledger);
 }
 
 /**
@@ -160,7 +160,7 @@ export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
 export function finishSwitch(tx: Tx, tableId: number): boolean {
   const ledger = readTable(tx, tableId);
   if (ledger.push !== 'waiting') return false;
-  if (isTampered(tx, tableId)) doubtRows(tx, ledger);
+  if (isTampered(tx, tableId)) distrustRows(tx, ledger);
   else switchOn(tx, ledger);
   ensureCapture(tx, tableId);
   ensureChangesView(tx);

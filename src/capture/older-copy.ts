@@ -9,7 +9,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { readTable } from '../replica/ledger.ts';
 import { sql } from '../base/sql.ts';
-import { doubtCreates } from './doubt.ts';
+import { doubtCreates } from './older-creates.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** Doubts creates of a copy, also those that just got other ids, and forgets that it is a copy once none of its edits is left. */

@@ -3,7 +3,8 @@
  * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line
  * here without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
  */
-import { retryAfterMs, type RetryHope } from '../reconcile/push-outcome.ts';
+import { BACKOFFS, backoffMs, type Backoff } from '../base/retries.ts';
+import type { RetryHope } from '../reconcile/push-outcome.ts';
 import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
@@ -30,6 +31,13 @@ export interface NewRefusal {
   readonly cells: readonly SentCell[];
 }
 
+/** When a refused row is sent again without a person; null for never. */
+const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
+  soon: BACKOFFS.busyRow,
+  later: BACKOFFS.rightlessRow,
+  never: null,
+};
+
 /** Stores why a row waits; the caller moves its mark. */
 export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, nowMs: number): void {
   const before = tx
@@ -37,7 +45,8 @@ export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, no
     .pluck()
     .get(table.id, refusal.rowId);
   const tries = (typeof before === 'number' ? before : 0) + 1;
-  const waitMs = retryAfterMs(refusal.hope, tries);
+  const backoff = BACKOFF_BY_HOPE[refusal.hope];
+  const waitMs = backoff && backoffMs(backoff, tries);
   const columnName =
     refusal.column === null ? (refusal.words?.source ?? null) : (table.columns[refusal.column]?.localName ?? null);
   tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(table.id, refusal.rowId);

@@ -154,7 +154,7 @@ async function checkStoredPages(
 /** The pages of a table that would be asked for with an ETag, as the replica has them. */
 function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDescriptor): readonly StoredPage[] {
   const known = readTables(reader).find(({ id }) => id === table.id);
-  if (known === undefined || known.doubted) return [];
+  if (known === undefined || known.isDistrusted) return [];
   const live = readColumns(reader, known.id).filter(({ state }) => state === 'live');
   if (live.length !== table.columns.length) return []; // the next pull changes its shape
   const target = { id: known.id, localName: known.localName, columns: live };

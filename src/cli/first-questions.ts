@@ -3,7 +3,7 @@
  * of a person, descriptors. Output: everything that a configuration is made of. Nothing is written here.
  */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { readCredentials } from '../config/secrets.ts';
@@ -34,15 +34,18 @@ export interface FirstFiles {
   readonly token: string | null;
 }
 
+/** What is known before the first question. */
+type Asked = Omit<InitOptions, 'push'> & {
+  /** Where the configuration will be; the token goes beside it. */
+  readonly file: string;
+  readonly pushed: readonly PushedTable[] | undefined;
+};
+
 /** Tables named in one line. */
 const NAMES_MAX = 40;
 
 /** Asks for what the options leave open. @throws RowsyncError of the origin, and where the input ends early. */
-export async function askAnswers(
-  prompter: Prompter,
-  invocation: Invocation,
-  options: Omit<InitOptions, 'push'> & { readonly pushed: readonly PushedTable[] | undefined },
-): Promise<FirstFiles> {
+export async function askAnswers(prompter: Prompter, invocation: Invocation, options: Asked): Promise<FirstFiles> {
   const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
   try {
     const tables = options.table ?? (await askTables(prompter, described.tables));
@@ -68,9 +71,9 @@ interface Reached {
 const FEW_RETRIES = { ...ORIGIN_LIMITS.retry, attemptsMax: 2 };
 
 /** Asks until the origin answers: what was typed wrong is asked again, and nothing else has to be typed twice. */
-async function reachOrigin(prompter: Prompter, { session }: Invocation, options: InitOptions): Promise<Reached> {
+async function reachOrigin(prompter: Prompter, { session }: Invocation, options: Asked): Promise<Reached> {
   let address = await askAddress(prompter, options);
-  const tokenFile = options.tokenFile ?? (await prompter.ask('File for the API token', { preset: 'token' }));
+  const tokenFile = options.tokenFile ?? join(dirname(options.file), 'token');
   const tokenPath = resolve(session.folder, tokenFile);
   const isThere = existsSync(tokenPath);
   if (isThere) await prompter.say(`The token in ${tokenPath} is used.`);

@@ -117,6 +117,11 @@ export function readCredentials(
   return { credentials, problems, warnings };
 }
 
+/** Whether the name of a file looks like a token: who wrote one where its file belongs must not find it on a screen or in a log. */
+export function looksLikeToken(path: string): boolean {
+  return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
+}
+
 type SecretResult = ({ readonly secret: string } | { readonly complaint: string } | object) & {
   readonly warnings: readonly string[];
 };
@@ -134,8 +139,7 @@ function readSecret(
 }
 
 function readSecretFile(key: string, path: string, environment: Environment): SecretResult {
-  // Somebody who writes the token itself where its file belongs must not find it in a log.
-  const shown = /^[0-9a-f]{32}$/i.test(path.slice(path.lastIndexOf('/') + 1)) ? 'that looks like a token itself' : path;
+  const shown = looksLikeToken(path) ? 'that looks like a token itself' : path;
   let text: string;
   let mode: number;
   let isOurs: boolean;

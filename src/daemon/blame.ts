@@ -12,10 +12,10 @@ import type { WorkOutcome } from './work.ts';
  * What the question is to tell. outage: the origin may be down, or fail at one table alone · rights: a right may be missing to a table, or to this
  * work alone, or the credentials may be refused altogether.
  */
-export type Doubt = 'outage' | 'rights';
+export type Question = 'outage' | 'rights';
 
-/** What is in doubt about a failure; null where nothing is left to ask. */
-export function doubtOf(work: WorkKind, { error, isOver, tables }: WorkOutcome): Doubt | null {
+/** What is in question about a failure; null where nothing is left to ask. */
+export function questionOf(work: WorkKind, { error, isOver, tables }: WorkOutcome): Question | null {
   if (error !== null && !isOver && mayBeOfOneTable(error)) return 'outage';
   const isOfRights = error === null || (work !== 'pull' && error.kind === 'auth');
   const errors = [error, ...tables.map((table) => table.error)];
@@ -23,9 +23,9 @@ export function doubtOf(work: WorkKind, { error, isOver, tables }: WorkOutcome):
 }
 
 /** The outcome once the origin was asked; `refusal` is null where it answered. */
-export function settleDoubt(outcome: WorkOutcome, doubt: Doubt, refusal: RowsyncError | null): WorkOutcome {
+export function answerQuestion(outcome: WorkOutcome, question: Question, refusal: RowsyncError | null): WorkOutcome {
   const { error, own, tables } = outcome;
   // A table that waits for a failure by itself says enough of it.
-  const isNoted = refusal !== null || (doubt === 'outage' && tables.some((table) => table.error === error));
+  const isNoted = refusal !== null || (question === 'outage' && tables.some((table) => table.error === error));
   return { ...outcome, error: refusal, own: own ?? (isNoted ? null : error) };
 }

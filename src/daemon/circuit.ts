@@ -7,6 +7,7 @@
  * cycle that does not reach the origin, or is refused by it, deletes nothing.
  */
 import type { RowsyncError } from '../base/errors.ts';
+import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 
 /**
  * Why no cycle is run: the origin gives no usable answer · it does not accept the credentials or their rights · the
@@ -25,27 +26,6 @@ export interface Circuit {
 /** The circuit while all is well. */
 export const CLOSED: Circuit = { failureCount: 0, cause: null, retryAtMs: 0 };
 
-/** Waits double from the first to the longest. */
-interface Backoff {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-const MINUTE_MS = 60_000;
-
-const BACKOFF_BY_CAUSE: Readonly<Record<Cause, Backoff>> = {
-  // A restart of the origin takes seconds; whoever waits for data notices a quarter of an hour.
-  originDown: { firstMs: 30_000, longestMs: 15 * MINUTE_MS },
-  // A revoked token comes back by a person's hand; asking more often only fills the origin's log with refusals.
-  auth: { firstMs: 15 * MINUTE_MS, longestMs: 15 * MINUTE_MS },
-  // A full disk or a held lock: looking costs nothing, and people who mend it want to see it work.
-  replica: { firstMs: 30_000, longestMs: 5 * MINUTE_MS },
-  other: { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS },
-};
-
-/** A table that fails alone: one bad table must not cost a request every cycle for months, nor be forgotten for a day. */
-const TABLE_BACKOFF: Backoff = { firstMs: MINUTE_MS, longestMs: 6 * 60 * MINUTE_MS };
-
 /** Which circuit an error belongs to that ended a whole cycle. */
 export function causeOf({ kind }: RowsyncError): Cause {
   return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
@@ -54,7 +34,7 @@ export function causeOf({ kind }: RowsyncError): Cause {
 /** The circuit after one more failure; a new cause begins to count anew. */
 export function afterFailure(circuit: Circuit, cause: Cause, at: { nowMs: number; random: number }): Circuit {
   const failureCount = circuit.cause === cause ? circuit.failureCount + 1 : 1;
-  return { failureCount, cause, retryAtMs: at.nowMs + waitMs(BACKOFF_BY_CAUSE[cause], failureCount, at.random) };
+  return { failureCount, cause, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS[cause], failureCount, at.random) };
 }
 
 /**
@@ -78,12 +58,5 @@ export function afterTableFailure(
   at: { nowMs: number; random: number },
 ): TableTrouble {
   const failureCount = (trouble?.failureCount ?? 0) + 1;
-  return { failureCount, retryAtMs: at.nowMs + waitMs(TABLE_BACKOFF, failureCount, at.random) };
-}
-
-/** Between three quarters and all of a wait that doubles; many replicas of one origin do not come back together. */
-function waitMs({ firstMs, longestMs }: Backoff, failureCount: number, random: number): number {
-  // Two to the power of 20 is longer than any wait; beyond, numbers would lose their meaning.
-  const fullMs = Math.min(longestMs, firstMs * 2 ** Math.min(failureCount - 1, 20));
-  return Math.round(fullMs * (0.75 + random / 4));
+  return { failureCount, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS.table, failureCount, at.random) };
 }

@@ -13,7 +13,7 @@ import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
-import { doubtOf, settleDoubt } from './blame.ts';
+import { questionOf, answerQuestion } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
@@ -320,8 +320,8 @@ class Daemon {
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
     try {
       const outcome = await runWork(step.work, context);
-      const doubt = doubtOf(step.work, outcome);
-      return doubt === null ? outcome : settleDoubt(outcome, doubt, await this.#probe());
+      const question = questionOf(step.work, outcome);
+      return question === null ? outcome : answerQuestion(outcome, question, await this.#probe());
     } catch (thrown) {
       return { error: asRowsyncError(thrown), isOver: true, own: null, held: null, tables: [], facts: {} };
     }

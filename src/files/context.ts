@@ -6,7 +6,7 @@ import type { RowsyncError } from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
 import type { Origin } from '../origin/client.ts';
-import type { RetryPolicy } from '../origin/limits.ts';
+import type { RetryPolicy } from '../base/retries.ts';
 import type { FileRule } from '../reconcile/files.ts';
 import type { Replica } from '../replica/database.ts';
 

@@ -8,11 +8,11 @@
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { FileHeaders } from '../origin/answers.ts';
-import { waitBeforeNextMs } from '../origin/backoff.ts';
+import { BACKOFFS, backoffMs, waitBeforeNextMs } from '../base/retries.ts';
 import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
-import { downloadProblem, judgeFile, retryAfterFailuresMs, type FileRule } from '../reconcile/files.ts';
+import { downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
 import {
   forgetLook,
   readContentOfGuid,
@@ -208,7 +208,7 @@ async function fail({ context, tally }: FetchRun, { file, column }: FileToFetch,
   // A revision that no cell shows may have gone with a backup of the origin that was brought back: the list says whether it has.
   const isListedAgain = error.refusal?.status === 404 && !file.isLatest;
   const failureCount = file.failureCount + 1;
-  const retryAt = stampFromMs(clock.nowMs() + retryAfterFailuresMs(failureCount));
+  const retryAt = stampFromMs(clock.nowMs() + backoffMs(BACKOFFS.file, failureCount));
   tally.failedCount += 1;
   log.warn('file.failed', { code: error.code });
   await replica.write('Noting a file that failed', (tx) => {

@@ -8,11 +8,11 @@
 import { runAll } from '../base/pool.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
+import { BACKOFFS, backoffMs } from '../base/retries.ts';
 import {
   fileFromCell,
   isListBehind,
   planCell,
-  retryAfterFailuresMs,
   settleCell,
   type CellPlan,
   type FileRule,
@@ -150,7 +150,7 @@ async function storeLooks(
       const problem = problemOf(plan, listed);
       if (problem === null) continue;
       const failureCount = cell.failureCount + 1;
-      const retryAt = stampFromMs(nowMs + retryAfterFailuresMs(failureCount));
+      const retryAt = stampFromMs(nowMs + backoffMs(BACKOFFS.file, failureCount));
       storeCellProblem(tx, column, cell.rowId, { problem, failureCount, retryAt });
     }
   });

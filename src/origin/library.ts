@@ -59,7 +59,8 @@ export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchR
 export type { Origin, OriginSettings } from './client.ts';
 export type { Credentials } from './credentials.ts';
 export type { AttachmentRequest, AttachmentsRequest, FileMethods } from './files.ts';
-export type { OriginLimits, RetryPolicy } from './limits.ts';
+export type { RetryPolicy } from '../base/retries.ts';
+export type { OriginLimits } from './limits.ts';
 export type { Counters, FileReceiver, ReadOptions } from './requests.ts';
 export type {
   DeletedRequest,

@@ -1,19 +1,8 @@
 /**
  * Every bound of the origin client in one place, with the reason for its size (I18). Tests pass smaller ones; nothing else
- * should need to. Pure.
+ * should need to. How often a request is tried is in base/retries.ts. Pure.
  */
-
-/** How often and how long a failed request is tried again. */
-export interface RetryPolicy {
-  /** Attempts of one request, the first included. */
-  readonly attemptsMax: number;
-  /** The longest wait before the second attempt; doubles with each further one. */
-  readonly baseWaitMs: number;
-  /** The longest wait that we choose ourselves. */
-  readonly waitMsMax: number;
-  /** From the first attempt's start; no attempt starts after it. */
-  readonly totalMs: number;
-}
+import { REQUEST_RETRIES, type RetryPolicy } from '../base/retries.ts';
 
 /** What one request may take of time and memory, and how often it is tried. */
 export interface OriginLimits {
@@ -65,12 +54,5 @@ export const ORIGIN_LIMITS: OriginLimits = {
   decodedBytesMax: 64 * 1_024 * 1_024,
   // A daemon has 20 seconds to end. A change without its answer may leave a new row in doubt, which a person has to look at.
   stopGraceMs: 8_000,
-  retry: {
-    // Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is reported soon.
-    attemptsMax: 6,
-    baseWaitMs: 500,
-    waitMsMax: 30_000,
-    // Shorter than the time between two scheduled cycles.
-    totalMs: 5 * 60_000,
-  },
+  retry: REQUEST_RETRIES,
 };

@@ -26,7 +26,7 @@ import {
   type FileHeaders,
   type Reading,
 } from './answers.ts';
-import { waitBeforeNextMs } from './backoff.ts';
+import { waitBeforeNextMs } from '../base/retries.ts';
 import {
   faultFailure,
   stoppedFailure,

@@ -26,7 +26,7 @@ import {
 } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
 import type { Tx } from '../replica/connection.ts';
-import { doubtRows } from '../replica/doubt.ts';
+import { distrustRows } from '../replica/distrust.ts';
 import {
   findTable,
   readTables,
@@ -92,7 +92,7 @@ export async function prepareTable(
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     requireShape(tx, shaped.target);
-    if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);
+    if (mayHaveStrangers(tx, descriptor.id)) distrustRows(tx, shaped.target);
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
     const table = readTwoWayTable(tx, descriptor.id);

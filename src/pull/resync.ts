@@ -5,7 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
-import { doubtRows } from '../replica/doubt.ts';
+import { distrustRows } from '../replica/distrust.ts';
 import { forgetDescriptor, readTables } from '../replica/ledger.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
@@ -34,7 +34,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
       if (!hasTable(tx, table.localName)) continue;
       // Edits of a two-way table are no reason for doubt: its base is compared with them at once.
       if (table.push === 'on') forgetEtags(tx, table.id);
-      else doubtRows(tx, table);
+      else distrustRows(tx, table);
     }
   });
   return chosen.map(({ localName }) => localName);

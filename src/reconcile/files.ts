@@ -197,11 +197,3 @@ export function downloadProblem(
   const isMeantToBe = wanted.type === null ? HTML_NAME.test(wanted.name) : HTML_TYPE.test(mediaType(wanted.type));
   return isPage && !isMeantToBe && !HTML_NAME.test(wanted.name) ? 'a page of HTML came in place of the file' : null;
 }
-
-const RETRY_BASE_MS = 60_000;
-const RETRY_MS_MAX = 24 * 3_600_000;
-
-/** How long a file that failed is left alone by later pulls: a minute, doubling with each failure, at most a day. */
-export function retryAfterFailuresMs(failureCount: number): number {
-  return Math.min(RETRY_MS_MAX, RETRY_BASE_MS * 2 ** Math.min(30, failureCount - 1));
-}

@@ -126,17 +126,3 @@ export function isRightLost(statuses: readonly JudgedStatus[]): boolean {
     statuses.every(({ status, errors }) => status === 403 && errors.every(({ code }) => code !== NOT_FOUND_CODE))
   );
 }
-
-/** When a parked row is tried again by itself, in milliseconds from now; null for never. `tries` counts the refusals so far. */
-export function retryAfterMs(hope: RetryHope, tries: number): number | null {
-  if (hope === 'never') return null;
-  const first = hope === 'soon' ? RETRY_SOON_MS : RETRY_LATER_MS;
-  return Math.min(RETRY_MS_MAX, first * 2 ** Math.min(tries - 1, 20));
-}
-
-/** A busy origin has mostly recovered after a minute. */
-const RETRY_SOON_MS = 60_000;
-/** Rights are granted by people. */
-const RETRY_LATER_MS = 60 * 60_000;
-/** Once a day, so that a row that became possible is not forgotten. */
-const RETRY_MS_MAX = 24 * 60 * 60_000;

@@ -108,7 +108,10 @@ const TABLES_5 = [
 /** What version 6 added to the tables of every earlier one. */
 const TABLES_6 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT` },
-  { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts RENAME COLUMN wish TO requested` },
+  // Added beside the old one: SQLite renames no column while a view of somebody else's reads from what is not there.
+  { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0` },
+  { since: 2, statement: sql`UPDATE _rowsync_conflicts SET requested = wish` },
+  { since: 2, statement: sql`DROP TRIGGER _rowsync_resolve` },
 ];
 
 /** Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts). */
@@ -392,6 +395,7 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   // Tables that an earlier step made are made as they are now.
   for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
   for (const { statement, since } of TABLES_6) if (fromVersion >= since) db.exec(statement);
+  if (fromVersion >= 2) db.exec(CONFLICTS_TRIGGER);
   // Before version 6 a table that a guard held counted as failed.
   for (const statement of [sql`DROP VIEW sync_status`, STATUS_VIEW]) db.exec(statement);
 }

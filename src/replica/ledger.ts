@@ -152,7 +152,7 @@ export interface LedgerTable {
   readonly matchColumn: string | null;
   readonly allowsAdd: boolean;
   /** Another client may have changed rows that no sweep has proven since. */
-  readonly doubted: boolean;
+  readonly isDistrusted: boolean;
   /** Marks of edited rows may miss some. */
   readonly compareDue: boolean;
   /** In an older copy that was put back, the id from which creates are still to be doubted; 0 once they are. Null for no such copy. */
@@ -166,7 +166,7 @@ export interface LedgerTable {
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
-  held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted, compare_due AS compareDue,
+  held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
   missing_columns AS missingColumns`;
 
@@ -196,8 +196,8 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 }
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */
-type TableRow = Omit<LedgerTable, Flag | 'doubted' | 'missingColumns'> &
-  Readonly<Record<Flag, 0 | 1>> & { readonly doubted: 0 | 1 | 2; readonly missingColumns: string | null };
+type TableRow = Omit<LedgerTable, Flag | 'isDistrusted' | 'missingColumns'> &
+  Readonly<Record<Flag, 0 | 1>> & { readonly isDistrusted: 0 | 1 | 2; readonly missingColumns: string | null };
 type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue';
 
 function tableFromRow(row: unknown): LedgerTable {
@@ -208,7 +208,7 @@ function tableFromRow(row: unknown): LedgerTable {
     endProven: table.endProven === 1,
     identityChecked: table.identityChecked === 1,
     allowsAdd: table.allowsAdd === 1,
-    doubted: table.doubted !== 0,
+    isDistrusted: table.isDistrusted !== 0,
     compareDue: table.compareDue === 1,
     missingColumns: JSON.parse(table.missingColumns ?? '[]') as number[], // written as such a list
   };

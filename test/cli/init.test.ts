@@ -1,7 +1,7 @@
 /**
  * `rowsync init`: what is asked, what is written, and what is refused.
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
@@ -46,7 +46,7 @@ test('asks for everything, shows no token, writes both files, and checks them', 
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
   const pasted = `${sandbox.url}/secure/db/${sandbox.database}/overview.aspx`;
-  const typed = [pasted, '', sandbox.token, '*', 'customer, Order', 'code', 'my.db'];
+  const typed = [pasted, sandbox.token, '*', 'customer, Order', 'code', 'my.db'];
 
   const { exitCode, stdout, stderr } = await runCli(['init'], { folder: folder.path, typed });
 
@@ -70,9 +70,9 @@ test('asks again what cannot be, and uses a token file that is there', async () 
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'my-token'), sandbox.token, { mode: 0o600 });
-  const typed = ['no address', sandbox.url, 'x', sandbox.database, 'my-token', '', 'Nope', 'Customer', 'Name', '-', ''];
+  const typed = ['no address', sandbox.url, 'x', sandbox.database, '', 'Nope', 'Customer', 'Name', '-', ''];
 
-  const { exitCode, stderr } = await runCli(['init'], { folder: folder.path, typed });
+  const { exitCode, stderr } = await runCli(['init', '--token-file', 'my-token'], { folder: folder.path, typed });
 
   expect(exitCode).toBe(0);
   for (const said of ['no web address', 'no number', 'no table Nope', 'Possible are External Id, Code and -.']) {
@@ -84,7 +84,7 @@ test('asks again what cannot be, and uses a token file that is there', async () 
 test('writes nothing where the token is refused, or the input ends', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
-  const start = [`${sandbox.url}/secure/db/${sandbox.database}`, ''];
+  const start = [`${sandbox.url}/secure/db/${sandbox.database}`];
 
   const refused = await runCli(['init'], { folder: folder.path, typed: [...start, 'wrongtoken'] });
   const ended = await runCli(['init'], { folder: folder.path, typed: start });
@@ -102,17 +102,54 @@ test('asks again for an address that does not answer and for a token that is ref
   const { database } = sandbox;
   const nowhere = `http://127.0.0.1:9/secure/db/${database}`;
   const pasted = `${sandbox.url}/secure/db/${database}`;
-  const typed = [nowhere, '', sandbox.token.replace(/^./, 'x'), pasted, sandbox.token, 'Nope', 'Customer', '', ''];
+  const typed = [nowhere, sandbox.token.replace(/^./, 'x'), pasted, sandbox.token, 'Nope', 'Customer', '', ''];
 
   const { exitCode, stdout, stderr } = await runCli(['init'], { folder: folder.path, typed });
 
   expect(exitCode).toBe(0);
   expect(stdout).toContain('0 failed');
   expect(stderr.split('API token (it is not shown): ')).toHaveLength(3);
-  expect(stderr.split('File for the API token')).toHaveLength(2);
   expect(stderr).toContain('(origin.unreachable)');
   expect(stderr).toContain('There is no table Nope; capital letters count.');
   expect(stdout + stderr).not.toContain(sandbox.token.slice(1));
+});
+
+test('keeps the token beside the configuration, and uses the one that is there', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using folder = temporaryFolder();
+  mkdirSync(join(folder.path, 'etc'));
+  const token = join(folder.path, 'etc', 'token');
+  const pasted = `${sandbox.url}/secure/db/${sandbox.database}`;
+
+  const first = await runCli(['init', '--config', 'etc/a.yaml'], {
+    folder: folder.path,
+    typed: [pasted, sandbox.token, '*', '', ''],
+  });
+  const second = await runCli(['init', '--config', 'etc/b.yaml'], {
+    folder: folder.path,
+    typed: [pasted, '*', '', ''],
+  });
+
+  expect([first.exitCode, second.exitCode]).toEqual([0, 0]);
+  expect(first.stderr).toContain(`written: ${token}`);
+  expect(second.stderr).toContain(`The token in ${token} is used.`);
+  expect(readFileSync(token, 'utf8')).toBe(`${sandbox.token}\n`);
+  expect(readFileSync(join(folder.path, 'etc', 'b.yaml'), 'utf8')).toContain('tokenFile: "token"');
+});
+
+test.each([[[]], [['any answer']]])('never takes a token for the name of its file (typed: %j)', async (typed) => {
+  using folder = temporaryFolder();
+  const token = '0123456789abcdef0123456789ABCDEF';
+
+  const { exitCode, stdout, stderr } = await runCli(['init', '--token-file', token], {
+    folder: folder.path,
+    ...(typed.length > 0 && { typed }),
+  });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('looks like a token');
+  expect(stdout + stderr).not.toContain(token);
+  expect(readdirSync(folder.path)).toEqual([]);
 });
 
 test('takes options without a terminal, and names all that are missing', async () => {

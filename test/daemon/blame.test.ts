@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { doubtOf, settleDoubt } from '../../src/daemon/blame.ts';
+import { questionOf, answerQuestion } from '../../src/daemon/blame.ts';
 import type { WorkOutcome } from '../../src/daemon/work.ts';
 
 const BUSY = new RowsyncError('originDown', 'origin.busy', { message: 'busy', hint: '' });
@@ -28,7 +28,7 @@ test.each([
   ['a pull that was refused as a whole', 'pull', outcome({ error: REFUSED }), null],
   ['a push that was refused as a whole', 'push', outcome({ error: REFUSED }), 'rights'],
 ] as const)('asks where it is in doubt: %s', (_what, work, came, doubt) => {
-  expect(doubtOf(work, came)).toBe(doubt);
+  expect(questionOf(work, came)).toBe(doubt);
 });
 
 test.each([
@@ -44,5 +44,5 @@ test.each([
   ],
   ['the credentials are refused', outcome({ error: REFUSED }), 'rights', REFUSED, { error: REFUSED, own: null }],
 ] as const)('puts the error where it belongs: %s', (_what, came, doubt, refusal, expected) => {
-  expect(settleDoubt(came, doubt, refusal)).toMatchObject(expected);
+  expect(answerQuestion(came, doubt, refusal)).toMatchObject(expected);
 });

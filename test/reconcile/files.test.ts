@@ -7,7 +7,6 @@ import {
   fileFromCell,
   judgeFile,
   planCell,
-  retryAfterFailuresMs,
   REVISIONS_MAX,
   settleCell,
   type FileRule,
@@ -187,10 +186,4 @@ describe('a download', () => {
   ] as const)('%s', (_what, wantedChange, cameChange, problem) => {
     expect(downloadProblem({ ...wanted, ...wantedChange }, { ...came, ...cameChange })).toBe(problem);
   });
-});
-
-test('a file that failed is asked for ever more rarely, and at least once a day', () => {
-  expect([1, 2, 3, 11, 12, 500].map((count) => retryAfterFailuresMs(count) / 60_000)).toEqual([
-    1, 2, 4, 1024, 1440, 1440,
-  ]);
 });

@@ -5,9 +5,7 @@ import {
   isRowAtFault,
   judgeRefusal,
   judgeStatus,
-  retryAfterMs,
   type BatchVerdict,
-  type RetryHope,
   type RowVerdict,
 } from '../../src/reconcile/push-outcome.ts';
 import type { ChangeKind } from '../../src/reconcile/push-plan.ts';
@@ -184,17 +182,6 @@ describe('a right is lost', () => {
   ])('%s', (_what, statuses, expected) => {
     expect(isRightLost(statuses.map(([status, code]) => ({ status, errors: [{ code }] })))).toBe(expected);
   });
-});
-
-test.each<[RetryHope, number, number | null]>([
-  ['never', 1, null],
-  ['soon', 1, 60_000],
-  ['soon', 3, 240_000],
-  ['soon', 1000, 86_400_000],
-  ['later', 1, 3_600_000],
-  ['later', 2, 7_200_000],
-])('a row with hope %s is tried again after refusal %i in %s ms', (hope, tries, expected) => {
-  expect(retryAfterMs(hope, tries)).toBe(expected);
 });
 
 test.each<[number, BatchVerdict]>([

@@ -55,10 +55,10 @@ function contentOf(path: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A row with the names that its columns have today. */
+/** A row with the names that its columns have today; an upgraded file keeps the old name beside. */
 function renamed(row: unknown): unknown {
   const { wish, ...others } = row as Readonly<Record<string, unknown>>;
-  return wish === undefined ? row : { ...others, requested: wish };
+  return wish === undefined ? row : { requested: wish, ...others };
 }
 
 function open(path: string): ReturnType<typeof openReplica>['upgrade'] {
@@ -66,6 +66,17 @@ function open(path: string): ReturnType<typeof openReplica>['upgrade'] {
   replica.close();
   return replica.upgrade;
 }
+
+test('upgrades a file in which somebody has a view of what is not there', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  makeOld(path, EDITED);
+  const db = new Database(path);
+  db.exec('CREATE VIEW broken AS SELECT x FROM nowhere');
+  db.close();
+
+  expect(open(path)).toMatchObject({ fromVersion: 4 });
+});
 
 test('keeps edits, conflicts, evidence and what was sent, and the file as it was beside it', () => {
   using folder = temporaryFolder();

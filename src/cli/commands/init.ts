@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { RowsyncError } from '../../base/errors.ts';
-import { systemCode } from '../../config/secrets.ts';
+import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from '../first-config.ts';
 import { askAnswers, type FirstFiles, type InitOptions } from '../first-questions.ts';
 import type { Invocation, Runner } from '../invocation.ts';
@@ -15,7 +15,8 @@ import { printable } from '../../base/text.ts';
 import { checkAndPrint } from './check.ts';
 
 const EXAMPLES = `
-At a terminal it asks for what no option says. The token is not shown; it goes into a file of its own that only you may read.
+At a terminal it asks for what no option says. The token is not shown while you type or paste it. It goes into the file "token" beside
+the configuration, or into the one that --token-file names, which only you may read. A token that is already there is used.
 The configuration is written to the file that --config names (default: rowsync.yaml), which must not exist yet.
 
 Examples:
@@ -46,6 +47,7 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   if (existsSync(file)) {
     throw usage(`${file} exists already`, 'Edit it and run rowsync check, or name another file with --config.');
   }
+  requireFileName(options.tokenFile, session.folder);
   const { answers, token } =
     session.stdin.isTTY === true ? await askAll(invocation, options, file) : fromOptions(options, session.folder);
   const complaints = complaintsAbout(answers);
@@ -54,9 +56,12 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));
   const { tokenFile, replicaPath } = answers;
   const written = { ...answers, tokenFile: inFolder(tokenFile), replicaPath: inFolder(replicaPath) };
-  if (token !== null) write(resolve(session.folder, tokenFile), `${token}\n`, 0o600);
+  const tokenPath = resolve(session.folder, tokenFile);
+  if (token !== null) write(tokenPath, `${token}\n`, 0o600);
   write(file, firstConfigText(written), 0o644);
-  await session.stderr.write(`written: ${printable(file)}\n`);
+  for (const path of token === null ? [file] : [tokenPath, file]) {
+    await session.stderr.write(`written: ${printable(path)}\n`);
+  }
   return checkAndPrint({ ...invocation, configPath: file });
 }
 
@@ -64,10 +69,19 @@ async function askAll(invocation: Invocation, options: InitOptions, file: string
   const prompter = new Prompter(invocation.session);
   try {
     await prompter.say(`This writes ${file}; nothing is written before the last question.`);
-    return await askAnswers(prompter, invocation, { ...options, pushed: options.push?.map(pushedTable) });
+    return await askAnswers(prompter, invocation, { ...options, file, pushed: options.push?.map(pushedTable) });
   } finally {
     prompter.close();
   }
+}
+
+/** Who gives the token where its file belongs must not get a file of that name. */
+function requireFileName(tokenFile: string | undefined, folder: string): void {
+  if (tokenFile === undefined || !looksLikeToken(tokenFile) || existsSync(resolve(folder, tokenFile))) return;
+  throw usage(
+    '--token-file takes the name of a file, and what was given looks like a token itself',
+    'Leave the option out: rowsync init asks for the token and keeps it in a file. The token may stand in the history of your shell now.',
+  );
 }
 
 /** Without a terminal nobody can be asked. */

@@ -205,7 +205,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/prepare.ts',
-        find: 'if (mayHaveStrangers(tx, descriptor.id)) doubtRows(tx, shaped.target);',
+        find: 'if (mayHaveStrangers(tx, descriptor.id)) distrustRows(tx, shaped.target);',
         replace: '',
       },
     ],

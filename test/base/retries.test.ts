@@ -1,8 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { RETRY_AFTER_MS_MAX, waitBeforeNextMs } from '../../src/origin/backoff.ts';
-import { ORIGIN_LIMITS, type RetryPolicy } from '../../src/origin/limits.ts';
+import {
+  backoffMs,
+  BACKOFFS,
+  REQUEST_RETRIES,
+  RETRY_AFTER_MS_MAX,
+  waitBeforeNextMs,
+  type RetryPolicy,
+} from '../../src/base/retries.ts';
 
 const POLICY: RetryPolicy = { attemptsMax: 6, baseWaitMs: 500, waitMsMax: 3_000, totalMs: 300_000 };
 
@@ -54,14 +60,28 @@ describe('waitBeforeNextMs', () => {
         for (const { retryAfterMs, random, tookMs } of attempts) {
           attemptCount += 1;
           spentMs += tookMs;
-          const waitMs = waitBeforeNextMs({ attemptCount, spentMs, retryAfterMs, random }, ORIGIN_LIMITS.retry);
+          const waitMs = waitBeforeNextMs({ attemptCount, spentMs, retryAfterMs, random }, REQUEST_RETRIES);
           if (waitMs === null) break;
           expect(waitMs).toBeGreaterThanOrEqual(0);
           spentMs += waitMs;
-          expect(spentMs).toBeLessThanOrEqual(ORIGIN_LIMITS.retry.totalMs);
+          expect(spentMs).toBeLessThanOrEqual(REQUEST_RETRIES.totalMs);
         }
-        expect(attemptCount).toBeLessThanOrEqual(ORIGIN_LIMITS.retry.attemptsMax);
+        expect(attemptCount).toBeLessThanOrEqual(REQUEST_RETRIES.attemptsMax);
       }),
     );
   });
+});
+
+test.each<[keyof typeof BACKOFFS, number, number]>([
+  ['busyRow', 1, 60_000],
+  ['busyRow', 3, 240_000],
+  ['busyRow', 1000, 86_400_000],
+  ['rightlessRow', 1, 3_600_000],
+  ['rightlessRow', 2, 7_200_000],
+  ['file', 2, 120_000],
+  ['file', 11, 61_440_000],
+  ['file', 12, 86_400_000],
+  ['file', 500, 86_400_000],
+])('%s waits after failure %i for %i ms', (name, failureCount, expected) => {
+  expect(backoffMs(BACKOFFS[name], failureCount)).toBe(expected);
 });

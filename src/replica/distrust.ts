@@ -8,7 +8,7 @@ import { forgetEtags } from './pages.ts';
 import { ident, sql } from '../base/sql.ts';
 
 /** Takes nothing in the user table for certain; it must stand in the file. */
-export function doubtRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
+export function distrustRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
   const table = ident(localName);
   forgetEtags(tx, id);
   tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1, row_count = (SELECT count(*) FROM ${table}) WHERE id = ?`).run(

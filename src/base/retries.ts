@@ -1,0 +1,97 @@
+/**
+ * Every wait between a failure and the next try, in one place, with the reason for its length. A request that failed is sent again
+ * within seconds, here by exponential backoff with full jitter; whatever else failed waits by a `Backoff` that doubles. Nothing is
+ * ever given up: a longest wait bounds each. Pure: chance and time come in as numbers.
+ */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A wait that doubles with each failure in a row, from the first to the longest. */
+export interface Backoff {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** When work is tried again that failed as a whole. */
+export const BACKOFFS = {
+  /** A row that a busy origin refused: it has mostly recovered after a minute. */
+  busyRow: { firstMs: MINUTE_MS, longestMs: DAY_MS },
+  /** A row for which a right is missing: people grant rights. Once a day, so that a row that became possible is not forgotten. */
+  rightlessRow: { firstMs: HOUR_MS, longestMs: DAY_MS },
+  /** An attached file that cannot be fetched. */
+  file: { firstMs: MINUTE_MS, longestMs: DAY_MS },
+  /** A table that fails alone: one bad table must not cost a request every cycle for months, nor be forgotten for a day. */
+  table: { firstMs: MINUTE_MS, longestMs: 6 * HOUR_MS },
+  /** The origin gives no usable answer. A restart of it takes seconds; who waits for data notices a quarter of an hour. */
+  originDown: { firstMs: MINUTE_MS / 2, longestMs: 15 * MINUTE_MS },
+  /** A revoked token comes back by a person's hand; asking more often only fills the origin's log with refusals. */
+  auth: { firstMs: 15 * MINUTE_MS, longestMs: 15 * MINUTE_MS },
+  /** A full disk or a held lock: looking costs nothing, and people who mend it want to see it work. */
+  replica: { firstMs: MINUTE_MS / 2, longestMs: 5 * MINUTE_MS },
+  /** Any other failure that concerns all tables. */
+  other: { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS },
+} as const satisfies Readonly<Record<string, Backoff>>;
+
+/** Milliseconds to wait after so many failures in a row, at least 1. */
+export function backoffMs({ firstMs, longestMs }: Backoff, failureCount: number): number {
+  // Two to the power of 20 is longer than any wait; beyond, numbers would lose their meaning.
+  return Math.min(longestMs, firstMs * 2 ** Math.min(failureCount - 1, 20));
+}
+
+/** Between three quarters and all of that wait, so that replicas of one origin do not come back together; `random` in [0, 1). */
+export function spreadBackoffMs(backoff: Backoff, failureCount: number, random: number): number {
+  return Math.round(backoffMs(backoff, failureCount) * (0.75 + random / 4));
+}
+
+/** How often and how long a failed request is tried again. */
+export interface RetryPolicy {
+  /** Attempts of one request, the first included. */
+  readonly attemptsMax: number;
+  /** The longest wait before the second attempt; doubles with each further one. */
+  readonly baseWaitMs: number;
+  /** The longest wait that we choose ourselves. */
+  readonly waitMsMax: number;
+  /** From the first attempt's start; no attempt starts after it. */
+  readonly totalMs: number;
+}
+
+/** Requests, and downloads of files. */
+export const REQUEST_RETRIES: RetryPolicy = {
+  // Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is reported soon.
+  attemptsMax: 6,
+  baseWaitMs: 500,
+  waitMsMax: 30_000,
+  // Shorter than the time between two scheduled cycles.
+  totalMs: 5 * MINUTE_MS,
+};
+
+/** The longest Retry-After taken at its word; an origin that asks for more most likely has its clock or unit wrong. */
+export const RETRY_AFTER_MS_MAX = HOUR_MS;
+
+/** What is known when an attempt has failed in a way that may pass. */
+export interface FailedAttempt {
+  /** Attempts so far, at least 1. */
+  readonly attemptCount: number;
+  /** Since the first attempt started. */
+  readonly spentMs: number;
+  /** What the origin asked for, if it did. */
+  readonly retryAfterMs: number | null;
+  /** A uniform random number in [0, 1). */
+  readonly random: number;
+}
+
+/**
+ * Milliseconds before a request is sent again; null when it is time to give up: the attempts are used up, or the wait would end
+ * after the time allowed. An origin that asks for a longer wait than that is not asked earlier instead. Each wait is drawn between
+ * zero and a ceiling that doubles, on top of the origin's own Retry-After.
+ */
+export function waitBeforeNextMs(failed: FailedAttempt, policy: RetryPolicy): number | null {
+  if (failed.attemptCount >= policy.attemptsMax) return null;
+  const ceilingMs = Math.min(policy.waitMsMax, policy.baseWaitMs * 2 ** (failed.attemptCount - 1));
+  const jitterMs = Math.round(failed.random * ceilingMs);
+  const askedMs = Math.min(Math.max(failed.retryAfterMs ?? 0, 0), RETRY_AFTER_MS_MAX);
+  const waitMs = askedMs + jitterMs;
+  return failed.spentMs + waitMs > policy.totalMs ? null : waitMs;
+}
