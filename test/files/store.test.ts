@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openStore, type CompleteFile, type FileStore } from '../../src/files/store.ts';
-import { FileDisk, fileSystemOf } from '../sim/files-disk.ts';
+import { FileDisk, fileSystemOf } from '../sim/world/files-disk.ts';
 import { contentsOf } from '../support/files.ts';
 import { temporaryFolder } from '../support/replica.ts';
 

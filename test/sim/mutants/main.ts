@@ -14,11 +14,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Found } from '../runner.ts';
-import { SCENARIOS } from '../scenarios.ts';
-import type { Complaint } from '../verdict.ts';
-import { headerOf } from '../usage.ts';
-import type { WorkerOrder, WorkerReport } from '../worker.ts';
+import type { Found } from '../run/runner.ts';
+import { SCENARIOS } from '../stories/scenarios.ts';
+import type { Complaint } from '../oracles/verdict.ts';
+import { headerOf } from '../run/usage.ts';
+import type { WorkerOrder, WorkerReport } from '../run/worker.ts';
 import { FOUND_IN, type Hint, type OwningTest } from './found.ts';
 import { MUTANT_PAIRS, MUTANTS } from './list.ts';
 import { plant, type Mutant } from './mutant.ts';
@@ -144,7 +144,7 @@ async function huntSeeds(
   let isEnded = false;
   let checking: Promise<void> = Promise.resolve();
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
-    const worker = fork(join(PROJECT, 'test/sim/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const worker = fork(join(PROJECT, 'test/sim/run/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const end = seeds.from + seeds.count;
     const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end, isLong: false, traits: [] };
     worker.send(order);

@@ -3,13 +3,13 @@
  * then it is killed. Input: messages with a world. Output: a message with what was wrong in it.
  */
 import { must } from '../../../src/base/assert.ts';
-import { readCorpus, tapesOf, type Case } from '../corpus.ts';
-import { loadEngine } from '../engine.ts';
-import { play, playUndisturbed, readStrikes } from '../exhaustive.ts';
-import { Runner } from '../runner.ts';
-import { SCENARIOS } from '../scenarios.ts';
-import { Tapes } from '../tape.ts';
-import type { Complaint } from '../verdict.ts';
+import { readCorpus, tapesOf, type Case } from '../run/corpus.ts';
+import { loadEngine } from '../world/engine.ts';
+import { play, playUndisturbed, readStrikes } from '../stories/exhaustive.ts';
+import { Runner } from '../run/runner.ts';
+import { SCENARIOS } from '../stories/scenarios.ts';
+import { Tapes } from '../world/tape.ts';
+import type { Complaint } from '../oracles/verdict.ts';
 import type { Hint } from './found.ts';
 
 /** A world to run. */

@@ -4,7 +4,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import type { Complaint } from '../verdict.ts';
+import type { Complaint } from '../oracles/verdict.ts';
 import type { Probe, Probed } from './probe-worker.ts';
 
 /** A world that takes longer never ends; most take a tenth of a second. */

@@ -1,0 +1,289 @@
+/**
+ * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give them back, let
+ * tokens expire, and bring backups back. Input: draws. Output: changes at the origin, and a sentence for each.
+ *
+ * Columns whose values are judged are never dropped or retyped: their values would be gone by somebody's will. And a name that went to
+ * another column comes back only after the engine was told so: answers name columns, so what was read meanwhile looks like what the
+ * descriptions before and behind it say, and no client can tell.
+ */
+import type { ModelSnapshot, OriginModel } from '../model/origin.ts';
+import type { Column, Names } from '../world/names.ts';
+import type { Draw } from '../world/tape.ts';
+
+/** What administrators work with. */
+export interface AdminParts {
+  readonly origin: OriginModel;
+  readonly names: Names;
+  readonly count: (what: string) => void;
+  /** The origin is an older one from now on. */
+  readonly onRestore: () => void;
+}
+
+/** The ids of columns by their names. */
+type Owners = ReadonlyMap<string, number>;
+
+/** The role that does not see the rows with even ids. */
+const NARROWED = 'Narrowed';
+
+/** What the role may do, whichever it is. */
+interface Rights {
+  readonly canWrite: boolean;
+  /** The column that it does not see; null where it sees all. */
+  readonly hidden: Column | null;
+}
+
+interface Backup {
+  readonly snapshot: ModelSnapshot;
+  readonly table: string;
+  readonly owners: Owners;
+  readonly rights: Rights;
+}
+
+/** The columns that are hidden. */
+const HIDEABLE = ['A', 'B'] as const;
+
+/** All administrators. */
+export class Admin {
+  /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
+  isNarrowed = false;
+  /** Ids from here on were given since. */
+  narrowedFrom = Infinity;
+  /** Whether the calling user ever could not write: edits of columns that nobody may write lose, whatever the policy says. */
+  wasForbidden = false;
+  /** Whether two columns ever swapped their names. */
+  hasSwapped = false;
+  /** Whether a column was ever hidden from the calling user, dropped or retyped. */
+  hasLostColumns = false;
+  /** How often columns were changed, hidden or shown, or got other names; and how often they had been when the engine was told of them last. */
+  shapeCount = 0;
+  toldShapeCount = 0;
+  readonly #parts: AdminParts;
+  #extraCount = 0;
+  #isRevoked = false;
+  #rights: Rights = { canWrite: true, hidden: null };
+  #backup: Backup | null = null;
+  /** Who had which name, from the last description on, each time that one changed. */
+  #owners: readonly Owners[];
+
+  constructor(parts: AdminParts) {
+    this.#parts = parts;
+    this.#owners = [this.#ownersNow()];
+  }
+
+  /**
+   * The engine was told how a table looks, by its name or its alias. An origin that gives out a tag twice says 304 of names that are other ones
+   * by now, and has told nobody; neither has one that refuses to say.
+   */
+  noteDescribed(address: string, status: number): void {
+    const { origin, names } = this.#parts;
+    const { name, alias } = origin.table(names.table);
+    if (address !== name && address !== alias) return;
+    const [told, now] = [this.#owners[0], this.#ownersNow()];
+    const isAsTold = [...now].every(([column, id]) => told?.get(column) === id);
+    if (status !== 200 && (status !== 304 || !isAsTold)) return;
+    this.#owners = [now];
+    this.toldShapeCount = this.shapeCount;
+  }
+
+  /** Does what the draw says; returns what that was. */
+  act(draw: Draw): string {
+    const [what, act] = draw.weighted<readonly [string, (draw: Draw) => string]>([
+      [4, ['renameColumn', (details) => this.#renameColumn(details)]],
+      [2, ['swapColumns', () => this.#swapColumns()]],
+      [2, ['renameTable', (details) => this.#renameTable(details)]],
+      [3, ['addColumn', () => this.#addColumn()]],
+      [2, ['changeColumn', (details) => this.#changeColumn(details)]],
+      [1, ['dropColumn', (details) => this.#dropColumn(details)]],
+      [3, ['token', () => this.#turnToken()]],
+      [3, ['role', () => this.narrowRole()]],
+      [2, ['rights', (details) => this.#changeRights(details)]],
+      [3, ['backup', () => this.backUpOrRestore()]],
+    ]);
+    this.#parts.count(`admin ${what}`);
+    return `admin: ${act(draw)}`;
+  }
+
+  /** Gives back every right, for the end. */
+  giveBack(): void {
+    const { origin } = this.#parts;
+    origin.restoreToken();
+    this.isNarrowed = false;
+    this.#setRole({ canWrite: true, hidden: null });
+    origin.changeUser({ role: 'Administrator' });
+  }
+
+  #renameColumn(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const column = draw.pick<Column>(['A', 'B']);
+    const before = names.atOrigin(column);
+    const now = draw.pick([`${column} of old`, `${column} "quoted"`, `${column}\u00e9`, column]);
+    const owners = new Map(this.#ownersNow());
+    const id = owners.get(before) ?? 0;
+    if (owners.has(now) || this.#comesBack([[now, id]])) return 'leaves all names as they are';
+    origin.renameColumn(names.table, before, now);
+    this.#noteNames();
+    return `renames ${before} to ${now}`;
+  }
+
+  #swapColumns(): string {
+    const { origin, names } = this.#parts;
+    const [one, other] = [names.atOrigin('A'), names.atOrigin('B')];
+    const owners = this.#ownersNow();
+    const swapped = [
+      [one, owners.get(other) ?? 0],
+      [other, owners.get(one) ?? 0],
+    ] as const;
+    if (this.#comesBack(swapped)) return 'leaves all names as they are';
+    origin.renameColumn(names.table, one, 'between');
+    origin.renameColumn(names.table, other, one);
+    origin.renameColumn(names.table, 'between', other);
+    this.#noteNames();
+    this.hasSwapped = true;
+    return `swaps the names ${one} and ${other}`;
+  }
+
+  #renameTable(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const now = draw.pick(['Thing', 'thing', 'Other Thing']);
+    if (now === names.table) return 'leaves the table its name';
+    origin.renameTable(names.table, now);
+    names.table = now;
+    return `renames the table to ${now}`;
+  }
+
+  #addColumn(): string {
+    this.#extraCount += 1;
+    const name = `Extra ${this.#extraCount}`;
+    const { origin, names } = this.#parts;
+    origin.addColumn(names.table, { name, type: 'Text' });
+    this.shapeCount += 1;
+    return `adds the column ${name}`;
+  }
+
+  #extras(): readonly string[] {
+    const { origin, names } = this.#parts;
+    return origin.table(names.table).columns.flatMap(({ name }) => (name.startsWith('Extra') ? [name] : []));
+  }
+
+  #changeColumn(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const extras = this.#extras();
+    if (extras.length === 0) return 'finds no column to change';
+    const [name, type] = [draw.pick(extras), draw.pick(['Numeric', 'Date', 'Text', 'Checkbox'])];
+    origin.changeColumn(names.table, name, { type });
+    this.hasLostColumns = true;
+    this.shapeCount += 1;
+    return `makes ${name} a column of type ${type}`;
+  }
+
+  #dropColumn(draw: Draw): string {
+    const { origin, names } = this.#parts;
+    const extras = this.#extras();
+    if (extras.length === 0) return 'finds no column to drop';
+    const name = draw.pick(extras);
+    origin.dropColumn(names.table, name);
+    this.hasLostColumns = true;
+    this.shapeCount += 1;
+    return `drops the column ${name}`;
+  }
+
+  #turnToken(): string {
+    this.#isRevoked = !this.#isRevoked;
+    if (this.#isRevoked) this.#parts.origin.revokeToken();
+    else this.#parts.origin.restoreToken();
+    return this.#isRevoked ? 'revokes the token' : 'makes the token good again';
+  }
+
+  /** Once in all: whoever loses rights and has them back before anybody asks cannot be told from one who always had them. */
+  narrowRole(): string {
+    if (this.isNarrowed) return 'leaves the role as it is';
+    this.isNarrowed = true;
+    this.narrowedFrom = this.#parts.origin.table(this.#parts.names.table).nextRow;
+    this.#setRole({ ...this.#rights, canWrite: true });
+    this.#parts.origin.changeUser({ role: NARROWED });
+    return 'gives the calling user a role that sees every other row';
+  }
+
+  #changeRights(draw: Draw): string {
+    const canWrite = draw.chance(0.5);
+    this.#setRole({ ...this.#rights, canWrite });
+    if (!canWrite) this.wasForbidden = true;
+    return canWrite ? 'lets the role write' : 'forbids the role to write';
+  }
+
+  /** Hides a column from the calling user, whatever the role, or shows it again. */
+  hideOrShow(draw: Draw): string {
+    return this.hidden === null ? this.hideColumn(draw.pick(HIDEABLE)) : this.showColumn();
+  }
+
+  hideColumn(column: Column): string {
+    this.#parts.count('admin hideColumn');
+    this.hasLostColumns = true;
+    this.shapeCount += 1;
+    this.#setRole({ ...this.#rights, hidden: column });
+    return `admin: hides the column ${this.#parts.names.atOrigin(column)} from the calling user`;
+  }
+
+  showColumn(): string {
+    const { hidden } = this;
+    if (hidden === null) return 'admin: finds no column hidden';
+    this.#parts.count('admin showColumn');
+    this.shapeCount += 1;
+    this.#setRole({ ...this.#rights, hidden: null });
+    return `admin: shows the column ${this.#parts.names.atOrigin(hidden)} to the calling user again`;
+  }
+
+  /** The column that the calling user does not see now. */
+  get hidden(): Column | null {
+    return this.#rights.hidden;
+  }
+
+  #setRole(rights: Rights): void {
+    const { origin, names } = this.#parts;
+    const { canWrite, hidden } = rights;
+    this.#rights = rights;
+    const hiddenColumns = hidden === null ? [] : [[names.table, names.atOrigin(hidden)] as const];
+    for (const name of [NARROWED, 'Administrator']) origin.setRole({ name, canWrite, hiddenTables: [], hiddenColumns });
+    origin.knobs.hidesRow = this.isNarrowed ? ({ id }) => id % 2 === 0 : null;
+  }
+
+  backUpOrRestore(): string {
+    const { origin, names, onRestore } = this.#parts;
+    if (this.#backup === null) {
+      const rights = this.#rights;
+      this.#backup = { snapshot: origin.snapshot(), table: names.table, owners: this.#ownersNow(), rights };
+      return 'makes a backup of the origin';
+    }
+    const { snapshot, table, owners, rights } = this.#backup;
+    if (this.#comesBack(owners)) return 'leaves the origin as it is';
+    const { nextRow } = origin.table(names.table);
+    origin.restore(snapshot);
+    this.hasLostColumns = true;
+    this.#rights = rights;
+    names.table = table;
+    this.#noteNames();
+    // Ids that were given since are not given again: a row that takes another one's id cannot be told from it.
+    origin.table(table).nextRow = nextRow;
+    origin.changeUser({ role: this.isNarrowed ? NARROWED : 'Administrator' });
+    onRestore();
+    return 'brings the backup of the origin back';
+  }
+
+  #ownersNow(): Owners {
+    const { origin, names } = this.#parts;
+    return new Map(origin.table(names.table).columns.map(({ name, id }) => [name, id]));
+  }
+
+  #noteNames(): void {
+    this.shapeCount += 1;
+    this.#owners = [...this.#owners, this.#ownersNow()];
+  }
+
+  /** Whether a name would go back to a column that lost it to another one, and the engine could not know. */
+  #comesBack(names: Iterable<readonly [name: string, id: number]>): boolean {
+    return [...names].some(([name, id]) => {
+      const first = this.#owners.findIndex((owners) => owners.get(name) === id);
+      return first >= 0 && this.#owners.slice(first).some((owners) => (owners.get(name) ?? id) !== id);
+    });
+  }
+}

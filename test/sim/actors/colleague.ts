@@ -1,0 +1,130 @@
+/**
+ * The other side: an origin with a small table, and colleagues who work in it. Input: draws. Output: changes at the origin, and a
+ * sentence for each.
+ */
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import type { Books, LocalRow, Tokens } from '../world/books.ts';
+import { fileColumns, firstFile } from '../world/files-setup.ts';
+import type { ModelDraw } from '../model/knobs.ts';
+import { MODEL_TOKEN, OriginModel } from '../model/origin.ts';
+import type { Column, Names } from '../world/names.ts';
+import { DATABASE, START_MS, type Setup } from '../world/setup.ts';
+import type { Draw } from '../world/tape.ts';
+
+/** An origin as a world begins with it. */
+export function makeOrigin(
+  { rowCount, systemColumns, etag, rules, files, refusedShare }: Setup,
+  { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
+): OriginModel {
+  const thing: TableSpec = {
+    name: 'Thing',
+    createdFromMs: START_MS,
+    systemColumns,
+    columns: [
+      { name: 'Tag', type: 'Text' },
+      { name: 'Code', type: 'Text', options: ['Unique'] },
+      { name: 'A', type: 'Text' },
+      { name: 'B', type: 'Text' },
+      ...fileColumns(files),
+    ],
+    rows: Array.from({ length: rowCount }, (_, index) => ({
+      Tag: tokens.next('t'),
+      Code: tokens.next('c'),
+      A: tokens.next('a'),
+      B: tokens.next('b'),
+      ...firstFile(files, tokens, index),
+    })),
+  };
+  const knobs = {
+    etag,
+    rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const),
+    refusesCell: refusedShare === 0 ? null : ({ value }: { readonly value: unknown }) => isRefused(value, refusedShare),
+  };
+  return new OriginModel({ tables: [thing], nowMs, database: DATABASE, token: MODEL_TOKEN, knobs, draw });
+}
+
+/** The same values again and again, as a rule would refuse them: some of those that users write into cells. */
+function isRefused(value: unknown, share: number): boolean {
+  const number = typeof value === 'string' ? /^u(\d{4})/.exec(value)?.[1] : undefined;
+  return number !== undefined && (Number(number) * 37) % 100 < share * 100;
+}
+
+/** What colleagues work with. */
+export interface ColleagueParts {
+  readonly origin: OriginModel;
+  readonly names: Names;
+  readonly tokens: Tokens;
+  readonly books: Books;
+  readonly count: (what: string) => void;
+}
+
+/** All colleagues. */
+export class Colleague {
+  readonly #parts: ColleagueParts;
+  /** The rows as the world began with them. */
+  readonly #first: ReadonlyMap<number, LocalRow>;
+
+  constructor(parts: ColleagueParts) {
+    this.#parts = parts;
+    const { origin, names } = parts;
+    const rows = origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values));
+    this.#first = new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Does what the draw says; returns what that was. */
+  act(draw: Draw): string {
+    const { origin, names, tokens, count } = this.#parts;
+    const { table } = names;
+    const ids = origin.ids(table);
+    const wished = draw.weighted([
+      [6, 'update'],
+      [3, 'insert'],
+      [2, 'delete'],
+      [2, 'undo'],
+    ] as const);
+    const kind = ids.length === 0 ? 'insert' : wished;
+    count(`colleague ${kind}`);
+    if (kind === 'insert') {
+      const code = draw.chance(0.5) ? tokens.next('c') : null;
+      const cells = {
+        [names.atOrigin('Tag')]: tokens.next('t'),
+        [names.atOrigin('Code')]: code,
+        [names.atOrigin('A')]: tokens.next('w'),
+      };
+      origin.insert(table, cells);
+      return `colleague: inserts ${JSON.stringify(cells)}`;
+    }
+    const id = draw.pick(ids);
+    if (kind === 'delete') {
+      origin.delete(table, id);
+      return `colleague: deletes row ${id}`;
+    }
+    if (kind === 'undo') return this.#undo(id);
+    const cells = { [names.atOrigin(draw.pick(this.#columnsToChange(id)))]: tokens.next('w') };
+    origin.update(table, id, cells);
+    return `colleague: sets ${JSON.stringify(cells)} in row ${id}`;
+  }
+
+  /** Gives a row the values that it was born with: pages may be as they were once. */
+  #undo(id: number): string {
+    const { origin, names } = this.#parts;
+    const first = this.#first.get(id);
+    if (first === undefined) return `colleague: leaves row ${id} as it is`;
+    const { A = null, B = null } = first.cells;
+    origin.update(names.table, id, { [names.atOrigin('A')]: A, [names.atOrigin('B')]: B });
+    return `colleague: undoes what was changed in row ${id}`;
+  }
+
+  /** Whoever changes the code of a row makes another row of it for everybody who looks for it by that code, so they leave new ones alone. */
+  #columnsToChange(id: number): readonly Column[] {
+    const { origin, names, books } = this.#parts;
+    const tag = names.fromOrigin(origin.rows(names.table).find((row) => row.id === id)?.values ?? {})['Tag'];
+    // One that was deleted here or there, and goes on, is made anew as well.
+    const isMade = origin.log.some(
+      ({ by, kind, ...write }) =>
+        by === 'api' && kind === 'create' && write.id === id && names.fromOrigin(write.cells)['Tag'] === tag,
+    );
+    const isNew = typeof tag !== 'string' || books.everInserted.has(tag) || isMade;
+    return isNew ? ['A', 'B'] : ['A', 'B', 'A', 'B', 'Code'];
+  }
+}

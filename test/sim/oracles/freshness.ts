@@ -1,0 +1,99 @@
+/**
+ * Whether a pull that ended without a complaint brought what it promises: every row as it was at the origin at some moment of that pull, and
+ * none that was never there meanwhile. Somebody who reads the replica after a green run relies on that, even though the next run
+ * would heal it. Columns that the pull was not shown it cannot bring: those that the replica takes for gone are left out. Not for worlds in which
+ * administrators are at work unseen otherwise, and only for cycles in which no answer was a lie.
+ * Input: the origin after every turn, the base at the end. Output: sentences.
+ */
+import type { LocalRow } from '../world/books.ts';
+import type { OriginModel } from '../model/origin.ts';
+import type { Column, Names } from '../world/names.ts';
+
+/** Stands for "no such row". */
+const NOTHING = 'nothing';
+
+/** What a row was during a cycle, by the whole of its text; undefined where there was none. */
+type Seen = Map<string, LocalRow | undefined>;
+
+const NONE_GONE: ReadonlySet<Column> = new Set();
+
+/** One cycle after another. */
+export class Freshness {
+  readonly #origin: OriginModel;
+  readonly #names: Names;
+  /** What each row was during the cycle; null while none is watched. */
+  #seenById: Map<number, Seen> | null = null;
+  #turnCount = 0;
+  #changeCount = -1;
+
+  constructor(origin: OriginModel, names: Names) {
+    this.#origin = origin;
+    this.#names = names;
+  }
+
+  /** A cycle with a pull begins; with anything else, nothing is watched. */
+  begin(isPull: boolean): void {
+    this.#seenById = isPull ? new Map() : null;
+    this.#turnCount = 0;
+    this.#changeCount = -1;
+    this.noteTurn();
+  }
+
+  /** Something may have happened at the origin. */
+  noteTurn(): void {
+    const changeCount = this.#origin.log.length;
+    if (this.#seenById === null || changeCount === this.#changeCount) return;
+    this.#changeCount = changeCount;
+    const rows = new Map(
+      this.#origin
+        .rows(this.#names.table)
+        .map(({ id, values }) => [id, this.#names.rowFromOrigin(id, values)] as const),
+    );
+    for (const [id, row] of rows) {
+      const seen = this.#seenById.get(id) ?? (this.#turnCount === 0 ? new Map() : notThere());
+      this.#seenById.set(id, seen.set(textOf(row, NONE_GONE), row));
+    }
+    for (const [id, seen] of this.#seenById) if (!rows.has(id)) seen.set(NOTHING, undefined);
+    this.#turnCount += 1;
+  }
+
+  /** An answer was not what the origin gave, or did not come: this cycle is not judged. */
+  excuse(): void {
+    this.#seenById = null;
+  }
+
+  /** Whether the cycle that is watched saw the origin stand still. */
+  get isStill(): boolean {
+    return this.#seenById !== null && this.#turnCount === 1;
+  }
+
+  /**
+   * The pull ended well, or the cycle: what stands in the base although it was never so meanwhile. `excused` wait for an answer, `gone` are the
+   * columns that the replica takes for gone.
+   */
+  complaints(
+    base: ReadonlyMap<number, LocalRow> | null,
+    excused: ReadonlySet<number>,
+    gone: ReadonlySet<Column>,
+  ): readonly string[] {
+    const seenById = this.#seenById;
+    if (base === null || seenById === null) return [];
+    const ids = new Set([...base.keys(), ...seenById.keys()]);
+    return [...ids].flatMap((id) => {
+      const here = textOf(base.get(id), gone);
+      const seen = new Set([...(seenById.get(id) ?? notThere()).values()].map((row) => textOf(row, gone)));
+      if (seen.has(here) || excused.has(id)) return [];
+      return [`a pull ended well and left row ${id} as ${here}; while it ran, that was ${[...seen].join(', then ')}`];
+    });
+  }
+}
+
+function notThere(): Seen {
+  return new Map([[NOTHING, undefined]]);
+}
+
+function textOf(row: LocalRow | undefined, gone: ReadonlySet<string>): string {
+  if (row === undefined) return NOTHING;
+  const cells = Object.entries(row.cells).filter(([column]) => !gone.has(column));
+  return `${row.tag} ${JSON.stringify(Object.fromEntries(cells))}`;
+}

@@ -1,0 +1,77 @@
+/**
+ * Whether anything still moves once the faults have stopped (L1): one cycle after another, until one finds nothing to do and does
+ * nothing. Input: both sides, what a cycle reports. Output: a verdict for each cycle.
+ *
+ * A push may settle what an earlier one left behind, without a word to the origin and behind the files of its cycle: where the
+ * user's table was renamed, or the origin's columns changed, that is so because only the pull puts right what keeps the edits from
+ * being finished before it. The rows are then what the origin says, and their files are for the next cycle.
+ */
+import { readBase } from './base.ts';
+import type { CycleReport } from '../world/engine.ts';
+import type { EtagMode } from '../model/knobs.ts';
+import type { OriginModel } from '../model/origin.ts';
+import type { Names } from '../world/names.ts';
+import type { User } from '../actors/user.ts';
+
+/** What is looked at. */
+export interface StillnessParts {
+  readonly origin: OriginModel;
+  readonly user: User;
+  readonly names: Names;
+  readonly etag: EtagMode;
+}
+
+/** ETags by which an unchanged page is proven, and not sent again. */
+const PROVING: ReadonlySet<EtagMode> = new Set<EtagMode>(['page', 'weak', 'table']);
+
+/** Watches the cycles at the end of one world. */
+export class Stillness {
+  readonly #parts: StillnessParts;
+  /** Writes at the origin when the cycle began; null while none is watched. */
+  #writeCount: number | null = null;
+  /** The base as the pull left it, from which the files are told. */
+  #pulled = '';
+
+  constructor(parts: StillnessParts) {
+    this.#parts = parts;
+  }
+
+  /** A cycle begins that is to be judged. */
+  begin(): void {
+    this.#writeCount = this.#parts.origin.log.length;
+  }
+
+  /** The pull of a cycle ended without a complaint; its files and its push are still to come. */
+  onPulled(): void {
+    if (this.#writeCount !== null) this.#pulled = this.#base();
+  }
+
+  /** The cycle ended: whether it found all as it should be and left it so. */
+  end(report: CycleReport): boolean {
+    const { origin, user } = this.#parts;
+    const isSame = origin.log.length === this.#writeCount;
+    this.#writeCount = null;
+    return (
+      this.#isUneventful(report) &&
+      isSame &&
+      user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0 &&
+      this.#base() === this.#pulled
+    );
+  }
+
+  /** Whether a cycle found nothing to do and nothing wrong. */
+  #isUneventful({ errors, insertedCount, updatedCount, deletedCount, pagesReadCount, files }: CycleReport): boolean {
+    return (
+      errors.length === 0 &&
+      insertedCount + updatedCount + deletedCount === 0 &&
+      Object.values(files ?? {}).every((count) => count === 0) &&
+      (pagesReadCount === 0 || !PROVING.has(this.#parts.etag))
+    );
+  }
+
+  #base(): string {
+    const { user, names } = this.#parts;
+    const rows = readBase((statement) => user.query(statement), names);
+    return JSON.stringify([...(rows?.values() ?? [])]);
+  }
+}

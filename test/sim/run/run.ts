@@ -1,0 +1,72 @@
+/**
+ * Runs one world, from tapes or from a script. Most worlds begin with a replica that was pulled before (warm.ts), by a world in which
+ * nothing happens.
+ */
+import type { LocalRow } from '../world/books.ts';
+import type { Disk, Start } from '../world/disk.ts';
+import type { EngineModules } from '../world/engine.ts';
+import type { Script } from '../stories/script.ts';
+import { drawFiles } from '../world/files-setup.ts';
+import { drawHideWeight, drawSetup, type Setup } from '../world/setup.ts';
+import { Tapes, type TapeRecord } from '../world/tape.ts';
+import type { Complaint } from '../oracles/verdict.ts';
+import type { WarmStarts } from '../world/warm.ts';
+import { World } from '../world/world.ts';
+
+/** What a world is run with, beside its tapes. */
+export interface WorldOptions {
+  readonly modules: EngineModules;
+  readonly disk: Disk;
+  /** Replicas that were pulled once, for all worlds that begin with one. */
+  readonly warm: WarmStarts;
+}
+
+/** What came of a world. */
+export interface WorldResult {
+  /** The first thing that was wrong; null where all was well. */
+  readonly failure: Complaint | null;
+  /** Everything that happened, a line each. */
+  readonly trace: readonly string[];
+  /** How often each kind of thing happened. */
+  readonly coverage: ReadonlyMap<string, number>;
+  readonly record: TapeRecord;
+  /** The rows of the replica at the end. */
+  readonly rows: readonly LocalRow[];
+}
+
+/** What kind of world tapes make. */
+export function setupOf(tapes: Tapes): Setup {
+  const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
+  return drawSetup(tapes.of('setup'), drawn, tapes.isLong);
+}
+
+/** Runs one world. */
+export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
+  const setup = setupOf(tapes);
+  return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
+}
+
+/** Runs a world in which happens what a script says, and nothing else. */
+export async function runScript(script: Script, options: WorldOptions): Promise<WorldResult> {
+  const start = script.setup.isWarm ? await warmStart(script.setup, options) : null;
+  return run(new World(Tapes.fromRecord(0, {}), script.setup, { ...options, start, script }));
+}
+
+async function run(world: World): Promise<WorldResult> {
+  try {
+    await world.run();
+  } finally {
+    world.close();
+  }
+  return world.result();
+}
+
+/** A replica that was pulled from such an origin, without anything happening. */
+function warmStart(setup: Setup, options: WorldOptions): Promise<Start> {
+  return options.warm.startOf(setup, options.disk, async (calm) => {
+    const world = new World(Tapes.fromRecord(0, {}), calm, { ...options, start: null });
+    const { failure } = await run(world);
+    if (failure !== null) throw new Error(`The first pull fails: ${failure.oracle}: ${failure.what}`);
+    return { ...options.disk.keep(), files: world.fileImage() };
+  });
+}

@@ -1,0 +1,355 @@
+/**
+ * One life of the engine: the real modules, opened on the world's replica, network and clock, doing one cycle after another until
+ * the world ends it. A life that is ended stops at once: whatever it waits for never comes, a transaction that is open is rolled
+ * back, and the next life finds what was committed.
+ *
+ * The modules come from a folder that the caller names, so that a copy with a planted defect can be simulated too.
+ */
+import type { Clock } from '../../../src/base/clock.ts';
+import type { RowsyncError } from '../../../src/base/errors.ts';
+import type { FileSystem } from '../../../src/base/file-system.ts';
+import type { Logger } from '../../../src/base/log.ts';
+import type { prune } from '../../../src/capture/mode.ts';
+import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../../src/capture/decide.ts';
+import type { pullFilesAfter } from '../../../src/daemon/cycle.ts';
+import type { FilesContext, FilesReport, FilesSettings } from '../../../src/files/context.ts';
+import type { pullFiles } from '../../../src/files/pull.ts';
+import type { uploadKeeper } from '../../../src/files/upload.ts';
+import type { openOrigin, Origin } from '../../../src/origin/client.ts';
+import type { Transport } from '../../../src/origin/transport.ts';
+import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
+import type { pull } from '../../../src/pull/pull.ts';
+import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
+import type { finishPushes, push } from '../../../src/push/push.ts';
+import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
+import type { Disk } from './disk.ts';
+import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
+import { never, type Scheduler } from './scheduler.ts';
+import { sfc32 } from './tape.ts';
+
+/** The engine's doors, from one source tree. */
+export interface EngineModules {
+  readonly openOrigin: typeof openOrigin;
+  readonly openReplica: typeof openReplica;
+  readonly pull: typeof pull;
+  readonly finishPushes: typeof finishPushes;
+  readonly push: typeof push;
+  readonly pullFiles: typeof pullFiles;
+  readonly pullFilesAfter: typeof pullFilesAfter;
+  readonly uploadKeeper: typeof uploadKeeper;
+  readonly carryOutDecision: typeof carryOutDecision;
+  readonly prune: typeof prune;
+}
+
+/** Loads the engine from a folder such as `src/`. */
+export async function loadEngine(root: URL): Promise<EngineModules> {
+  const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
+  const paths = ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'];
+  const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
+  const modules = await Promise.all([...paths, ...others].map(load));
+  return Object.assign({}, ...modules) as EngineModules;
+}
+
+/** What may happen to a life at a boundary. */
+export type Fate = 'on' | 'pause' | 'dieBefore' | 'dieInside' | 'dieAfter' | 'full';
+
+/** What a life is given, and whom it tells. */
+export interface LifeParts {
+  readonly modules: EngineModules;
+  readonly disk: Disk;
+  readonly scheduler: Scheduler;
+  readonly transport: (life: Life) => Transport;
+  /** The wall clock of this moment; jumps with the machine's. */
+  readonly wallMs: () => number;
+  readonly seed: number;
+  readonly number: number;
+  readonly settings: EngineSettings;
+  /** Where attached files are; null in a world without. */
+  readonly fileDisk: FileDisk | null;
+  readonly log: Logger;
+  /** What happens at a transaction, at a step of a push, or at an operation on a file. */
+  readonly fate: (what: string, facts: TransactionFacts | null) => Fate;
+  /** In a transaction, just before it is committed. */
+  readonly onCommit: (facts: TransactionFacts, replica: Replica) => void;
+  /** Right after it. */
+  readonly onCommitted: (facts: TransactionFacts, replica: Replica) => void;
+  /** When a pull has ended without a complaint. */
+  readonly onPulled: () => void;
+  readonly onDeath: (how: string) => void;
+}
+
+/** What the configuration would say. */
+export interface EngineSettings {
+  readonly origin: Parameters<EngineModules['openOrigin']>[0];
+  readonly pull: PullSettings;
+  readonly push: PushSettings;
+  readonly files: FilesSettings | null;
+}
+
+/** Thrown into a transaction of a life that ends there; nobody hears of it. */
+class Death extends Error {
+  override readonly name = 'Death';
+}
+
+/** What one cycle came to. */
+export interface CycleReport {
+  /** Of everything that went wrong or waits for a person. */
+  readonly errors: readonly RowsyncError[];
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+  readonly deletedCount: number;
+  readonly pagesReadCount: number;
+  /** Of files; null where none were looked for. */
+  readonly files: FilesCounts | null;
+}
+
+/** What came of the files of a cycle. */
+type FilesCounts = Pick<FilesReport, 'downloadedCount' | 'knownCount' | 'failedCount' | 'vanishedCount'>;
+
+/** What the daemon makes of a replica that cannot be written: the cycle is over, and there will be another one. */
+function replicaFailure(thrown: unknown): CycleReport {
+  if (!isOfReplica(thrown)) throw thrown;
+  return {
+    errors: [thrown],
+    insertedCount: 0,
+    updatedCount: 0,
+    deletedCount: 0,
+    pagesReadCount: 0,
+    files: null,
+  };
+}
+
+/** Not by its class: the engine may come from another source tree. */
+function isOfReplica(thrown: unknown): thrown is RowsyncError {
+  return typeof thrown === 'object' && thrown !== null && 'kind' in thrown && thrown.kind === 'replica';
+}
+
+/** What a cycle consists of. */
+export interface CycleOrder {
+  readonly pull: boolean;
+  readonly push: boolean;
+  /** The files: with the rows as the daemon does it, or all of them, also those that failed a moment ago. */
+  readonly files: 'withPull' | 'now';
+  /** A person has looked: guards let it through. */
+  readonly confirm: boolean;
+}
+
+/** One life. */
+export class Life {
+  readonly #parts: LifeParts;
+  readonly #clock: Clock;
+  readonly #fileSystem: FileSystem | undefined;
+  #isAlive = true;
+  #replica: Replica | null = null;
+  #origin: Origin | null = null;
+  #keepUpload: KeepUpload | undefined;
+
+  constructor(parts: LifeParts) {
+    this.#parts = parts;
+    const random = sfc32(parts.seed, `life ${parts.number}`);
+    this.#clock = {
+      nowMs: parts.wallMs,
+      monotonicMs: () => parts.scheduler.nowMs,
+      random: () => random() / 2 ** 32,
+      sleep: (ms, signal) => this.#sleep(ms, signal),
+    };
+    const { fileDisk } = parts;
+    this.#fileSystem = fileDisk === null ? undefined : fileSystemOf(fileDisk, (what) => this.#point(what));
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  get number(): number {
+    return this.#parts.number;
+  }
+
+  /** Opens both sides. @throws RowsyncError of the replica. */
+  open(): void {
+    const { modules, disk, settings, log, transport } = this.#parts;
+    const { connect } = disk.connections;
+    this.#replica = modules.openReplica(disk.path, { clock: this.#clock, surround: this.#surround, connect });
+    this.#origin = modules.openOrigin(settings.origin, { clock: this.#clock, log, transport: transport(this) });
+    const files = this.#filesContext();
+    if (files !== null) this.#keepUpload = modules.uploadKeeper(files);
+  }
+
+  /** Opens both sides once more, as a process that was started twice. @throws RowsyncError of the replica. */
+  reopen(): void {
+    this.#replica?.close();
+    this.open();
+  }
+
+  /** Ends this life; what it left open is closed by `bury`, once nothing of it is running. */
+  end(): void {
+    this.#isAlive = false;
+    this.#parts.scheduler.drop(this);
+  }
+
+  /** Lets go of the files. */
+  bury(): void {
+    this.#replica?.close();
+    this.#replica = null;
+  }
+
+  /** One cycle, as the daemon runs it: what earlier pushes left behind, the rows, their files, then the edits. */
+  cycle(order: CycleOrder): Promise<CycleReport> {
+    return this.#cycle(order).catch(replicaFailure);
+  }
+
+  async #cycle(order: CycleOrder): Promise<CycleReport> {
+    const { modules } = this.#parts;
+    const pushing = this.#pushContext();
+    const errors: RowsyncError[] = [];
+    const counts = { insertedCount: 0, updatedCount: 0, deletedCount: 0, pagesReadCount: 0 };
+    const filing = this.#filesContext();
+    let files: FilesReport | null = null;
+    if (order.pull) {
+      await modules.finishPushes(pushing);
+      const report = await modules.pull(this.#pullContext(), { tables: [], confirm: order.confirm });
+      for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
+        errors.push(...[error, held].filter((each) => each !== null));
+      }
+      for (const table of report.tables) {
+        counts.insertedCount += table.insertedCount;
+        counts.updatedCount += table.updatedCount;
+        counts.deletedCount += table.deletedCount;
+        counts.pagesReadCount += table.pagesReadCount;
+      }
+      if (errors.length === 0) this.#parts.onPulled();
+      if (filing !== null && order.files === 'withPull') files = await modules.pullFilesAfter(filing, report);
+    }
+    if (filing !== null && order.files === 'now') {
+      files = await modules.pullFiles(filing, { tables: [], retryNow: true });
+    }
+    if (files !== null && files.error !== null) errors.push(files.error);
+    if (order.push) {
+      const report = await modules.push(pushing, { tables: [], confirm: order.confirm });
+      for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
+        errors.push(...[error, held].filter((each) => each !== null));
+      }
+    }
+    return { errors, ...counts, files: files === null ? null : filesCounts(files) };
+  }
+
+  /** Carries out what a person decided, as the daemon does it for the command line; null where the replica cannot be written. */
+  decide(decision: PersonDecision): Promise<DecisionOutcome | null> {
+    const { replica } = this.#sides();
+    const at = new Date(this.#clock.nowMs()).toISOString();
+    return this.#parts.modules
+      .carryOutDecision(replica, decision, at)
+      .catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
+  }
+
+  /** Drops what the origin does not have any more, as the command line does it. */
+  async prune(): Promise<void> {
+    const { replica } = this.#sides();
+    const at = new Date(this.#clock.nowMs()).toISOString();
+    const write = replica.writeDurably('Dropping what the origin no longer has', (tx) =>
+      this.#parts.modules.prune(tx, at),
+    );
+    await write.catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
+  }
+
+  /** Waits, unless it dies meanwhile. */
+  sleep(ms: number): Promise<void> {
+    return this.#clock.sleep(ms);
+  }
+
+  #pullContext(): PullContext {
+    const { settings, log } = this.#parts;
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.pull };
+  }
+
+  #pushContext(): PushContext {
+    const { settings, log } = this.#parts;
+    const before = (step: string): Promise<void> => this.#point(`push step ${step}`);
+    const files = { system: this.#fileSystem, keep: this.#keepUpload };
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before, files };
+  }
+
+  #filesContext(): FilesContext | null {
+    const { settings, log } = this.#parts;
+    if (settings.files === null) return null;
+    return { ...this.#sides(), clock: this.#clock, log, settings: settings.files, fileSystem: this.#fileSystem };
+  }
+
+  #sides(): { readonly origin: Origin; readonly replica: Replica } {
+    const [origin, replica] = [this.#origin, this.#replica];
+    if (origin === null || replica === null) throw new Error('This life is not open');
+    return { origin, replica };
+  }
+
+  #die(how: string): void {
+    this.end();
+    this.#parts.onDeath(how);
+  }
+
+  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#isAlive) return never();
+    if (signal?.aborted === true) return Promise.resolve();
+    const { scheduler } = this.#parts;
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        scheduler.cancel(pending);
+        signal?.removeEventListener('abort', finish);
+        resolve();
+      };
+      const pending = scheduler.add(`the wait of ${ms} ms ends`, ms, this, finish);
+      signal?.addEventListener('abort', finish);
+    });
+  }
+
+  /** A boundary at which nothing is open. */
+  async #point(what: string): Promise<void> {
+    if (!this.#isAlive) return never();
+    const fate = this.#parts.fate(what, null);
+    if (fate === 'pause') await this.#sleep(0);
+    if (fate === 'full') throw systemError('ENOSPC');
+    if (fate !== 'dieBefore') return undefined;
+    this.#die(`before ${what}`);
+    return never();
+  }
+
+  readonly #surround: Surround = async <T>(
+    facts: TransactionFacts,
+    transact: (beforeEnd: () => void) => Promise<T>,
+  ): Promise<T> => {
+    if (!this.#isAlive) return never();
+    const fate = this.#parts.fate(facts.what, facts);
+    if (fate === 'pause') await this.#sleep(0);
+    if (fate === 'dieBefore') {
+      this.#die(`before "${facts.what}"`);
+      return never();
+    }
+    const replica = this.#sides().replica;
+    const result = await transact(() => this.#beforeEnd(facts, fate, replica)).catch((thrown: unknown) => {
+      if (!this.#isAlive) return never<T>();
+      throw thrown;
+    });
+    if (!this.#isAlive) return never();
+    if (facts.isKept) this.#parts.onCommitted(facts, replica);
+    if (fate !== 'dieAfter') return result;
+    this.#die(`after "${facts.what}"`);
+    return never();
+  };
+
+  #beforeEnd(facts: TransactionFacts, fate: Fate, replica: Replica): void {
+    if (fate === 'dieInside') {
+      this.#die(`in "${facts.what}"`);
+      throw new Death();
+    }
+    if (fate === 'full') throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    if (facts.isKept) this.#parts.onCommit(facts, replica);
+  }
+}
+
+function filesCounts({ downloadedCount, knownCount, failedCount, vanishedCount }: FilesReport): FilesCounts {
+  return { downloadedCount, knownCount, failedCount, vanishedCount };
+}
+
+/** What was thrown, with where. */
+export function causeOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}

@@ -1,0 +1,101 @@
+/**
+ * Replicas that were pulled before a world begins. What a first pull stores depends on little of a setup, so each such kind is pulled once
+ * by a worker, in a world in which nothing happens; what else stands in the file (the ETags of this kind of origin, the match column,
+ * which revisions of files were looked for) is written into a copy of it. Both are kept, a copy as the pages in which it differs.
+ *
+ * Input: setups. Output: what their worlds begin with. Invariant: that is what a pull under this setup would have left, but for moments,
+ * and for how often pages were read by an origin without ETags (warm.test.ts).
+ */
+import type Database from 'better-sqlite3';
+import { Admin } from '../actors/admin.ts';
+import { Tokens } from './books.ts';
+import { makeOrigin } from '../actors/colleague.ts';
+import { USER_OPTIONS } from './connections.ts';
+import type { Disk, Start } from './disk.ts';
+import { MODEL_TOKEN, type OriginModel } from '../model/origin.ts';
+import { Names } from './names.ts';
+import { calmSetup, DATABASE, START_MS, type Setup } from './setup.ts';
+
+/** Runs a world in which nothing happens but a pull, and keeps what it leaves. */
+type Pull = (calm: Setup) => Promise<Start>;
+
+/** Where a file differs from another one of the same length. */
+type Difference = readonly (readonly [offset: number, bytes: Uint8Array])[];
+
+const PAGE_BYTES = 4_096;
+
+/** Those of one worker. */
+export class WarmStarts {
+  readonly #pulled = new Map<string, Promise<Start>>();
+  readonly #fitted = new Map<string, Difference>();
+
+  /** What a world of this setup begins with; nobody may be using the disk. */
+  async startOf(setup: Setup, disk: Disk, pull: Pull): Promise<Start> {
+    const { key, calm } = calmSetup(setup);
+    let pulling = this.#pulled.get(key);
+    if (pulling === undefined) this.#pulled.set(key, (pulling = pull(calm)));
+    const start = await pulling;
+    const what = JSON.stringify([key, setup.match, setup.etag, setup.files?.mode]);
+    let difference = this.#fitted.get(what);
+    if (difference === undefined) this.#fitted.set(what, (difference = fit(start, setup, disk)));
+    const main = new Uint8Array(start.main);
+    for (const [offset, bytes] of difference) main.set(bytes, offset);
+    return { ...start, main };
+  }
+}
+
+/** Writes into a replica what a pull under this setup would have stored otherwise. */
+function fit(start: Start, setup: Setup, disk: Disk): Difference {
+  disk.begin(start);
+  const db = disk.connections.connect(disk.path, USER_OPTIONS);
+  db.exec('BEGIN');
+  db.prepare('UPDATE _rowsync_tables SET match_column = ?').run(setup.match);
+  if (setup.files !== null && setup.files.showsHistory)
+    db.prepare('UPDATE _rowsync_file_cells SET mode = ?').run(setup.files.mode);
+  storeEtags(db, setup);
+  db.exec('COMMIT');
+  db.close();
+  return differenceOf(start.main, disk.keep().main);
+}
+
+/** ETags as an origin of this setup would have given them out. */
+function storeEtags(db: Database.Database, setup: Setup): void {
+  if (setup.etag === 'absent') {
+    db.exec('UPDATE _rowsync_pages SET etag = NULL; DELETE FROM _rowsync_descriptors');
+    return;
+  }
+  const origin = makeOrigin(setup, { tokens: new Tokens(), nowMs: () => START_MS, draw: () => 0 });
+  const nothing = (): void => undefined;
+  // As in the world that pulled: where ETags go by the structure, they are of another one than a new world begins with.
+  new Admin({ origin, names: new Names(origin), count: nothing, onRestore: nothing }).giveBack();
+  const urls = db.prepare('SELECT url FROM _rowsync_pages WHERE etag IS NOT NULL').pluck().all() as string[];
+  for (const url of urls) {
+    const { pathname, search } = new URL(url);
+    db.prepare('UPDATE _rowsync_pages SET etag = ? WHERE url = ?').run(etagOf(origin, pathname + search), url);
+  }
+  const scopes = db.prepare('SELECT scope FROM _rowsync_descriptors').pluck().all() as string[];
+  for (const scope of scopes) {
+    const table = scope === 'database' ? '' : '/Thing';
+    const etag = etagOf(origin, `/secure/api/v2/${DATABASE}${table}/describe.json`);
+    db.prepare('UPDATE _rowsync_descriptors SET etag = ? WHERE scope = ?').run(etag, scope);
+  }
+}
+
+function etagOf(origin: OriginModel, path: string): string {
+  const headers = { authorization: `Bearer ${MODEL_TOKEN}` };
+  const { status, headers: answered } = origin.answer({ method: 'GET', path, headers, body: null });
+  const etag = answered['etag'];
+  if (status !== 200 || etag === undefined) throw new Error(`The model answers ${path} with ${status} and no ETag`);
+  return etag;
+}
+
+function differenceOf(one: Uint8Array, other: Uint8Array): Difference {
+  if (one.length !== other.length) throw new Error('What was written takes another page');
+  const offsets = Array.from({ length: one.length / PAGE_BYTES }, (_, page) => page * PAGE_BYTES);
+  return offsets.flatMap((offset) => {
+    const page = other.subarray(offset, offset + PAGE_BYTES);
+    return Buffer.compare(one.subarray(offset, offset + PAGE_BYTES), page) === 0
+      ? []
+      : [[offset, page.slice()] as const];
+  });
+}

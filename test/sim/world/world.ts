@@ -1,0 +1,539 @@
+/**
+ * One simulated world, from its tapes to its end: an engine that lives, dies and lives again, people on both sides, a network, a disk
+ * and a clock. Each turn either somebody acts or the next thing that is due happens; when the world's points are used up, all
+ * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
+ */
+import type { LogFacts, Logger } from '../../../src/base/log.ts';
+import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
+import { Books, Tokens, type LocalRow } from './books.ts';
+import type { Start } from './disk.ts';
+import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
+import type { FileImage } from './files-disk.ts';
+import type { FileDeed } from '../actors/files-people.ts';
+import { filesOf, type FilesWorld } from './files-world.ts';
+import type { OriginModel } from '../model/origin.ts';
+import { Admin } from '../actors/admin.ts';
+import { Colleague, makeOrigin } from '../actors/colleague.ts';
+import { Names } from './names.ts';
+import { Network } from './network.ts';
+import { Oracles } from '../oracles/oracles.ts';
+import { Past } from './past.ts';
+import { Person } from '../actors/person.ts';
+import { judgeReopening } from '../oracles/reopening.ts';
+import { gatherRest } from '../oracles/rest.ts';
+import { runDry, Scheduler } from './scheduler.ts';
+import type { Hands, Script } from '../stories/script.ts';
+import { leaksOf } from '../oracles/secrecy.ts';
+import { drawFate, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { Stillness } from '../oracles/stillness.ts';
+import { Draw, type Tapes } from './tape.ts';
+import { User, type Done } from '../actors/user.ts';
+import { judgeRest, type Complaint } from '../oracles/verdict.ts';
+import type { WorldOptions, WorldResult } from '../run/run.ts';
+import { Writes } from './writes.ts';
+
+/** Turns until an engine that nobody disturbs must have finished what it does. */
+const TURNS_MAX = 20_000;
+/** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
+const CYCLES_MAX = 4;
+
+/** Ends a world at once; what was wrong stands in it. */
+class Ended extends Error {
+  override readonly name = 'Ended';
+}
+
+/** One world; `close` lets go of its files. */
+export class World {
+  readonly #tapes: Tapes;
+  readonly #options: WorldOptions;
+  readonly #script: Script | null;
+  readonly #setup: Setup;
+  readonly #scheduler = new Scheduler();
+  readonly #books = new Books();
+  readonly #tokens = new Tokens();
+  readonly #origin: OriginModel;
+  readonly #network: Network;
+  readonly #user: User;
+  readonly #files: FilesWorld | null;
+  readonly #colleague: Colleague;
+  readonly #admin: Admin;
+  readonly #names: Names;
+  readonly #person: Person;
+  readonly #oracles: Oracles;
+  readonly #stillness: Stillness;
+  readonly #trace: string[] = [];
+  readonly #coverage = new Map<string, number>();
+  #life: Life | null = null;
+  #lifeCount = 0;
+  readonly #writes: Writes;
+  #failure: Complaint | null = null;
+  #rows: readonly LocalRow[] = [];
+  #jumpMs = 0;
+  #isEnding = false;
+  #isIdle = false;
+  readonly #past: Past;
+
+  constructor(
+    tapes: Tapes,
+    setup: Setup,
+    options: WorldOptions & { readonly start: Start | null; readonly script?: Script },
+  ) {
+    this.#tapes = tapes;
+    this.#options = options;
+    this.#script = options.script ?? null;
+    this.#setup = setup;
+    options.disk.begin(options.start);
+    const originMs = (): number => START_MS + this.#scheduler.nowMs;
+    this.#origin = makeOrigin(this.#setup, {
+      tokens: this.#tokens,
+      nowMs: originMs,
+      draw: () => (this.#isEnding ? 0 : tapes.of('origin').u32() / 2 ** 32),
+    });
+    this.#names = new Names(this.#origin, setup.isMirror);
+    const around = {
+      origin: this.#origin,
+      names: this.#names,
+      tokens: this.#tokens,
+      books: this.#books,
+      count: (what: string) => this.#count(what),
+    };
+    this.#admin = new Admin({
+      ...around,
+      onRestore: () => {
+        this.#writes.noteRestore();
+        this.#files?.noteRestore();
+      },
+    });
+    this.#colleague = new Colleague(around);
+    this.#user = new User(options.disk, around);
+    const { personRate: rate } = this.#setup;
+    this.#person = new Person({
+      ...around,
+      rate,
+      user: this.#user,
+      note: (line) => this.#note(line),
+      onTaken: (before, after) => this.#oracles.onTaken(before, after),
+    });
+    this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
+    this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
+    this.#oracles = new Oracles({
+      books: this.#books,
+      names: this.#names,
+      origin: this.#origin,
+      admin: this.#admin,
+      user: this.#user,
+      writes: this.#writes,
+      setup: this.#setup,
+      fail: (oracle, what) => this.#fail(oracle, what),
+    });
+    this.#stillness = new Stillness({ ...around, user: this.#user, etag: setup.etag });
+    this.#network = new Network({
+      scheduler: this.#scheduler,
+      tape: tapes.of('network'),
+      weather: this.#setup.weather,
+      script: this.#script,
+      origin: (request) => this.#origin.answer(request),
+      wallMs: originMs,
+      rowsOfUpload: (contentType, body) => this.#files?.rowsOfUpload(contentType, body) ?? null,
+      onDeparture: (request) => {
+        this.#note(`request ${request.number}: ${request.method} ${request.table}${request.body ?? ''}`);
+        this.#oracles.onDeparture(request);
+      },
+      onCutShort: () => this.#note('a request ends early: a file of it is not what it was'),
+      onAnswer: (request, fault, result) => {
+        const end = result.kind === 'answer' ? String(result.status) : result.reason;
+        this.#count(`request ${request.method}`);
+        if (fault !== null) this.#count(`fault ${fault} on ${request.kind}`);
+        else if (request.method === 'describe' && result.kind === 'answer')
+          this.#admin.noteDescribed(request.table, result.status);
+        this.#oracles.onAnswer(request, fault, result);
+        this.#note(`request ${request.number} ends: ${end}${fault === null ? '' : ` (fault ${fault})`}`);
+      },
+    });
+    this.#past = new Past({
+      ...around,
+      setup,
+      disk: options.disk,
+      user: this.#user,
+      oracles: this.#oracles,
+      end: (how) => {
+        this.#kill(how);
+        this.#bury();
+      },
+      note: (line) => this.#note(line),
+    });
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (let point = 0; this.#goesOn(point); point += 1) await this.#turn();
+      await this.#rest();
+    } catch (thrown) {
+      if (!(thrown instanceof Ended)) throw thrown;
+    }
+  }
+
+  close(): void {
+    this.#life?.end();
+    this.#life?.bury();
+    this.#user.close();
+  }
+
+  /** What stands on the disk of its files; null in a world without. */
+  fileImage(): FileImage | null {
+    return this.#files?.disk.image() ?? null;
+  }
+
+  result(): WorldResult {
+    return {
+      failure: this.#failure,
+      trace: this.#trace,
+      coverage: this.#coverage,
+      record: this.#tapes.record(),
+      rows: this.#rows,
+    };
+  }
+
+  #goesOn(point: number): boolean {
+    return this.#script === null ? point < this.#setup.pointCount : this.#script.goesOn(this.#trace);
+  }
+
+  /** One point of the world: an engine is there, somebody acts, or what is due happens. */
+  async #turn(): Promise<void> {
+    if (this.#life === null) {
+      this.#begin();
+      await runDry();
+    }
+    const act = this.#isEnding ? 0 : this.#tapes.of('schedule').decide(this.#setup.actRate);
+    const actor = act === 0 ? null : new Draw(act).weighted(this.#setup.actors);
+    if (actor !== null) this.#act(actor);
+    else if (!this.#followScript()) this.#happen();
+    await runDry();
+    this.#writes.collect();
+    this.#oracles.onTurn();
+    if (this.#life?.isAlive === false) this.#afterDeath();
+    if (this.#failure !== null) throw new Ended();
+  }
+
+  #followScript(): boolean {
+    if (this.#script === null || this.#isEnding) return false;
+    const hands: Hands = {
+      user: (statements) => this.#noteUser(this.#user.carryOut(statements)),
+      atOrigin: (sentence, change) => {
+        change(this.#origin);
+        this.#note(sentence);
+      },
+      haveFile: (name, content) => this.#files?.haveFile(name, content),
+      kill: () => this.#kill('between two steps'),
+      copy: () => this.#past.makeCopy(),
+      restore: () => this.#past.restoreCopy(),
+      decides: (decision) => this.#person.wish(decision),
+      narrowsRole: () => this.#note(`admin: ${this.#admin.narrowRole()}`),
+      hidesColumn: (column) => this.#note(this.#admin.hideColumn(column)),
+      showsColumn: () => this.#note(this.#admin.showColumn()),
+      backsUpOrRestores: () => {
+        this.#writes.collect();
+        this.#note(`admin: ${this.#admin.backUpOrRestore()}`);
+      },
+      underWay: this.#network.underWay(),
+    };
+    return this.#script.act(this.#trace, hands);
+  }
+
+  #happen(): void {
+    const rate = this.#isEnding ? 0 : this.#setup.reorderRate;
+    const what = this.#scheduler.step((count) => {
+      const value = rate === 0 ? 0 : this.#tapes.of('schedule').decide(rate);
+      return new Draw(value).below(count);
+    });
+    if (what === null && !this.#isIdle && this.#life?.isAlive === true)
+      this.#fail('deadlock', 'the engine waits for something that never comes');
+  }
+
+  #act(actor: Actor): void {
+    const value = this.#tapes.of(actor === 'kill' || actor === 'copy' ? 'disk' : actor).u32();
+    const draw = new Draw(value);
+    if (draw.isCalm) return;
+    switch (actor) {
+      case 'user':
+        return this.#noteDeed(this.#user.act(draw));
+      case 'colleague':
+        return this.#note(this.#colleague.act(draw));
+      case 'admin':
+        this.#writes.collect();
+        return this.#note(this.#admin.act(draw));
+      case 'hider':
+        return this.#hideOrShow(draw);
+      case 'clock':
+        this.#jumpMs += draw.pick([1_000, -1_000, 3_600_000, -3_600_000, 86_400_000 * 400, -86_400_000 * 400]);
+        this.#count('clock jump');
+        return this.#note(`the clock jumps to ${this.#jumpMs} ms off`);
+      case 'kill':
+        return this.#kill('between two steps');
+      case 'copy':
+        return this.#copyOrRestore(draw);
+      case 'files':
+        return this.#noteDeed(this.#files?.act(draw) ?? null);
+      default:
+        return actor satisfies never;
+    }
+  }
+
+  #hideOrShow(draw: Draw): void {
+    const { hidden } = this.#admin;
+    this.#note(this.#admin.hideOrShow(draw));
+    for (const what of this.#oracles.momentOf(this.#admin.hidden ?? hidden))
+      this.#count(`${hidden === null ? 'hidden' : 'shown'} ${what}`);
+  }
+
+  #begin(): void {
+    this.#lifeCount += 1;
+    const number = this.#lifeCount;
+    const life = new Life({
+      modules: this.#options.modules,
+      disk: this.#options.disk,
+      scheduler: this.#scheduler,
+      transport: (owner) => this.#network.transport({ owner, isAlive: () => owner.isAlive }),
+      wallMs: () => START_MS + this.#scheduler.nowMs + this.#jumpMs,
+      seed: this.#tapes.seed,
+      number,
+      settings: settingsOf(this.#setup, number),
+      log: this.#logger(),
+      fate: (what, facts) => this.#fate(what, facts),
+      fileDisk: this.#files?.disk ?? null,
+      onCommit: (facts, replica) => this.#beforeCommit(facts, replica),
+      onCommitted: (facts) => this.#committed(facts),
+      onPulled: () => {
+        this.#oracles.onPulled();
+        this.#stillness.onPulled();
+      },
+      onDeath: (how) => this.#died(how),
+    });
+    this.#life = life;
+    life.open();
+    this.#judgeRecovery(life);
+    this.#isIdle = false;
+    this.#note(`engine ${number} opens the replica`);
+    void this.#live(life);
+  }
+
+  /** What the first life opens was closed in peace, and is what many worlds begin with. */
+  #judgeRecovery(life: Life): void {
+    if (life.number === 1) return;
+    for (const what of judgeReopening(life, this.#options.disk, (statement) => this.#user.query(statement)))
+      this.#fail('I13', what);
+  }
+
+  async #live(life: Life): Promise<void> {
+    try {
+      while (!this.#isEnding) {
+        const draw = this.#tapes.of('engine').draw();
+        const [pull, push] = draw.weighted([
+          [5, [true, true]],
+          [3, [false, true]],
+          [2, [true, false]],
+        ] as const);
+        // Whoever confirms has looked; where rights may go at any moment, nobody can have.
+        const confirm = draw.chance(0.3) && this.#setup.isAdminAway;
+        const files = draw.chance(0.3) ? 'now' : 'withPull';
+        await this.#person.act(life, this.#tapes.of('person'));
+        this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
+        const order = { pull, push, confirm, files } as const;
+        this.#oracles.onCycle(order);
+        this.#noteCycle(await life.cycle(order));
+        await life.sleep(1_000);
+      }
+      this.#isIdle = true;
+    } catch (thrown) {
+      this.#noteThrown(thrown);
+    }
+  }
+
+  #noteCycle({ errors, ...counts }: CycleReport): void {
+    for (const error of errors) {
+      this.#count(`error ${error.code}`);
+      this.#note(`the cycle says: ${error.code}`);
+      this.#checkSaid(`the error ${error.code}`, `${error.message} ${error.hint ?? ''}`);
+      if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
+    }
+    this.#oracles.onCycleEnd(errors);
+    this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
+  }
+
+  #noteThrown(thrown: unknown): void {
+    this.#fail('thrown', causeOf(thrown));
+  }
+
+  #logger(): Logger {
+    const log = (event: string, facts?: LogFacts): void => {
+      const line = `log: ${event}${facts === undefined ? '' : ` ${JSON.stringify(facts)}`}`;
+      this.#checkSaid('a line of the log', line);
+      if (event === 'origin.request') return;
+      this.#count(`event ${event}`);
+      this.#note(line);
+    };
+    return { debug: log, info: log, warn: log, error: log };
+  }
+
+  #checkSaid(where: string, text: string): void {
+    for (const what of leaksOf(where, text, this.#tokens)) this.#fail('I16', what);
+  }
+
+  #fate(what: string, facts: TransactionFacts | null): Fate {
+    const name = what.replaceAll(/ \d+/g, '').replaceAll(/ of \w+$/g, '');
+    this.#count(`point ${name}`);
+    if (this.#isEnding) return 'on';
+    if (this.#script !== null) return this.#script.fate(what, facts);
+    const fate = drawFate(this.#setup, this.#tapes.of('disk'), { isTransaction: facts !== null, what });
+    if (fate === 'on') return fate;
+    this.#count(`fate ${fate}`);
+    return fate;
+  }
+
+  #beforeCommit(facts: TransactionFacts, replica: Replica): void {
+    this.#oracles.onCommit(facts, replica);
+    this.#person.onCommit(facts.what);
+    for (const { oracle, what } of this.#files?.onCommit(replica) ?? []) this.#fail(oracle, `"${facts.what}": ${what}`);
+  }
+
+  #committed(facts: TransactionFacts): void {
+    this.#note(`commit: ${facts.what}`);
+    this.#oracles.onCommitted(facts);
+    this.#person.onCommitted(facts.what);
+    if (facts.isDurable) this.#past.keepOnDisk();
+  }
+
+  #died(how: string): void {
+    this.#count('death');
+    this.#note(`the engine dies ${how}`);
+  }
+
+  #kill(how: string): void {
+    this.#life?.end();
+    this.#died(how);
+  }
+
+  /** After a death: what was under way is lost or not, and the files are let go of. */
+  #bury(): void {
+    const life = this.#life;
+    if (life === null) return;
+    this.#network.abandon(life);
+    this.#oracles.onDeath();
+    this.#writes.collect();
+    life.bury();
+    this.#life = null;
+  }
+
+  /** The process is gone, and perhaps the whole machine. */
+  #afterDeath(): void {
+    this.#bury();
+    const cutsPower = (): boolean => this.#script?.cutsPower() ?? this.#tapes.of('disk').decide(0.5) !== 0;
+    if (this.#past.losePower(cutsPower) && this.#files !== null)
+      this.#note(this.#files.losePower(this.#tapes.of('disk').draw()));
+  }
+
+  #copyOrRestore(draw: Draw): void {
+    if (!this.#past.hasCopy || draw.chance(0.3)) this.#past.makeCopy();
+    else this.#past.restoreCopy();
+  }
+
+  #noteDeed(deed: FileDeed): void {
+    if (typeof deed === 'string') this.#note(deed);
+    else if (deed !== null) this.#noteUser(deed);
+  }
+
+  #noteUser(done: Done): void {
+    this.#count(`user ${done.name}${done.refusal === null ? '' : ' refused'}`);
+    this.#note(`user: ${done.statements}${done.refusal === null ? '' : ` -- refused: ${done.refusal}`}`);
+    this.#oracles.onUserActed(done.removed);
+    this.#past.keepOnDisk();
+  }
+
+  /** The faults stop; the engine comes to rest, and everything is judged. */
+  async #rest(): Promise<void> {
+    this.#isEnding = true;
+    this.#network.isCalm = true;
+    this.#note('the faults stop');
+    await this.#until(() => this.#isIdle && this.#life !== null);
+    this.#admin.giveBack();
+    this.#user.tidyUp();
+    await this.#finish((life) => this.#person.letAll(life));
+    for (let cycle = 1; ; cycle += 1) {
+      if (cycle > CYCLES_MAX) {
+        this.#fail('L1', `after ${CYCLES_MAX} cycles without faults there is still something to do`);
+        throw new Ended();
+      }
+      if (await this.#isQuietCycle()) break;
+    }
+    this.#rows = this.#user.rows();
+    for (const { oracle, what } of this.#judge()) this.#fail(oracle, what);
+    this.#oracles.onRest();
+  }
+
+  /** Runs one more cycle; whether there was nothing to do any more. */
+  async #isQuietCycle(): Promise<boolean> {
+    this.#isIdle = false;
+    await this.#finish((life) => this.#person.prune(life));
+    this.#stillness.begin();
+    let report: CycleReport | null = null;
+    await this.#finish(async (life) => {
+      const order = { pull: true, push: true, confirm: true, files: 'now' } as const;
+      this.#oracles.onCycle(order);
+      report = await life.cycle(order);
+      this.#noteCycle(report);
+    });
+    return report !== null && this.#stillness.end(report);
+  }
+
+  /** Goes on until something that the engine does has come to its end. */
+  async #finish(work: (life: Life) => Promise<void>): Promise<void> {
+    const life = this.#life;
+    if (life === null) throw new Error('An engine lives');
+    let isDone = false;
+    void work(life)
+      .catch((thrown: unknown) => this.#noteThrown(thrown))
+      .finally(() => (isDone = true));
+    await runDry();
+    await this.#until(() => isDone);
+  }
+
+  async #until(isDone: () => boolean): Promise<void> {
+    for (let turn = 0; !isDone(); turn += 1) {
+      if (turn > TURNS_MAX) {
+        this.#fail('L1', 'the engine does not come to an end');
+        throw new Ended();
+      }
+      await this.#turn();
+    }
+  }
+
+  #judge(): readonly Complaint[] {
+    const rest = gatherRest({
+      user: this.#user,
+      names: this.#names,
+      origin: this.#origin,
+      books: this.#books,
+      writes: this.#writes.all,
+      hidden: this.#oracles.hidden,
+      policy: this.#setup.policy,
+      wasForbidden: this.#admin.wasForbidden,
+      hasSwapped: this.#admin.hasSwapped,
+      sent: this.#oracles.sentEver,
+    });
+    if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
+    return [...judgeRest(rest), ...(this.#files?.judge() ?? [])];
+  }
+
+  #count(what: string): void {
+    this.#coverage.set(what, (this.#coverage.get(what) ?? 0) + 1);
+  }
+
+  #note(line: string): void {
+    this.#trace.push(line);
+  }
+
+  #fail(oracle: string, what: string): void {
+    this.#note(`WRONG: ${oracle}: ${what}`);
+    this.#failure ??= { oracle, what };
+  }
+}
