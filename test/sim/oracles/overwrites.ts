@@ -132,6 +132,7 @@ export class Overwrites {
     if (then === undefined) return [];
     return JUDGED.flatMap((column) => {
       const now = cells[column] ?? null;
+      if (!this.#isShown(column)) return [];
       if (now === null || now === then.cells[column] || !this.#isOfColleague(id, column, now)) return [];
       if (this.#isKept(now)) return [];
       return [
@@ -166,6 +167,13 @@ export class Overwrites {
     const baseThen = baseById.has(id) ? baseById.get(id) : baseById.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];
     return [`${what}, which came after the edit, and is kept nowhere`];
+  }
+
+  /** Whether the replica knows that the origin shows a column. */
+  #isShown(column: (typeof JUDGED)[number]): boolean {
+    const { names, user } = this.#parts;
+    const id = names.idOf(column);
+    return user.query(`SELECT 1 FROM _rowsync_columns WHERE id = ${id} AND state = 'live'`).length > 0;
   }
 
   #isKept(value: LocalValue): boolean {

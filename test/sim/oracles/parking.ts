@@ -61,6 +61,8 @@ export class Parking {
   readonly #recorded = new Map<string, SentRow>();
   /** The names of the rows of the newest batch. */
   #newest: readonly string[] = [];
+  /** The names of rows whose file a request took away. */
+  readonly #filesTakenAway = new Set<string>();
   /** Rows that were refused alone, by their names, and new ones at which the origin failed. */
   readonly #refused = new Map<string, SentRow[]>();
   readonly #failed = new Map<string, SentRow[]>();
@@ -87,8 +89,9 @@ export class Parking {
   onDeparture(request: SeenRequest): void {
     const rows = this.#rowsOf(request);
     this.#open.set(request.number, rows);
-    for (const { names, values } of rows) {
+    for (const { names, values, cells } of rows) {
       for (const name of names) {
+        if (cells['File'] === null) this.#filesTakenAway.add(name);
         this.#recorded.delete(name);
         const key = `${name} ${[...values].join(' ')}`;
         this.#sentCounts.set(key, (this.#sentCounts.get(key) ?? 0) + 1);
@@ -128,8 +131,9 @@ export class Parking {
   /** After a commit: what was answered is known, unless the power may fail and take it back. */
   onCommitted(what: string): void {
     if (what.startsWith('Recording a batch')) this.#noteRecorded();
+    if (this.#parts.setup.losesPower) return;
     if (what.startsWith('Settling') && this.#isAllSettled()) this.#forget(this.#takenFiles);
-    if (!what.startsWith('Storing the answer') || this.#parts.setup.losesPower) return;
+    if (!what.startsWith('Storing the answer')) return;
     this.#forget(this.#certain);
     // Whatever of it did not leave did not, and that is known now.
     for (const name of this.#newest) this.#recorded.delete(name);
@@ -286,8 +290,10 @@ export class Parking {
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
     }
     // What the triggers refuse came in around them.
-    if (reason.endsWith('must have a value') || reason.includes(' takes file: and the name of a file'))
-      return user.hadNoTrigger;
+    if (reason.endsWith('must have a value')) return user.hadNoTrigger;
+    // A row that is put in its own place while its file is taken away has the file again, as the base still says it.
+    if (reason.includes(' takes file: and the name of a file'))
+      return user.hadNoTrigger || names.some((name) => this.#filesTakenAway.has(name));
     // Whatever else is said before anything is sent is about a file.
     return /\bfile\b/.test(reason) && (row?.cells['File'] ?? null) !== null;
   }
