@@ -1,5 +1,5 @@
 /**
- * The only door for the files that are attached to rows, those that come and those that are sent, so that a simulation injects a disk
+ * The only door for the files that are attached to rows, those that come and those that are sent. So a simulation injects a disk
  * that forgets what was not synced, is full, or ends the process between two operations. Exports and backups, which nothing
  * depends on later, use Node directly; so does SQLite.
  *
@@ -32,7 +32,7 @@ export interface OpenFile {
 export interface FileSystem {
   /** Makes a file where nothing stands, not even a link. */
   create(path: string, mode: number): Promise<NewFile>;
-  /** Opens what stands there, without waiting for the other end of a pipe. */
+  /** Opens what is there, without waiting for the other end of a pipe. */
   open(path: string): Promise<OpenFile>;
   /** Makes a folder and those above it; returns the first one that was not there, if any. */
   makeFolder(path: string, mode: number): Promise<string | undefined>;

@@ -120,7 +120,7 @@ export function withFacts(log: Logger, common: LogFacts): Logger {
 }
 
 /**
- * A function that replaces every form of the secrets in a text: plain, percent-encoded (once and twice, and as a form field),
+ * A function that replaces every form of the secrets in a text. Plain, percent-encoded (once and twice, and as a form field),
  * JSON-escaped, and base64 (also as a part of a longer value, as in an HTTP Basic header). Letter case is ignored.
  */
 export function secretScrubber(secrets: readonly string[]): (text: string) => string {

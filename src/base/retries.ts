@@ -83,9 +83,9 @@ export interface FailedAttempt {
 }
 
 /**
- * Milliseconds before a request is sent again; null when it is time to give up: the attempts are used up, or the wait would end
- * after the time allowed. An origin that asks for a longer wait than that is not asked earlier instead. Each wait is drawn between
- * zero and a ceiling that doubles, on top of the origin's own Retry-After.
+ * Milliseconds before a request is sent again. Null when it is time to give up: the attempts are used up, or the wait would end
+ * after the time allowed. An origin that asks for a longer wait than that is not asked earlier instead. Each wait is drawn
+ * between zero and a ceiling that doubles, on top of the origin's own Retry-After.
  */
 export function waitBeforeNextMs(failed: FailedAttempt, policy: RetryPolicy): number | null {
   if (failed.attemptCount >= policy.attemptsMax) return null;

@@ -2,8 +2,8 @@
  * SQL text that cannot carry outside text by accident. The `sql` tag takes numbers and what `ident`, `literal` and
  * `joinSql` made; a plain string in it does not compile. Values are bound, never written into the text. Pure.
  *
- * Where a statement finds rows by the first column of an index and wants them in the order of the next, it says `= +?`: SQLite (3.54) prepares
- * one that says `= ?` anew each time it runs, in case another value had a better plan.
+ * Where a statement finds rows by the first column of an index and wants them in the order of the next, it says `= +?`. SQLite
+ * (3.54) prepares one that says `= ?` anew each time it runs, in case another value had a better plan.
  */
 
 declare const safe: unique symbol;

@@ -1,8 +1,8 @@
 /**
  * Words and numbers for people: values made safe to print, counts, ages, durations, sizes.
  *
- * Whatever comes from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or
- * reorder a line; on a terminal they are shown as escapes. Pure.
+ * Whatever comes from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or reorder
+ * a line. On a terminal they are shown as escapes. Pure.
  */
 
 /**
@@ -22,7 +22,7 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => SHORT_ESCAPES.get(character) ?? unicodeEscapes(character));
 }
 
-/** A name as one word of a command that somebody copies into a shell: nothing in it is run there, or taken for an option. */
+/** A name as one word of a command that someone copies into a shell: nothing in it is run there, or taken for an option. */
 export function shellWord(name: string): string {
   const shown = printable(name);
   const word = /["$`\\!]/.test(shown) ? `'${shown.replaceAll("'", String.raw`'\''`)}'` : `"${shown}"`;

@@ -1,8 +1,8 @@
 /**
  * The batches that were sent, or are about to be, and not settled yet. A batch is stored with the values it sends before its
- * request leaves (I11), and goes when every row of it is settled; what a crash leaves behind is looked up at the origin before
- * anything is sent again. Columns are kept by ledger row, so that a rename in between does not mix them up. Also here: when
- * rows were pushed with which values, for the guard against two systems that fight.
+ * request leaves (I11), and goes when every row of it is settled. What a crash leaves behind is looked up at the origin before
+ * anything is sent again. Columns are kept by ledger row, so that a rename in between does not mix them up. Also here: when rows
+ * were pushed with which values, for the guard against two systems that fight.
  */
 import { must } from '../base/assert.ts';
 import { ALTERNATION_WINDOW_MS, ALTERNATIONS_MAX, type PastPush } from '../reconcile/guards.ts';

@@ -1,11 +1,11 @@
 /**
- * What users edited, found by comparing each two-way table with its base. Marks say where to look; where they may miss something
- * (another client dropped a trigger, a new process begins, a unique index of the user's lets REPLACE remove rows unseen), all
- * rows are compared. This is the interface that push stands on:
+ * What users edited, found by comparing each two-way table with its base. Marks say where to look. All rows are compared where
+ * marks may miss something: another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a
+ * unique index of the user's. This is the interface that push stands on:
  *
- *   captureChanges    makes the marks true; in one transaction, before anything is planned
- *   readChanges       the changes cell by cell, a block of rows at a time
- *   settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
+ *    captureChanges    makes the marks true; in one transaction, before anything is planned
+ *    readChanges       the changes cell by cell, a block of rows at a time
+ *    settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
  */
 import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
@@ -80,8 +80,8 @@ function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
 
 /**
  * Gives ids of ours to rows that another client put, around the triggers, under ids that the origin has given to other rows
- * since; they go on as new rows. Called with ids that the origin says rows have, before these are written. Returns whether
- * there were any.
+ * since. They continue as new rows. Called with ids that the origin says rows have, before these are written. Returns whether there
+ * were any.
  */
 export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): boolean {
   const foreign = readVersions(tx, table, ids).filter(

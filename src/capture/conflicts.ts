@@ -1,5 +1,5 @@
 /**
- * The conflicts of two-way tables in the bookkeeping. Losers are kept for good: a cell as SQLite holds it, a whole row as a JSON
+ * The conflicts of two-way tables in the bookkeeping. Losers are kept permanently: a cell as SQLite holds it, a whole row as a JSON
  * object of its columns. Input: conflicts as the merge found them. Output: lines of `sync_conflicts`.
  */
 import { must } from '../base/assert.ts';
@@ -70,8 +70,8 @@ export function storeConflicts(
 }
 
 /**
- * Keeps the edits of a row that somebody discards: a line per cell, or one for the row. `sent` is the text of what was sent of it: a new row
- * that was deleted here, and of which nobody knows whether the origin has it, stands nowhere else.
+ * Keeps the edits of a row that someone discards: a line per cell, or one for the row. `sent` is the text of what was sent of
+ * it. A new row that was deleted here, and of which nobody knows whether the origin has it, stands nowhere else.
  */
 export function storeDiscarded(
   tx: Tx,
@@ -211,8 +211,8 @@ export function readRequests(from: Connection, tableId: number): readonly Stored
 }
 
 /**
- * The values of a row that was kept as a JSON object, in the order of the table's columns; gone columns are left out, and those that
- * came later have the value that the origin confirmed.
+ * The values of a row that was kept as a JSON object, in the order of the table's columns. Gone columns are left out, and those
+ * that came later have the value that the origin confirmed.
  */
 export function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
   const kept = readKeptRow(tx, text);
@@ -250,7 +250,7 @@ function conflictFromRow(row: readonly Stored[]): StoredConflict {
   };
 }
 
-/** Brings the local version of a conflict up to what stands here, once a person took it: taken again, it is the same one. */
+/** Brings the local version of a conflict up to what is here, once a person took it: taken again, it is the same one. */
 export function storeLocalVersion(tx: Tx, { id }: StoredConflict, local: Stored): void {
   tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ? WHERE id = ?`).run(local, id);
 }

@@ -1,6 +1,6 @@
 /**
  * Everything that a person can decide, as one kind of value with one way to carry it out. The command line makes such values and
- * carries them out on the replica, or hands them to a running daemon, which alone may write it then; the daemon's page makes the
+ * carries them out on the replica, or hands them to a running daemon, which alone may write it then. The daemon's page makes the
  * same values. Input: the replica. Output: what was done in words, or why nothing was.
  */
 import { plural } from '../base/text.ts';
@@ -31,8 +31,8 @@ export type DecisionOutcome =
   | { readonly kind: 'problem'; readonly words: string };
 
 /**
- * Carries out a decision; where there is a problem, nothing was changed. What a person was told is done is on the disk: an edit that they
- * put back must not come to life after a power cut, and be pushed. @throws RowsyncError of the replica.
+ * Carries out a decision; where there is a problem, nothing was changed. What a person was told is done is on the disk. An edit
+ * that they put back must not come to life after a power cut, and be pushed. @throws RowsyncError of the replica.
  */
 export function carryOutDecision(
   replica: Replica,
@@ -105,7 +105,7 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
   return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length);
 }
 
-/** Whether a row is in doubt that there is nothing to try of: only what waits says that somebody deleted it. */
+/** Whether a row is in doubt that there is nothing to try of: only what waits says that someone deleted it. */
 function isDeletedHere(tx: Tx, { tableId, rowId, state }: WaitingRow): boolean {
   const table = state === 'inDoubt' ? readTwoWayTable(tx, tableId) : null;
   return table !== null && diffRows(tx, table, [rowId]).some(({ base, local }) => base === null && local === null);

@@ -26,8 +26,8 @@ export function countEdits(from: Connection, { id, localName }: RowTarget): Read
 }
 
 /**
- * Ids of rows that may be sent behind `after` (null: from the first), at most `count`: new rows in the order in which they were made,
- * others by their ids, or the other way round.
+ * Ids of rows that may be sent behind `after` (null: from the first), at most `count`. New rows in the order in which they were
+ * made, others by their ids, or the other way round.
  */
 export function readEditedIds(
   from: Connection,
@@ -72,7 +72,10 @@ export function readRowStates(
   );
 }
 
-/** Ids of rows that the origin has given one, that are not clean, and that do not stand in their table: a user deleted them, or so it looks. */
+/**
+ * Ids of rows that the origin has given one, that are not clean, and that do not stand in their table. A user deleted them, or so
+ * it looks.
+ */
 export function readDeletedIds(
   from: Connection,
   { id, localName }: { readonly id: number; readonly localName: string },

@@ -88,7 +88,7 @@ export function storeMissingRows(
   return deletedCount + gone.length;
 }
 
-/** A row to merge: `base` is what to merge with. Under the origin's id, where that is another one, no row stands here. */
+/** A row to merge: `base` is what to merge with. Under the origin's id, where that is another one, no row is here. */
 export interface RowToMerge extends RowVersions {
   readonly rowId: number;
 }

@@ -1,7 +1,7 @@
 /**
  * Whether edits of a table are captured, and keeping everything that stands in the file in line with that: the base table, the
- * triggers, the view `sync_changes`. Input: what the configuration wants, and the ledger. Invariant: a base is only ever made
- * of rows that are as the origin last sent them, and none is dropped while it is the only witness of an edit (I2).
+ * triggers, the view `sync_changes`. Input: what the configuration wants, and the ledger. Invariant: a base is only ever made of
+ * rows as the origin last sent them. None is dropped while it is the only witness of an edit (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
@@ -102,7 +102,7 @@ export function switchMode(
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
-    // A base that was begun early knows what somebody else's trigger changed; the mirror has to be read again for it.
+    // A base that was begun early knows what another client's trigger changed; the mirror has to be read again for it.
     else if (hasBase(tx, tableId)) distrustRows(tx, ledger);
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
@@ -118,8 +118,8 @@ function forgetPush(tx: Tx, { id, pushConsent }: LedgerTable): void {
 }
 
 /**
- * Another client dropped the base, and nothing tells what was edited but the marks: those rows are kept in `sync_conflicts` as they
- * stand, and those that were deleted by their ids; every row is read again, and the table becomes two-way after that.
+ * Another client dropped the base, and nothing tells what was edited but the marks. Those rows are kept in `sync_conflicts` as
+ * they stand, and those that were deleted by their ids. Every row is read again, and the table becomes two-way after that.
  */
 function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
   createEmptyBase(tx, ledger.id);
@@ -140,8 +140,9 @@ function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
 }
 
 /**
- * The base of a table that is still being read, null where there is none. One is begun as soon as somebody else's trigger may change
- * what is written to the table: then what stands in the table is not what the origin sent. The caller writes every answer to both.
+ * The base of a table that is still being read, null where there is none. One is begun as soon as another client's trigger may
+ * change what is written to the table. Then what stands in the table is not what the origin sent. The caller writes every answer
+ * to both.
  */
 export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
   const ledger = readTable(tx, target.id);
@@ -170,7 +171,7 @@ export function finishSwitch(tx: Tx, tableId: number): boolean {
 /** Nothing of the table is proven but what the next sweep reads, and a base that an earlier time left behind says nothing any more. */
 function startWaiting(tx: Tx, tableId: number): void {
   dropBase(tx, tableId);
-  // Without its ETag, a page may have been changed by a trigger after it was read, also in a sweep that goes on.
+  // Without its ETag, a page may have been changed by a trigger after it was read, also in a sweep that continues.
   if (!areAllPagesProven(tx, tableId)) forgetEtags(tx, tableId);
   storePush(tx, tableId, 'waiting');
 }

@@ -1,7 +1,7 @@
 /**
- * Which questions of `sync_conflicts` still are ones, and which rows wait for them. Both sides may come to agree on a cell, a policy may
- * decide what a person was asked before, a column may go: a question that nobody needs to answer is closed, and a row that
- * waits for none goes on. Called in every transaction that changes rows, marks or conflicts, when it is done with them.
+ * Which questions of `sync_conflicts` still are ones, and which rows wait for them. Both sides may come to agree on a cell, a
+ * policy may decide what a person was asked before, a column may go. A question that nobody needs to answer is closed, and a row
+ * that waits for none continues. Called in every transaction that changes rows, marks or conflicts, when it is done with them.
  */
 import { isAnswered } from '../reconcile/merge.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -12,7 +12,7 @@ import { sql } from '../base/sql.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 
-/** Closes what needs no answer any more, and lets rows go on that wait for none. */
+/** Closes what needs no answer any more, and lets rows continue that wait for none. */
 export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   closeQuestions(tx, table.id);
   const settled = readAgreed(tx, table);

@@ -1,8 +1,9 @@
 /**
- * Texts that are no UTF-8, as clients write them that think in another encoding. SQLite keeps any bytes as text, and whoever reads them gets
- * U+FFFD for those that are none: a row that is written as it was read would hold other texts then, and the origin would be told
- * something else than stands here. No rule of a trigger can tell them, so a cell with that character is looked at byte by byte.
- * Input: rows as they were read. Output: which of their texts are raw, and the bytes put back after such a row was written.
+ * Texts that are no UTF-8, as clients write them that think in another encoding. SQLite keeps any bytes as text, and whoever
+ * reads them gets U+FFFD for those that are none. A row that is written as it was read would hold other texts then, and the
+ * origin would be told something else than is here. No rule of a trigger can tell them, so a cell with that character is
+ * looked at byte by byte. Input: rows as they were read. Output: which of their texts are raw, and the bytes put back after such
+ * a row was written.
  */
 import { isUtf8 } from 'node:buffer';
 

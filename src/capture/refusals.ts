@@ -1,7 +1,7 @@
 /**
- * Rows of two-way tables that the origin, or a check before it, refused, and creates that are in doubt: what was said, what was
- * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line
- * here without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
+ * Rows of two-way tables that the origin, or a check before it, refused, and creates that are in doubt. What was said, what was
+ * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line here
+ * without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
  */
 import { BACKOFFS, backoffMs, type Backoff } from '../base/retries.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
@@ -81,7 +81,10 @@ export function readSent(from: Connection, table: TwoWayTable, rowId: number): S
   return queryRows(from, text, [table.id, rowId])[0]?.[0] ?? null;
 }
 
-/** Parks what was sent of a table and is not settled: another client dropped a part of the table, so nothing tells edits of it from what was sent. */
+/**
+ * Parks what was sent of a table and is not settled. Another client dropped a part of the table, so nothing tells edits of it
+ * from what was sent.
+ */
 export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {
@@ -117,8 +120,9 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
 }
 
 /**
- * Lets every refused row of a table be tried again, since what it was refused for may be mended: the origin takes something else in a column
- * by now, the configuration names another match column, or another client wrote while one of our triggers was missing.
+ * Lets every refused row of a table be tried again, since what it was refused for may be mended. The origin takes something else
+ * in a column by now, the configuration names another match column, or another client wrote while one of our triggers was
+ * missing.
  */
 export function retryRefused(tx: Tx, tableId: number, at: string): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
@@ -144,7 +148,7 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
     moveRows(tx, tableId, [rowId], { event: 'retried', at });
     if (hasOpenConflict(tx, tableId, rowId)) moveRows(tx, tableId, [rowId], { event: 'conflicted', at });
   }
-  // Whoever asks for another try has seen to it that nobody else changes the rows back.
+  // Whoever asks for another try has seen to it that no other client changes the rows back.
   for (const tableId of new Set(rows.map((row) => row.tableId))) {
     tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ?`).run(tableId);
   }

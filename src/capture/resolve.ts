@@ -1,7 +1,8 @@
 /**
- * Carrying out what a person decides about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on `sync_conflicts`. Any
- * version that was kept can be taken, also long after a policy decided otherwise; taking one is an edit like any other, and goes
- * to the origin with the next push. What cannot be done is returned in words, and nothing is changed then.
+ * Carrying out what a person decides about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on
+ * `sync_conflicts`. Any version that was kept can be taken, also long after a policy decided otherwise. Taking one is an edit
+ * like any other, and goes to the origin with the next push. What cannot be done is returned in words, and nothing is changed
+ * then.
  */
 import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
@@ -112,7 +113,7 @@ type RequestedDecision = Decision & { readonly conflict: StoredConflict };
 /** The row that a decision left, or why it could not be carried out. */
 type Outcome = { readonly rowId: number } | { readonly problem: string };
 
-/** What stands here of what a conflict is about, as it is kept. */
+/** What is here of what a conflict is about, as it is kept. */
 function readLocalVersion(tx: Tx, table: TwoWayTable, { rowId, kind, columnSeq }: StoredConflict): Stored {
   const local = readVersions(tx, table, [rowId])[0]?.local ?? null;
   if (local === null) return null;
@@ -135,7 +136,7 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Reque
   const taken = take === 'value' ? typedValue(type, value) : valueFromStored(conflict[take], type);
   const isKept = [taken, valueFromStored(conflict.local, type)].some((kept) => isSameValue(type, here, kept));
   const changes = diffRows(tx, table, [rowId]);
-  // What was edited since the question was asked is kept like anything that somebody gives up: the decision may be older.
+  // What was edited since the question was asked is kept like anything that someone gives up: the decision may be older.
   const overwritten = changes.filter(({ columns }) => !isKept && columns.includes(index));
   for (const change of overwritten) storeDiscarded(tx, table, { ...change, columns: [index] }, at);
   const values = local.values.map((old, other) => (other === index ? taken : old));
@@ -146,7 +147,7 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Reque
   return problem === undefined ? { rowId } : { problem };
 }
 
-/** Takes a version of a whole row: the row goes, or comes back. Cells of one that stands here are not merged with it. */
+/** Takes a version of a whole row: the row goes, or comes back. Cells of one that is here are not merged with it. */
 function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecision, at: string): Outcome {
   const { rowId } = conflict;
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
@@ -176,7 +177,7 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDeci
 }
 
 /**
- * A value of a row that goes on as a new one, without what only the origin gives. What is locked now stays: an empty cell would count as
+ * A value of a row that continues as a new one, without what only the origin gives. What is locked now stays: an empty cell would count as
  * an edit once the column may be written again.
  */
 function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Value = null): Value {

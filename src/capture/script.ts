@@ -3,8 +3,9 @@
  * rows again. Input: the tables and their bases, compared row by row, whatever the marks say. Output: lines of SQL.
  *
  * An edit is made only where the cell still has the value that it was made on, and says so where it was not. Rows that may have reached the
- * origin already are comments: those on their way, in doubt, and in an older copy all new ones that nothing identifies. Of a damaged table,
- * only rows that were marked as edited are read, each by itself, since rows that a lost page had look like deletes; they are comments, too.
+ * origin already are comments: those on their way, in doubt, and in an older copy all new ones that nothing identifies. Of a
+ * damaged table, only rows that were marked as edited are read, each by itself, since rows that a lost page had look like
+ * deletes. They are comments, too.
  */
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
@@ -23,8 +24,8 @@ import { readTwoWayTable, type TwoWayTable } from './table.ts';
 const BLOCK_ROWS = 500;
 
 /**
- * The edits of one table, a line each; `isDamaged` where rows may be missing from it, `isCopy` where the file was put back, and nobody has
- * opened it since. @throws what SQLite does.
+ * The edits of one table, a line each. `isDamaged` where rows may be missing from it, `isCopy` where the file was put back, and
+ * nobody has opened it since. @throws what SQLite does.
  */
 export function* scriptOfTable(
   from: Connection,
@@ -102,7 +103,7 @@ function asComment(line: string): string {
 function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): readonly string[] {
   const { kind, state, rowId, base, local, columns } = change;
   const here = ident(table.localName);
-  // Cells as they stand here, also where their bytes are no text in UTF-8.
+  // Cells as they are here, also where their bytes are no text in UTF-8.
   const hexByColumn = new Map(readRawTexts(from, table, local).map(({ column, hex }) => [column, hex]));
   const cell = (index: number): Sql => {
     const hex = hexByColumn.get(index);

@@ -1,5 +1,5 @@
 /**
- * A two-way table as the bookkeeping describes it: everything that capture, merge and push need to know of it, read from the
+ * A two-way table as the bookkeeping describes it. Everything that capture, merge and push need to know of it, read from the
  * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
  */
 import { RowsyncError } from '../base/errors.ts';

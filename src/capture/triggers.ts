@@ -2,10 +2,9 @@
  * The triggers of a two-way table. They mark rows that a user edits, give new rows a negative `_id`, and refuse at once what
  * cannot be pushed. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
  *
- * Ids of new rows: SQLite tells only a BEFORE trigger whether a statement gives an `_id` (it shows -1 if not), and only an
- * AFTER trigger may renumber the row; the first leaves a note for the second. A negative id is never used again, because the
- * row that had it may still be on its way to the origin. No trigger uses an OR clause, since the statement's own would
- * override it. Pure.
+ * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may
+ * renumber the row. The first leaves a note for the second. A negative id is never used again, because the row that had it may
+ * still be on its way to the origin. No trigger uses an OR clause, since the statement's own would override it. Pure.
  */
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';

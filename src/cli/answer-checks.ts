@@ -1,6 +1,6 @@
 /**
- * What `rowsync check` finds out about the answers of the origin, on which every pull relies: rows come in the same order twice, an
- * ETag is honoured, and "not modified" is true. Input: descriptors, and the replica where there is one. Output: findings.
+ * What `rowsync check` finds out about the answers of the origin, on which every pull relies. Rows come in the same order twice,
+ * an ETag is honoured, and "not modified" is true. Input: descriptors, and the replica where there is one. Output: findings.
  *
  * Reads only, and a bounded number of pages: the first page of a few tables, and a sample of the pages that are stored. What people
  * change meanwhile is no finding: whatever looks wrong is asked for again with its ETag.
@@ -71,7 +71,7 @@ async function checkFirstPages(
     if (isOtherOrder(first.page.ids, second.page.ids)) names.unstable.push(name);
     if (second.etag === null) names.without.push(name);
     else if ((await ask(parts, table, { etag: second.etag })).page === null) names.honoured.push(name);
-    // Somebody may have changed a row in between; nobody does so twice in a row just now.
+    // Someone may have changed a row in between; nobody does so twice in a row just now.
     else if ((await askTwice(parts, table)) === 'honoured') names.honoured.push(name);
     else names.ignored.push(name);
   }
@@ -111,7 +111,7 @@ async function askTwice(parts: AnswerParts, table: TableDescriptor): Promise<'ho
   return etag !== null && (await ask(parts, table, { etag })).page === null ? 'honoured' : 'ignored';
 }
 
-/** The same rows in another order; other rows are somebody's work. */
+/** The same rows in another order; other rows are someone's work. */
 function isOtherOrder(one: readonly number[], other: readonly number[]): boolean {
   const isSameSet = one.length === other.length && new Set([...one, ...other]).size === one.length;
   return isSameSet && one.some((id, index) => other[index] !== id);

@@ -21,7 +21,7 @@ export function ok(name: string, message: string): CheckResult {
   return { name, outcome: 'ok', message, hint: '' };
 }
 
-/** It works, but somebody should look at it. */
+/** It works, but someone should look at it. */
 export function warn(name: string, message: string, hint: string): CheckResult {
   return { name, outcome: 'warn', message, hint };
 }

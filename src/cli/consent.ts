@@ -1,5 +1,5 @@
 /**
- * `--confirm` while a daemon is at work: nobody else may write then, so the consent is left in the replica for its next run. Input:
+ * `--confirm` while a daemon is at work: no other client may write then, so the consent is left in the replica for its next run. Input:
  * the error of a run that found the replica in use. Output: what was agreed to, or the same error.
  */
 import { asRowsyncError, EXIT } from '../base/errors.ts';

@@ -35,8 +35,8 @@ export async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | 
 }
 
 /**
- * Hands a decision to the daemon of a replica and returns what it made of it; null where none answers, or it does not know us: the
- * key beside the replica is for whoever may read that.
+ * Hands a decision to the daemon of a replica and returns what it made of it. Null where none answers, or it does not know us:
+ * the key beside the replica is for whoever may read that.
  */
 export async function askDaemonTo(
   address: ListenAddress,

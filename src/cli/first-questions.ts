@@ -67,7 +67,7 @@ interface Reached {
   readonly described: DatabaseDescriptor;
 }
 
-/** Somebody waits for the answer, who may have typed another address than they meant. */
+/** Someone waits for the answer, who may have typed another address than they meant. */
 const FEW_RETRIES = { ...ORIGIN_LIMITS.retry, attemptsMax: 2 };
 
 /** Asks until the origin answers: what was typed wrong is asked again, and nothing else has to be typed twice. */

@@ -150,7 +150,7 @@ export function errorJson(error: RowsyncError): Readonly<Record<'code' | 'kind' 
 }
 
 /**
- * The exit code for several failures of work that was done in part: a guard that waits comes first, then the code that all of
+ * The exit code for several failures of work that was done in part. A guard that waits comes first, then the code that all of
  * them share (such as "try later", if that would help with each), then plain failure. Options of a table that are wrong are a
  * plain failure: "nothing was done" would not be true of the others.
  */

@@ -194,7 +194,7 @@ export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<str
 }
 
 /**
- * How a text begins that some spreadsheet runs (OWASP, CSV injection): signs in either width, also behind what is not seen and is
+ * How a text begins that some spreadsheet runs (OWASP, CSV injection). Signs in either width, also behind what is not seen and is
  * dropped on import, and the characters that end a cell there.
  */
 const FORMULA = /^(?:[\t\r\n]|[\s\p{Cf}]*[=+\-@＝＋－＠])/u;

@@ -2,9 +2,9 @@
  * On whose behalf root works on a replica. Input: the path of the replica. Output: a process that is its owner, where root began it.
  *
  * An administrator runs a command with sudo while the service is stopped. What root made beside the replica (content of files,
- * counts, folders) would be closed to the service afterwards, and those who share the replica may write its folder, in which root must
- * not follow what they put there; so the process becomes the owner of the replica for good, once it has read the configuration and the
- * token. Nothing changes for anybody but root.
+ * counts, folders) would be closed to the service afterwards. Those who share the replica may write its folder, and root must not
+ * follow what they put there. So the process becomes the owner of the replica permanently, once it has read the configuration and
+ * the token. Nothing changes for anybody but root.
  */
 import { closeSync, lstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -20,7 +20,7 @@ export function becomeOwnerOf(path: string): void {
   if (owner !== null) become(owner);
 }
 
-/** The same where the owner may read a file that root has named, as those are that the daemon makes; otherwise root goes on as itself. */
+/** The same where the owner may read a file that root has named, as those are that the daemon makes; otherwise root continues as itself. */
 export function becomeOwnerWhoReads(path: string, file: string): void {
   const owner = ownerOf(path);
   if (owner !== null && mayRead(owner, file)) become(owner);

@@ -1,6 +1,6 @@
 /**
  * A look at the way to the origin, without credentials: name, connection, certificate, clock. One HEAD request for the root
- * of the host; whatever is answered proves that somebody is there, and its Date header tells the time there.
+ * of the host; whatever is answered proves that someone is there, and its Date header tells the time there.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';

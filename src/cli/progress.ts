@@ -1,9 +1,9 @@
 /**
- * The progress of a pull or verify, of rows and then of files, for whoever waits: a bar on a terminal, otherwise a line per table in which something
- * happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
+ * The progress of a pull or verify, of rows and then of files, for whoever waits. A bar on a terminal, otherwise a line per table
+ * in which something happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
  *
- * Input: the events of pull/report.ts. How many rows there will be is known from the sweep before, or estimated for a first
- * pull that somebody watches; where neither is known, tables are counted instead.
+ * Input: the events of pull/report.ts. How many rows there will be is known from the sweep before, or estimated for a first pull
+ * that someone watches. Where neither is known, tables are counted instead.
  */
 import { SingleBar } from 'cli-progress';
 import type { Clock } from '../base/clock.ts';
@@ -38,7 +38,7 @@ export interface Progress {
 /** Columns of the bar itself. */
 const BAR_WIDTH = 20;
 
-/** How often a long table says that it goes on, where there is no bar. */
+/** How often a long table says that it continues, where there is no bar. */
 const LINE_EVERY_MS = 10_000;
 
 /** A silent one, for output that a program reads. */

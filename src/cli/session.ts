@@ -12,7 +12,7 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Whether journald reads it, which takes a priority from the start of a line. */
   readonly isJournal: boolean;
-  /** True once the reader is gone (`rowsync sql … | head`): writing goes on into nothing, so a long answer may stop. */
+  /** True once the reader is gone (`rowsync sql … | head`): writing continues into nothing, so a long answer may stop. */
   readonly isClosed: boolean;
   /** Columns of the terminal; null where the output is none, and nothing has to fit. */
   width(): number | null;
@@ -29,8 +29,8 @@ export interface Session {
   readonly stdin: Readable & { readonly isTTY?: boolean | undefined };
   readonly clock: Clock;
   /**
-   * Aborts when the user or the system asks the process to end. Asking for it takes over Ctrl-C from then on, so a command
-   * asks only if it has something to finish; the others end at once, as any reader of a file may.
+   * Aborts when the user or the system asks the process to end. Asking for it takes over Ctrl-C from then on, so a command asks
+   * only if it has something to finish. The others end at once, as any reader of a file may.
    */
   stopSignal(): AbortSignal;
   /** Calls the listener for every such signal, which would end the process otherwise (or start Node's debugger). */

@@ -2,7 +2,7 @@
  * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. From this schema
  * come the validation and its messages (problems.ts), the type `Options`, and the JSON Schema in config/.
  *
- * An option stands here only if something reads it: one that is accepted and ignored would be a promise not kept.
+ * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  * Pure.
  */
 import { z } from 'zod';

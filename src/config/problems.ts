@@ -1,5 +1,5 @@
 /**
- * Problems of a configuration, as the operator reads them: where (line, path), what must stand there, and what does.
+ * Problems of a configuration, as the operator reads them: where (line, path), what must be there, and what does.
  *
  * Input: the parsed YAML document, the values of the file, zod's issues. Output: problems with stable wording. A value is
  * shown as it stands in the file, before any environment variable is put in, and never where it could be a secret. Pure.
@@ -13,7 +13,7 @@ export type OptionPath = readonly (string | number)[];
 /** One thing that is wrong. */
 export interface Problem {
   readonly path: OptionPath;
-  /** What must stand there, or what is wrong; continues a sentence that begins with the path. */
+  /** What must be there, or what is wrong; continues a sentence that begins with the path. */
   readonly complaint: string;
   /** Whether the value is shown; it is not where the complaint says it all. */
   readonly showValue: boolean;

@@ -2,11 +2,11 @@
  * When scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both days on
  * which its clocks change.
  *
- * Input: the `schedule` options. Output: schedules that name the next instant after a given one. The package `cron`
- * (its only user) says which local times an expression matches, asked as if local time were UTC; from there to instants is our own
- * way, because its own fires a daily job twice, or an hour early, on the day the clocks go back. Pure.
+ * Input: the `schedule` options. Output: schedules that name the next instant after a given one. The package `cron` (its only
+ * user) says which local times an expression matches, asked as if local time were UTC. From there to instants is our own way,
+ * because its own fires a daily job twice, or an hour early, on the day the clocks go back. Pure.
  *
- * On that day, the repeated hour counts once for an expression that names its hours, and twice for one that runs at any
+ * On that day, the repeated hour counts once for an expression that names its hours. It counts twice for one that runs at any
  * hour (`*` in the field of hours). Local times that the other day skips are due at once when the clocks have gone forward.
  */
 import { CronTime } from 'cron';
@@ -73,7 +73,7 @@ interface Parts {
 
 /**
  * The first matching local time after another, both as if they were UTC. The package looks no further than eight years past the
- * time of the machine, which may have been set back a moment ago; so it is asked about the same day 400 years earlier, when
+ * time of the machine, which may have been set back a moment ago. So it is asked about the same day 400 years earlier, when
  * dates, leap years and weekdays were as they are now.
  */
 function nextLocal(cron: CronTime, localMs: number): number {

@@ -29,9 +29,9 @@ const OTHERS_MODE = 0o077;
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 
 /**
- * Puts environment variables in the place of `${NAME}` in every text of the file, or what stands behind `:-` where the
- * variable is not set, as in a shell; `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and
- * has nothing behind it is a problem.
+ * Puts environment variables in the place of `${NAME}` in every text of the file, or what stands behind `:-` where the variable
+ * is not set, as in a shell. `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and has nothing
+ * behind it is a problem.
  */
 export function expandVariables(values: unknown, environment: Environment): { values: unknown; problems: Problem[] } {
   const problems: Problem[] = [];
@@ -156,7 +156,7 @@ function readSecretFile(key: string, path: string, environment: Environment): Se
   }
   const isOpen = (mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, environment);
   const openness = `others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`;
-  // Whoever owns the file can mend it. A file that somebody else put here, as containers get their secrets, is only remarked on.
+  // Whoever owns the file can mend it. A file that another client put here, as containers get their secrets, is only remarked on.
   if (isOpen && isOurs) return { complaint: `is refused: ${openness}`, warnings: [] };
   return checkSecret(key, text, shown, isOpen ? [`origin.${key}: ${openness}`] : []);
 }

@@ -1,8 +1,8 @@
 /**
  * Which options apply to a table: matches its name against the patterns of the configuration.
  *
- * The most specific pattern that matches decides alone; options of several patterns are never mixed, so that one line of
- * the file tells all there is to know of a table. Pure.
+ * The most specific pattern that matches decides alone. Options of several patterns are never mixed, so that one line of the file
+ * tells all there is to know of a table. Pure.
  */
 import type { TableOptions } from './options.ts';
 

@@ -2,8 +2,8 @@
  * What is due when: one entry per scheduled job, moved on by the wall clock. Input: schedules, the time, and which jobs
  * have just run. Output: new entries. Pure.
  *
- * A tick is never queued: what was missed while the machine slept or the daemon was down, and what comes while the same
- * job runs, is one run at most. A clock that is set back or forward moves the entries with it.
+ * A tick is never queued. What was missed while the machine slept or the daemon was down is one run at most, and so is what comes
+ * while the same job runs. A clock that is set back or forward moves the entries with it.
  */
 import type { Schedule } from '../config/schedule.ts';
 

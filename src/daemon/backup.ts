@@ -22,7 +22,7 @@ export async function backUpAll(
   options: {
     readonly withFiles: boolean;
     readonly earlier?: readonly string[] | undefined;
-    /** Called as it goes on. */
+    /** Called as it continues. */
     readonly onAdvance?: (() => void) | undefined;
   },
 ): Promise<BackupReport> {

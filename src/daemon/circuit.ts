@@ -1,6 +1,6 @@
 /**
- * When to try again what failed: one circuit breaker for all that stops every table (the origin is down, it refuses the credentials, the
- * replica cannot be written), and a backoff for each table that fails by itself. Input: how a run ended, the time, chance.
+ * When to try again what failed. One circuit breaker stops all tables: the origin is down, it refuses the credentials, or the
+ * replica cannot be written. Each table that fails by itself has a backoff of its own. Input: how a run ended, the time, chance.
  * Output: new states. Pure; times are monotonic milliseconds.
  *
  * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no word here: a

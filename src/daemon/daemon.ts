@@ -185,7 +185,7 @@ class Daemon {
     this.#wake.abort();
   }
 
-  /** Waits for work to end; false where it goes on although it was asked to stop. */
+  /** Waits for work to end; false where it continues although it was asked to stop. */
   async #endsInTime(work: Promise<void>): Promise<boolean> {
     const { signals, clock } = this.#parts;
     const done = new AbortController();

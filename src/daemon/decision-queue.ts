@@ -1,6 +1,6 @@
 /**
- * What people decide while the daemon runs, from its page or from the command line: decisions wait here until no work is under way
- * and are carried out by the daemon itself, so that the replica keeps one writer that knows all it does. Whoever asked gets an
+ * What people decide while the daemon runs, from its page or from the command line. Decisions wait here until no work is under
+ * way. The daemon itself carries them out, so that the replica keeps one writer that knows all it does. Whoever asked gets an
  * answer within seconds: what was done, or that nothing was.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Edits that are to be pushed soon: some seconds after the last one, so that nobody waits for the schedule and a stream of edits leaves
- * as one push. Input: the replica's version for other clients, which our own writes do not move, and the time. Output: the tables
- * with edits once it has been quiet for long enough.
+ * Edits that are to be pushed soon. Some seconds after the last one, so that nobody waits for the schedule and a stream of edits
+ * leaves as one push. Input: the replica's version for other clients, which our own writes do not move, and the time. Output: the
+ * tables with edits once it has been quiet for long enough.
  *
  * This is for speed alone. What it does not see (an edit around the triggers, an edit while the daemon was down) is pushed
  * on schedule, or when the daemon starts.

@@ -2,9 +2,9 @@
  * Notices: what a person should hear of without looking, decided from the events of the log. Input: an event with its facts,
  * what was told before, the monotonic time, since nobody must go unheard because a clock was set. Output: a notice, or null. Pure.
  *
- * Told are: what needs a person (refused credentials, guards, rows that wait), what keeps failing, a table's first failure, work that failed,
- * and the recovery of whatever was told. The same thing is told again only after a while, and all of them together
- * are bounded by the hour: a storm of messages is read by nobody.
+ * It tells what needs a person (refused credentials, guards, rows that wait), what keeps failing, a table's first failure, and
+ * work that failed. It also tells when something is well again. The same thing is told again only after a while, and all of them
+ * together are bounded by the hour: a storm of messages is read by nobody.
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts } from '../base/log.ts';

@@ -1,6 +1,6 @@
 /**
- * Rows that wait for a person or a timer, watched from one piece of work to the next: told are the tables that have more of them than
- * before, and those that have none any more. Input: the replica. Output: what changed.
+ * Rows that wait for a person or a timer, watched from one piece of work to the next. Told are the tables that have more of them
+ * than before, and those that have none any more. Input: the replica. Output: what changed.
  */
 import type { Replica } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';

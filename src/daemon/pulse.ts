@@ -1,8 +1,8 @@
 /**
- * Whether work advances, for the watchdog: a program that hangs in a request that never ends, or in a loop of promises, still
- * answers timers, and must be restarted all the same (L4).
+ * Whether work advances, for the watchdog. A program that hangs in a request that never ends, or in a loop of promises, still
+ * answers timers, and must be restarted anyway (L4).
  *
- * Alive is who has done something since the last look (a request, a page, a step of the daemon), or who waits on purpose: every
+ * Alive is who has done something since the last look (a request, a page, a step of the daemon), or who waits on purpose. Every
  * deliberate wait goes through the clock. A request that hangs is ended by its own deadline, which is shorter than the time
  * between two looks has to be.
  */

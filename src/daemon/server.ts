@@ -3,8 +3,8 @@
  * machine. Input: a view of the daemon, asked for anew with every request. Output: pages, text and JSON without secrets, and
  * without row values (I16) but for who has signed in to the page.
  *
- * It listens on a loopback address or a unix socket and takes no request that a web page could have made a browser send:
- * the Host has to be one of its own names (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
+ * It listens on a loopback address or a unix socket and takes no request that a web page could have made a browser send. The Host
+ * has to be one of its own names (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
  */
 import { rmSync, statSync, chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -113,7 +113,7 @@ function namesOf(server: Server, address: ListenAddress): readonly string[] | nu
   return [...new Set([host, ...OWN_NAMES])].map((name) => `${name}:${port}`);
 }
 
-/** Nothing runs or loads but what this server serves, and nobody else may show the page in a frame. */
+/** Nothing runs or loads but what this server serves, and no other client may show the page in a frame. */
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy':

@@ -1,10 +1,10 @@
 /**
  * Messages to the service manager (sd_notify(3)): started, one line of status, alive, stopping.
  *
- * Node cannot write to a unix datagram socket, and its foreign function interface is experimental; so each message is sent by the
- * program `systemd-notify`, which waits until the manager has taken it. The unit therefore needs `NotifyAccess=all`. Input:
- * the environment that systemd gives. Output: nothing at all where it gave none. Messages are sent one after the other,
- * and never keep the daemon waiting.
+ * Node cannot write to a unix datagram socket, and its foreign function interface is experimental. So each message is sent by the
+ * program `systemd-notify`, which waits until the manager has taken it. The unit therefore needs `NotifyAccess=all`. Input: the
+ * environment that systemd gives. Output: nothing at all where it gave none. Messages are sent one after the other, and never
+ * keep the daemon waiting.
  */
 import { spawn } from 'node:child_process';
 import type { Logger } from '../base/log.ts';

@@ -41,7 +41,7 @@ export interface WorkOutcome {
   readonly isOver: boolean;
   /** Why this work alone failed, of which nothing else is to suffer; it is tried again on its next tick. */
   readonly own: RowsyncError | null;
-  /** A guard over all tables that waits for a person; the work itself went on. */
+  /** A guard over all tables that waits for a person; the work itself continued. */
   readonly held: RowsyncError | null;
   readonly tables: readonly TableOutcome[];
   /** Counts for the log. */
@@ -56,7 +56,7 @@ export interface WorkContext {
   readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
   readonly whole: WholeWatch;
-  /** Called as work goes on that asks the origin for nothing, for the watchdog. */
+  /** Called as work continues that asks the origin for nothing, for the watchdog. */
   readonly onAdvance: () => void;
 }
 

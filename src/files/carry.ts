@@ -2,8 +2,8 @@
  * Bringing the content that a replica names from one store to another: into a backup, and back. Input: what the copy of the
  * replica names, and the folders where it may stand. Output: a store that holds it, durably, and what could not be found.
  *
- * A backup's files are a store of their own beside it (`<backup>.files`). They are links where both are on one disk, so that they cost
- * nothing; on another disk they are linked to the backup before, and only what is new is copied. Invariant (I15): the folder
+ * A backup's files are a store of their own beside it (`<backup>.files`). They are links where both are on one disk, so that they
+ * cost nothing. On another disk they are linked to the backup before, and only what is new is copied. Invariant (I15): the folder
  * gets its name after all of it is on the disk.
  */
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { FileStore, openStore, type CompleteFile, type StoredContent } from './s
 /** Files made durable together. */
 const BATCH_FILES = 64;
 
-/** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work goes on. */
+/** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work continues. */
 type OnCarried = () => void;
 
 /** What was brought. Counts are contents. */
@@ -25,7 +25,7 @@ export interface CarryReport {
   readonly folder: string | null;
   readonly linkedCount: number;
   readonly copiedCount: number;
-  /** That stood there already. */
+  /** That was there already. */
   readonly presentCount: number;
   readonly bytes: number;
   /** Hashes of what none of the sources holds as it should be. */
@@ -71,7 +71,7 @@ export async function carryToBackup(
 }
 
 /**
- * Brings the files of a backup into the store of a replica that this process has locked. What stands there already is kept, what is
+ * Brings the files of a backup into the store of a replica that this process has locked. What is there already is kept, what is
  * not the content that its name says is brought again.
  * @throws RowsyncError `files.store`, `replica.full`.
  */
@@ -89,7 +89,7 @@ export async function carryFromBackup(
 }
 
 /**
- * Brings the content that a replica names from its former store to the one that it has from now on. What stands there already is kept, as far
+ * Brings the content that a replica names from its former store to the one that it has from now on. What is there already is kept, as far
  * as its size is right. @returns hashes of what neither holds as it should be. @throws RowsyncError `files.store`, `replica.full`.
  */
 export async function carryAcross(

@@ -36,7 +36,7 @@ export interface FilesContext {
   /** Where files are kept and sent from; the machine's own unless a simulation has another. */
   readonly fileSystem?: FileSystem | undefined;
   readonly onProgress?: ((event: FilesProgress) => void) | undefined;
-  /** Called as work goes on that asks the origin for nothing. */
+  /** Called as work continues that asks the origin for nothing. */
   readonly onAdvance?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -3,8 +3,8 @@
  * (revision N).ext` beside it. Input: the replica, read only, and the store. Output: hard links where the folder is on the same
  * disk, else copies; what is there already stays.
  *
- * Names come from the origin and are made safe by reconcile/file-names.ts. Nothing is written through a link: every folder
- * below the given one is checked to be a folder, and a file comes to its name by a rename (reliability S13).
+ * Names come from the origin and are made safe by reconcile/file-names.ts. Nothing is written through a link. Every folder below
+ * the given one is checked to be a folder, and a file comes to its name by a rename (reliability S13).
  */
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { chooseTables } from './tables.ts';
 export interface ExportReport {
   readonly linkedCount: number;
   readonly copiedCount: number;
-  /** That stood there already. */
+  /** That was there already. */
   readonly unchangedCount: number;
   readonly bytes: number;
   /** Whose content is not in the store although it should be, or is not what its name says. */

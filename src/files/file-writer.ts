@@ -1,5 +1,5 @@
 /**
- * Makes finished downloads durable, several at a time: what arrives while one batch is renamed and synced goes into the next,
+ * Makes finished downloads durable, several at a time. What arrives while one batch is renamed and synced goes into the next,
  * since a sync costs the same for one folder or for twenty. Order (I15): the bytes are synced already, then come the final names,
  * then their folders, then the rows that name them.
  */

@@ -2,8 +2,8 @@
  * Finding out which revisions there are. Input: cells of attachment columns that differ from what was looked at before
  * (replica/files.ts). Output: rows of `sync_files`. The decisions are reconcile/files.ts.
  *
- * A table of which nothing changed costs no request, unless the origin shows attachments in a form that names no revision;
- * then each cell with a file is asked for by its ETag. Requests: one for each such cell, in blocks that lie above each other.
+ * A table of which nothing changed costs no request, unless the origin shows attachments in a form that names no revision. Then
+ * each cell with a file is asked for by its ETag. Requests: one for each such cell, in blocks that lie above each other.
  */
 import { runAll } from '../base/pool.ts';
 import { stampFromMs } from '../base/clock.ts';

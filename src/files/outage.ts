@@ -1,6 +1,6 @@
 /**
- * Telling one file that cannot be had from an origin that cannot be reached: the first must hold up no other, after the
- * second every further request only costs time. Pure but for its own state.
+ * Telling one file that cannot be had from an origin that cannot be reached. The first must hold up no other, after the second
+ * every further request only costs time. Pure but for its own state.
  */
 import type { RowsyncError } from '../base/errors.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Bringing files here: find out which revisions there are (look.ts), then fetch those that are wanted and not here
  * (fetch.ts), several at a time. Runs after the rows of a pull, and by itself. A file that fails holds up no other; whatever
- * ends the work, what was stored is whole, and the next run goes on from there (I13).
+ * ends the work, what was stored is whole, and the next run continues from there (I13).
  */
 import { stampFromMs } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';

@@ -1,11 +1,12 @@
 /**
- * Opening the store of a replica, wherever the configuration has it now. Where that is another folder than before, the content that the
- * replica names comes along, as links or copies; what stood there already, since somebody moved it by hand, stays. What is in neither folder
- * is missing from then on, and fetched again. Input: the surroundings of the work on files. Output: an open store. Invariant (I15): the
- * replica names the new folder only once all of it stands there durably; nothing is removed from the former one.
+ * Opening the store of a replica, wherever the configuration has it now. Where that is another folder than before, the content
+ * that the replica names comes along, as links or copies. What was there already, since someone moved it by hand, stays. What
+ * is in neither folder is missing from then on, and fetched again. Input: the surroundings of the work on files. Output: an open
+ * store. Invariant (I15): the replica names the new folder only once all of it is there durably; nothing is removed from the
+ * former one.
  *
- * A store of which nothing is left is on a disk that is not mounted, as far as anybody can tell: it is neither opened nor counted as lost,
- * since nobody could fetch again what the origin does not have any more, and no row would name it once the disk is back.
+ * A store of which nothing is left is on a disk that is not mounted, as far as anybody can tell. It is neither opened nor counted
+ * as lost. What the origin does not have any more could not be fetched again, and no row would name it once the disk is back.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
@@ -43,8 +44,8 @@ export async function openReplicaStore({
 }
 
 /**
- * Refuses to go on where all of the content that a replica names is gone, and the folder that it was kept in is none that a store was ever
- * opened in. To be called before `folder`, where the store is from now on, is opened. @throws RowsyncError `files.store`.
+ * Refuses where all content that a replica names is gone, and no store was ever opened in the folder that it was kept in. To be
+ * called before `folder`, where the store is from now on, is opened. @throws RowsyncError `files.store`.
  */
 export function requireStore(from: Connection, folder: string, files: FileSystem = systemFiles): void {
   const before = readStoreFolder(from);

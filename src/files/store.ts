@@ -206,7 +206,7 @@ export class FileStore {
     }
   }
 
-  /** Whether content stands here with its size, without a look into it. @throws RowsyncError `files.store`. */
+  /** Whether content is here with its size, without a look into it. @throws RowsyncError `files.store`. */
   async holds({ sha256, bytes }: StoredContent): Promise<boolean> {
     const path = this.pathOf(sha256);
     try {
@@ -241,7 +241,7 @@ export class FileStore {
     }
   }
 
-  /** Removes content for good. */
+  /** Removes content permanently. */
   async remove(sha256: string): Promise<void> {
     try {
       await this.#files.remove(this.pathOf(sha256));
@@ -306,7 +306,7 @@ async function syncAbove(files: FileSystem, folder: string): Promise<void> {
   await syncAbove(files, above);
 }
 
-/** The size of a file; null where none stands. A link that somebody made is none. */
+/** The size of a file; null where none stands. A link that someone made is none. */
 async function sizeOf(path: string): Promise<number | null> {
   try {
     const found = await lstat(path);

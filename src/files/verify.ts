@@ -1,7 +1,7 @@
 /**
- * Proving that what is here is whole: every content is read and compared with its hash, every file is asked for at the origin
- * by guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked.
- * Nothing is removed. Requests: one HEAD for each file, and the downloads that mend.
+ * Proving that what is here is whole. Every content is read and compared with its hash, every file is asked for at the origin by
+ * guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked. Nothing is
+ * removed. Requests: one HEAD for each file, and the downloads that mend.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';

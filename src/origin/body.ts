@@ -1,7 +1,7 @@
 /**
- * A complete body as it came over the wire, turned into text within a bound. Knows one compression, gzip, once: a second layer
- * or another encoding is refused, and so is a body that unpacks to more than the bound or shrank as no rows do; at most that
- * much memory is spent on finding out. Pure.
+ * A complete body as it came over the wire, turned into text within a bound. Knows one compression, gzip, once: a second layer or
+ * another encoding is refused. So is a body that unpacks to more than the bound or shrank as no rows do. At most that much memory
+ * is spent on finding out. Pure.
  */
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
@@ -67,7 +67,7 @@ function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
 }
 
 function textFromBytes(bytes: Buffer): BodyText {
-  // Decoding would replace broken bytes by U+FFFD without a word, and so change somebody's row.
+  // Decoding would replace broken bytes by U+FFFD without a word, and so change someone's row.
   if (!isUtf8(bytes)) return { kind: 'notUtf8' };
   const text = bytes.toString('utf8');
   return { kind: 'text', text: text.startsWith('\uFEFF') ? text.slice(1) : text };

@@ -8,7 +8,7 @@ import { basicHeader, bearerHeader } from '../wire/headers.ts';
 
 /**
  * Who is calling. A token goes into a header; `urlToken` puts it into the path, for origins behind something that removes
- * the header: proxies then see it, so prefer the header. `session` sends the cookies of somebody who is logged in.
+ * the header: proxies then see it, so prefer the header. `session` sends the cookies of someone who is logged in.
  */
 export type Credentials =
   | { readonly kind: 'bearer'; readonly token: string }

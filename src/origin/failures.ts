@@ -1,6 +1,6 @@
 /**
- * What a failed request means: each fault of the wire, each status and each unreadable body becomes one `RowsyncError` with a
- * stable code, what was attempted, what came back and what the operator does next, plus whether it may pass by itself.
+ * What a failed request means. Each fault of the wire, each status and each unreadable body becomes one `RowsyncError` with a
+ * stable code. It says what was attempted, what came back, what the operator does next, and whether it may pass by itself.
  *
  * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
  * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.

@@ -1,7 +1,7 @@
 /**
- * Whether an origin that fails is down, or fails at one table alone: rows that take too long to compute, or a rule that breaks, are answered
- * with 5xx or with nothing in time, as by an origin in trouble. One small question tells the two apart, and is asked only while other
- * tables wait for their turn.
+ * Whether an origin that fails is down, or fails at one table alone. Rows that take too long to compute, or a rule that breaks,
+ * are answered with 5xx or with nothing in time, as by an origin in trouble. One small question tells the two apart, and is asked
+ * only while other tables wait for their turn.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { Origin } from './client.ts';

@@ -1,6 +1,6 @@
 /**
  * The methods that read rows: Select on a table or a view, Retrieve, and what was updated or deleted in a range of time
- * (specification 4.4 and 4.5; origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
+ * (specification 4.4 and 4.5. Origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
  * columns that the request gives.
  */
 import type { WireFormat } from '../wire/format.ts';
@@ -166,9 +166,8 @@ interface Asked {
 }
 
 /**
- * A page that answers what was asked. Rows with an id that no origin gives, rows that come twice, more rows than were asked for and
- * rows that nobody asked for are signs of another request's answer: taking its silence about a row for an answer would
- * delete that row here.
+ * A page that answers what was asked. Some rows are signs of another request's answer: with an id that no origin gives, twice,
+ * more than were asked for, or not asked for at all. Taking its silence about a row for an answer would delete that row here.
  */
 function answeringPage(page: RowPage, { countMax, ids: asked }: Asked, what: string): RowPage {
   const { ids } = page;

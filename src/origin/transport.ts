@@ -3,9 +3,9 @@
  * Owns the connections (an undici pool to one host), the time-outs, the total deadline and the bound on body bytes; knows
  * nothing of the Records API.
  *
- * Invariants: nothing is sent to another host, whatever an answer says (I16); redirects are answers like any other; a request
- * is written to a connection once, also where the pool would do so again; every exchange ends within its deadline, or, for a body that is
- * handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures are values: failures.ts names them.
+ * Invariants: nothing is sent to another host, whatever an answer says (I16). Redirects are answers like any other. A request is
+ * written to a connection once, also where the pool would do so again. Every exchange ends within its deadline, or, for a body
+ * that is handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures are values: failures.ts names them.
  */
 import { Readable } from 'node:stream';
 
@@ -81,9 +81,9 @@ export interface Transport {
 }
 
 /**
- * undici uses an idle connection a turn of the event loop after it is asked to, and two turns after an answer (it looks for a
- * closing server and for stray bytes in between); reading and storing a page at once would keep that request waiting for as
- * long as it takes.
+ * undici uses an idle connection a turn of the event loop after it is asked to, and two turns after an answer. In between it
+ * looks for a closing server and for stray bytes. Reading and storing a page at once would keep that request waiting for as long
+ * as it takes.
  */
 async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -235,7 +235,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status >= 200 && this.#receiver?.accepts(status, headers) === true) {
       this.#isHandedOver = true;
       this.#bytesMax = this.#receiver.bytesMax;
-      // A file takes as long as it takes, as long as it comes; the gap alone would let a byte now and then keep it on its way for years.
+      // A file takes as long as it takes, as long as it comes. The gap alone would let a byte now and then keep it on its way for
+      // years.
       this.#watchPace();
     }
     // Headers alone tell of a body that is not sent.
@@ -243,7 +244,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (hasBody && Number(headers['content-length']) > this.#bytesMax) this.#giveUp('tooLarge');
   }
 
-  /** Gives a file up that did not come on as it must since the last look, while nobody was busy with what had come; looks again after each span. */
+  /**
+   * Gives a file up that did not come on as it must since the last look, while nobody was busy with what had come. Looks again
+   * after each span.
+   */
   #watchPace(): void {
     const before = this.#receivedBytes;
     clearTimeout(this.#timer);
@@ -254,7 +258,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici gives an empty piece whenever it goes on; pausing for it would make it give another, for ever.
+    // undici gives an empty piece whenever it continues; pausing for it would make it give another, for ever.
     if (chunk.length === 0) return;
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > this.#bytesMax) this.#giveUp('tooLarge');

@@ -61,7 +61,7 @@ export interface PreparedTable {
   readonly address: Address;
   /** What the origin said of it. */
   readonly descriptor: TableDescriptor;
-  /** Looks whether its columns are still called as the descriptor says; false for good once they were not. */
+  /** Looks whether its columns are still called as the descriptor says; false permanently once they were not. */
   readonly keepsShape: () => Promise<boolean>;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */

@@ -1,7 +1,7 @@
 /**
- * Which page a sweep asks for next. Pages that the page map knows are asked for straight away, several at a time; behind
- * them the end is unknown, so pages are asked for ahead only once a full one was seen, and never new ones behind a page
- * that was not full. Pure but for its own state.
+ * Which page a sweep asks for next. Pages that the page map knows are asked for straight away, several at a time. Behind them the
+ * end is unknown. So pages are asked for ahead only once a full one was seen, and never new ones behind a page that was not full.
+ * Pure but for its own state.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { REPEATED_PAGES_MAX } from '../reconcile/pages.ts';
@@ -24,9 +24,9 @@ export class PageCursor {
   #repeatedCount = 0;
 
   /**
-   * `known` are the pages to read, in order; `firstFresh` is the page behind all that the page map has; `ahead` bounds how
-   * far behind the last full page is asked. With `asksBehindEnd`, known pages are asked for even behind one that was not
-   * full: their rows may stand in the page map although they have moved away.
+   * `known` are the pages to read, in order. `firstFresh` is the page behind all that the page map has. `ahead` bounds how far
+   * behind the last full page is asked. With `asksBehindEnd`, known pages are asked for even behind one that was not full: their
+   * rows may stand in the page map although they have moved away.
    */
   constructor(options: {
     readonly known: readonly number[];

@@ -1,8 +1,8 @@
 /**
  * What a table looks like at the origin. Answers name columns, and a name may have gone to another column since it was asked about. So it is
  * asked conditionally before the rows of a table are read and, where nobody edits it, behind them: what came under wrong names is read
- * again. Of a table that people edit nothing is stored before it was asked in full behind the answer: an edit, or a row that is deleted at the
- * origin meanwhile, would keep such values for good.
+ * again. Of a table that people edit nothing is stored before it was asked in full behind the answer. An edit, or a row that is
+ * deleted at the origin meanwhile, would keep such values permanently.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/pool.ts';

@@ -1,7 +1,7 @@
 /**
- * How many rows a first pull will bring, for somebody who watches a progress bar. Costs a request for a small table and a
- * dozen of one row each for a large one, so it is done on demand only, and what goes wrong with it goes wrong silently:
- * the pull itself will say so.
+ * How many rows a first pull will bring, for someone who watches a progress bar. Costs a request for a small table and a dozen
+ * of one row each for a large one, so it is done on demand only. What goes wrong with it goes wrong silently. The pull itself
+ * will say so.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/estimate.ts';

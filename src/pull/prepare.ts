@@ -199,7 +199,7 @@ function keepLockedEdits(
 
 /**
  * The column that identifies rows, by its name at the origin, and what is wrong with it. A caller who may write nothing of the
- * table only reads: rows are brought here as before, and the triggers and the push say that they cannot be edited.
+ * table only reads. Rows are brought here as before, and the triggers and the push say that they cannot be edited.
  */
 function matchColumn(
   descriptor: TableDescriptor,
@@ -213,9 +213,9 @@ function matchColumn(
 }
 
 /**
- * Gives every table its place in the replica before any of them is described, in the order of their ids: tables are pulled
- * side by side, and which of two names that differ only in case is kept must not depend on who answers first. Here the view of changes is
- * looked at as well, once for all tables, since another client may have dropped it.
+ * Gives every table its place in the replica before any of them is described, in the order of their ids. Tables are pulled side
+ * by side, and which of two names that differ only in case is kept must not depend on who answers first. Here the view of changes
+ * is looked at as well, once for all tables, since another client may have dropped it.
  */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
@@ -333,7 +333,7 @@ function placeTable(tx: Tx, descriptor: TableSummary, at: string): { id: number;
   const isHere = known !== null && hasTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
   if (known !== null && !isHere && known.push === 'on' && hasBase(tx, id)) {
-    // A missing table is no delete of its rows: what the origin last confirmed stands in the base. Deletes that wait are listed, and go on waiting.
+    // A missing table is no delete of its rows: what the origin last confirmed stands in the base. Deletes that wait are listed, and continue waiting.
     restoreTable(tx, known);
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {

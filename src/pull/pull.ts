@@ -41,9 +41,9 @@ import type { PullReport, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sweep.ts';
 
-/** Descriptions of one table in one pull; somebody who is still at it after three is met again by the next. */
+/** Descriptions of one table in one pull; someone who is still at it after three is met again by the next. */
 const SHAPE_ROUNDS_MAX = 3;
-/** What a person should know when somebody else asks, or the same one with other rights. */
+/** What a person should know when another user asks, or the same one with other rights. */
 const IDENTITY_NOTE = {
   message:
     'The calling user, its role, permissions or time zone, or the address of the origin changed; every table is read anew',
@@ -322,8 +322,9 @@ async function pullTable(
 }
 
 /**
- * Shapes a table as the origin describes it and reads its rows, until it is described after them as it was before: answers that came
- * in between may hold values under the names of other columns. Asks again only where rows came, and were stored without a look.
+ * Shapes a table as the origin describes it and reads its rows, until it is described after them as it was before. Answers that
+ * came in between may hold values under the names of other columns. Asks again only where rows came, and were stored without a
+ * look.
  * @throws RowsyncError of the origin and the replica, and `origin.moving` where its columns do not stand still.
  */
 async function pullRows(

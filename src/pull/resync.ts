@@ -1,7 +1,7 @@
 /**
- * Forgetting what is known of tables, so that the next pull reads them whole: the way out when an ETag is suspected to lie,
- * or when verify found a difference. Rows stay; the next sweep writes only those that differ, and rows that no page has are
- * looked up at the origin.
+ * Forgetting what is known of tables, so that the next pull reads them whole. The way out when an ETag is suspected to lie, or
+ * when verify found a difference. Rows stay; the next sweep writes only those that differ, and rows that no page has are looked
+ * up at the origin.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';

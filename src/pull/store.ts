@@ -17,7 +17,7 @@ export function storeRows(tx: Tx, { target, twoWay }: PreparedTable, rows: reado
   return upsertRows(tx, target, rows);
 }
 
-/** Deletes rows that the origin does not have, keeping their last values; returns how many stood here. */
+/** Deletes rows that the origin does not have, keeping their last values; returns how many was here. */
 export function storeMissing(
   tx: Tx,
   { target, twoWay }: PreparedTable,

@@ -1,8 +1,8 @@
 /**
- * What becomes of rows that left their page and were seen on no other one. Absence is never taken for a delete (I5): the
- * origin is asked for each of them by id, and only what it does not return is deleted, with the last values kept. A row
- * that it does return stays a suspect until it is seen on a page: if it went before that, no page would miss it. How many
- * rows may be deleted without a person is decided in reconcile/guards.ts.
+ * What becomes of rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin
+ * is asked for each of them by id, and only what it does not return is deleted, with the last values kept. A row that it does
+ * return stays a suspect until it is seen on a page: if it went before that, no page would miss it. How many rows may be deleted
+ * without a person is decided in reconcile/guards.ts.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -123,8 +123,8 @@ async function lookUp(
 }
 
 /**
- * Asks again who is calling, after an answer without some rows: whoever lost rights in the middle of a pull sees less, and nothing is
- * deleted for that (I5). @throws RowsyncError `origin.moving`; the next pull finds out, and lets a person decide.
+ * Asks again who is calling, after an answer without some rows. Whoever lost rights in the middle of a pull sees less, and
+ * nothing is deleted for that (I5). @throws RowsyncError `origin.moving`. The next pull finds out, and lets a person decide.
  */
 async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
   const answer = await origin.user({ signal });

@@ -2,10 +2,10 @@
  * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep is
  * resumed, because every applied page carries the number of its sweep (I10, I13). Loops that send requests, and their bounds:
  *
- *   pages of one pass        the cursor stops behind the first page that is not full, or at REPEATED_PAGES_MAX that are the one before
- *   passes over torn pages   REPAIR_ROUNDS_MAX
- *   proof of the end         one request, once per small table and identity
- *   suspects                 suspects.ts, one request per batch
+ *    pages of one pass        the cursor stops behind the first page that is not full, or at REPEATED_PAGES_MAX that are the one before
+ *    passes over torn pages   REPAIR_ROUNDS_MAX
+ *    proof of the end         one request, once per small table and identity
+ *    suspects                 suspects.ts, one request per batch
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -118,8 +118,8 @@ function pageQuery(pass: Pass, page: number): SelectParameters {
 type PassKind = 'resume' | 'repair' | 'repairInFull';
 
 /**
- * Reads the pages from `from` on. To `resume`, those that this sweep has proven already are left out, and those behind the
- * end are not asked for; any other pass repairs a page map that contradicts itself, and asks for all it knows.
+ * Reads the pages from `from` on. To `resume`, those that this sweep has proven already are left out, and those behind the end
+ * are not asked for. Any other pass repairs a page map that contradicts itself, and asks for all it knows.
  */
 async function readPass(pass: Pass, from: number, kind: PassKind): Promise<void> {
   const { context, table } = pass;
@@ -240,9 +240,9 @@ interface RowsBehind {
 }
 
 /**
- * Asks once per table what lies behind its only page. An origin (or a proxy) that returned fewer rows than were asked for
- * would look like the end of the table otherwise, and rows would be missing without a trace. Behind several pages there is
- * nothing to prove: all but the last are full, so the origin does return what it is asked for.
+ * Asks once per table what lies behind its only page. An origin (or a proxy) that returned fewer rows than were asked for would
+ * look like the end of the table. Rows would then be missing without a trace. Behind several pages there is nothing to prove: all
+ * but the last are full, so the origin does return what it is asked for.
  */
 async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const { context, table } = pass;

@@ -1,9 +1,9 @@
 /**
- * Compares the replica with the origin, cell by cell, without trusting any ETag. People go on working meanwhile, so what
- * looks different is looked at again: the table is pulled, the rows in question are asked for by id, and only what still
- * differs although the origin says that nothing changed is a mismatch. Of a two-way table the base is compared: an edit that is
- * still to be pushed, or waits for its answer, is no mismatch. Nor are rows whose delete a guard holds; that is said instead. Nothing
- * is repaired here; `resync` does that.
+ * Compares the replica with the origin, cell by cell, without trusting any ETag. People continue working meanwhile, so what looks
+ * different is looked at again. The table is pulled, the rows in question are asked for by id, and only what still differs
+ * although the origin says that nothing changed is a mismatch. Of a two-way table the base is compared: an edit that is still to
+ * be pushed, or waits for its answer, is no mismatch. Nor are rows whose delete a guard holds; that is said instead. Nothing is
+ * repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
@@ -211,7 +211,7 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
   return looked;
 }
 
-/** Without rows that left their pages and stand here only until a person lets them go. */
+/** Without rows that left their pages and are here only until a person lets them go. */
 function withoutHeld(
   { replica }: PullContext,
   { target }: PreparedTable,

@@ -1,7 +1,7 @@
 /**
- * Asking the origin what became of the rows of a batch: those that it took are read back, those whose answer was lost are looked up by id
- * or match value, once. Reads only. Output: for each row one finding of the state table (reconcile/row-state.ts); what follows
- * from it is settled in one transaction (settle.ts).
+ * Asking the origin what became of the rows of a batch. Those that it took are read back, those whose answer was lost are looked
+ * up by id or match value, once. Reads only. Output: for each row one finding of the state table (reconcile/row-state.ts); what
+ * follows from it is settled in one transaction (settle.ts).
  */
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { isApplied } from '../reconcile/push-settle.ts';

@@ -1,12 +1,12 @@
 /**
  * One batch of one table, from edited rows to sent ones:
  *
- *   reread     the rows as the origin has them now, and rows that have the match values of inserts already
- *   (upload.ts reads the files that rows attach)
- *   record     merge with what came, plan, store what is sent, marked as sending, on the disk (I11)
- *   send       one request, or several where it is refused whole
- *   store      what the origin said of each row
- *   settle     (ask.ts, settle.ts) read back, look up, merge
+ *    reread     the rows as the origin has them now, and rows that have the match values of inserts already
+ *    (upload.ts reads the files that rows attach)
+ *    record     merge with what came, plan, store what is sent, marked as sending, on the disk (I11)
+ *    send       one request, or several where it is refused whole
+ *    store      what the origin said of each row
+ *    settle     (ask.ts, settle.ts) read back, look up, merge
  *
  * Between any two of these the process may end; what is stored is settled later. The network is never awaited inside a transaction.
  */

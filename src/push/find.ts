@@ -34,8 +34,8 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
 export type Holder = Row | 'refused' | 'unclear';
 
 /**
- * Asks who has match values; values that no row has are left out. An origin may take values for one that are not so here, as with accents
- * or blanks at the end: asked for such a value alone, it says itself that the row has it.
+ * Asks who has match values; values that no row has are left out. An origin may take values for one that are not so here, as with
+ * accents or blanks at the end. Asked for such a value alone, it says itself that the row has it.
  */
 export async function findByMatch(run: TablePush, values: readonly Value[]): Promise<ReadonlyMap<Value, Holder>> {
   const column = run.planned.match;

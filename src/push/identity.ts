@@ -11,7 +11,7 @@ import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 
 /**
- * Asks who is calling. Another user may see other rows, and has other rights: what stands here was read as somebody else.
+ * Asks who is calling. Another user may see other rows, and has other rights: what is here was read with other rights.
  * @throws RowsyncError `push.identity`, `replica.otherDatabase`.
  */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {

@@ -1,5 +1,5 @@
 /**
- * What a push would do, row by row, without doing it: the plan of every table over what stands here, with what waits for a
+ * What a push would do, row by row, without doing it: the plan of every table over what is here, with what waits for a
  * person. Captures and plans inside a transaction that is taken back. The origin is not asked, so rows that changed there since
  * the last pull may become conflicts when they are pushed.
  */

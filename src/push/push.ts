@@ -107,8 +107,8 @@ const RETRIES_MAX = 3;
 type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally' | 'onSending'>;
 
 /**
- * Pushes tables into `reports`, and rows once more that the origin refused before it took others: it may have what they name by then, or
- * the value that they want is free. Returns what ended the push early.
+ * Pushes tables into `reports`, and rows once more that the origin refused before it took others. It may have what they name by
+ * then, or the value that they want is free. Returns what ended the push early.
  */
 async function pushWithRetries(
   context: PushContext,

@@ -1,7 +1,7 @@
 /**
- * From the ids of edited rows to a recorded batch: what the origin has of the rows now is merged (the one merge, so that none is sent over
- * a change that nobody has seen), then they are planned, and what is sent is stored, all in one durable transaction (I11). Rows that
- * cannot be sent are parked here. The network is asked before, never inside the transaction.
+ * From the ids of edited rows to a recorded batch. What the origin has of the rows now is merged, by the one merge, so that none
+ * is sent over a change that was not seen. Then they are planned, and what is sent is stored, all in one durable transaction
+ * (I11). Rows that cannot be sent are parked here. The network is asked before, never inside the transaction.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -172,7 +172,10 @@ function recordPlanned(
   return { batch: recordBatch(tx, run, { method: first.method, rows }), rows: known, rest };
 }
 
-/** Whether the match value of an insert is free at the origin; if not, the insert is merged into the row that has it, parked, or left for the next plan. */
+/**
+ * Whether the match value of an insert is free at the origin. If not, the insert is merged into the row that has it, parked, or
+ * left for the next plan.
+ */
 function mayBeSent(
   tx: Tx,
   run: TablePush,

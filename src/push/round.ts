@@ -1,6 +1,7 @@
 /**
- * One round of the push of a table: its edited rows, kind after kind and a block at a time, so that memory does not grow with the number
- * of edits. While one batch is in flight, the one before is settled, and the origin reads for the next one. The requests of a round are bounded by the edits that stood when it began.
+ * One round of the push of a table. Its edited rows, kind after kind and a block at a time, so that memory does not grow with the
+ * number of edits. While one batch is in flight, the one before is settled, and the origin reads for the next one. The requests
+ * of a round are bounded by the edits that stood when it began.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { readPushes } from '../capture/batches.ts';
@@ -31,7 +32,7 @@ export async function sendRound(run: TablePush, order: RoundOrder): Promise<Rows
   try {
     return await round.send();
   } finally {
-    // Where another error is on its way, what was taken is settled all the same.
+    // Where another error is on its way, what was taken is settled anyway.
     await round.settle().catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The record of one push among the runs. It is opened before the first request that changes something, so that a push which is
- * killed behind that is seen; a push that finds nothing to send is recorded when it ends, in one transaction. Input: what the push
- * came to. Output: a row of `sync_runs`.
+ * killed behind that is seen. A push that finds nothing to send is recorded when it ends, in one transaction. Input: what the
+ * push came to. Output: a row of `sync_runs`.
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -28,8 +28,8 @@ export class RunRecord {
   }
 
   /**
-   * Stores what the push did. What keeps that from being stored (a full disk) is returned where the run was opened: the report must
-   * not be lost for it. @throws RowsyncError of the replica where nothing was sent and the run cannot be recorded.
+   * Stores what the push did. What keeps that from being stored (a full disk) is returned where the run was opened. The report
+   * must not be lost for it. @throws RowsyncError of the replica where nothing was sent and the run cannot be recorded.
    */
   async close(
     report: Omit<PushReport, 'runId'>,

@@ -1,7 +1,8 @@
 /**
- * Sending the rows of one batch, and what came of each. A request that is refused whole, or broken off here for a file that changed, is sent
- * again in halves until the row at fault stands alone; the requests for one batch are at most twice its rows, and far fewer where the table itself is at
- * fault (LONE_REFUSALS_MAX). Nothing is ever sent again whose outcome is not known (I4).
+ * Sending the rows of one batch, and what came of each. A request that is refused whole, or broken off here for a file that
+ * changed, is sent again in halves until the row at fault stands alone. The requests for one batch are at most twice its rows,
+ * and far fewer where the table itself is at fault (LONE_REFUSALS_MAX). Nothing is ever sent again whose outcome is not known
+ * (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
@@ -97,7 +98,7 @@ class Sending {
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
     if (!areStatusesInOrder(rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
-      // Somebody changed the answer on its way, or the origin mixed it up: it proves nothing about any row.
+      // Someone changed the answer on its way, or the origin mixed it up: it proves nothing about any row.
       this.#setAll(rows, { kind: 'unknown' });
       return;
     }
@@ -200,7 +201,7 @@ function request(
 }
 
 /**
- * How the origin is told of a column: by its alias, which stays what it is while a colleague renames it, or gives its name to
+ * How the origin is told of a column. By its alias, which stays what it is while a colleague renames it, or gives its name to
  * another column, between our question and our change. By name where it has none.
  */
 function addressOf({ alias, name }: { readonly alias: string; readonly name: string }): string {

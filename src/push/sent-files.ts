@@ -1,6 +1,6 @@
 /**
- * What became of the files of a batch. Input: its rows, and what the origin has of them now. Output: which files the origin shows as they
- * were sent, and the cells that show one whose content was put into the file store, so that it is not downloaded.
+ * What became of the files of a batch. Input: its rows, and what the origin has of them now. Output: which files the origin shows
+ * as they were sent, and the cells whose content was put into the file store, so that it is not downloaded.
  *
  * A file whose answer was lost is ours if the latest revision has its size and hash; if that cannot be told, its row is parked. A file is
  * never sent twice where the origin has it already (I4). Requests: for each such file one list and one download.

@@ -1,7 +1,7 @@
 /**
- * Settling the rows of a batch once the origin was asked about them (ask.ts): one transaction gives each row what the state table says
- * (reconcile/row-state.ts), and lets the batch go. Called after sending, and at the start of a push or a pull for what an earlier push
- * left behind (I13).
+ * Settling the rows of a batch once the origin was asked about them (ask.ts). One transaction gives each row what the state table
+ * says (reconcile/row-state.ts), and lets the batch go. Called after sending, and at the start of a push or a pull for what an
+ * earlier push left behind (I13).
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -62,7 +62,7 @@ export async function settleFound(
   }
 }
 
-/** Whether a row still stands here as it was sent: one that was edited is sent again, since what was refused may be mended. */
+/** Whether a row still is here as it was sent: one that was edited is sent again, since what was refused may be mended. */
 export function isLeftAlone(tx: Tx, table: TwoWayTable, { id, kind, cells }: BatchRow): boolean {
   const [version] = readVersions(tx, table, [id]);
   return isLeftAsSent({ base: version?.base ?? null, local: version?.local ?? null, sent: cells }, kind, table.columns);
@@ -134,7 +134,10 @@ function mergeTaken(
   count(tx, run, taken, nowMs);
 }
 
-/** A row with the match value came in the moment before the upsert, which went over it: what it held was never read, so that is all to tell. */
+/**
+ * A row with the match value came in the moment before the upsert, which went over it. What it held was never read, so that is
+ * all to tell.
+ */
 function noteMatched(tx: Tx, { table, planned, progress }: TablePush, taken: readonly Settled[], at: string): void {
   const { match } = planned;
   if (match === null) return;
@@ -166,7 +169,7 @@ function remoteAndBase(
   { base, local }: { readonly base: Row | null; readonly local: Row | null },
 ): Pick<RowToMerge, 'base' | 'remote'> {
   const { id, kind, cells, answer } = row;
-  // A row that was deleted as asked: if it stands here, a user put it back since, as a new one.
+  // A row that was deleted as asked: if it is here, a user put it back since, as a new one.
   if (settlement === 'gone') return { base: kind === 'delete' ? null : base, remote: null };
   const sent = { base, sent: cells };
   const remote = settlement === 'merge' ? news.remote : baseAsSent(sent, answer?.id ?? id, columns.length);

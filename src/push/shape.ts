@@ -1,7 +1,7 @@
 /**
  * What the columns of a table are at the origin: asked when its push begins, and again whenever rows come that are not what was
- * expected of them. Answers name columns, and a name may have gone to another column since it was asked about: values that were merged
- * under it would be another column's, and an edit that becomes a new row would carry them for good.
+ * expected of them. Answers name columns, and a name may have gone to another column since it was asked about. Values that were
+ * merged under it would be another column's, and an edit that becomes a new row would carry them permanently.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
@@ -32,8 +32,8 @@ export async function describeTable(
 }
 
 /**
- * The same once rows are not as expected, and asked for in full: a wrong "not modified", as of a cache on the way, would vouch for names that
- * have gone to other columns. What one look finds is so for all that are under way.
+ * The same once rows are not as expected, and asked for in full. A wrong "not modified", as of a cache on the way, would vouch
+ * for names that have gone to other columns. What one look finds is so for all that are under way.
  */
 async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
   const { origin, signal } = context;

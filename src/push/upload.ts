@@ -124,8 +124,8 @@ function uploadsOf(
 }
 
 /**
- * Rows as they are recorded: each file with what is sent of it. Rows whose files cannot be read are parked with `park`; those whose files were
- * not read, because they were edited meanwhile or the request is full, are left for the next plan.
+ * Rows as they are recorded: each file with what is sent of it. Rows whose files cannot be read are parked with `park`. Those
+ * whose files were not read, because they were edited meanwhile or the request is full, are left for the next plan.
  */
 export function attachUploads(
   tx: Tx,

@@ -1,5 +1,5 @@
 /**
- * Which cells of two rows differ. Values are canonical (wire/schema.ts), so equal values are identical ones; only numbers may
+ * Which cells of two rows differ. Values are canonical (wire/schema.ts), so equal values are identical ones. Only numbers may
  * come from SQL in several spellings, and are compared by what they are worth, to the last digit. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -31,8 +31,9 @@ export function isSameValue(type: ColumnType, one: Value, other: Value): boolean
 }
 
 /**
- * Whether a value is what the origin may make of one that was sent, and that nobody could tell from it there: numbers have six decimals, a
- * checkbox is never empty (origin facts 2.1), and an empty text may be none. Another name of a user may be a colleague's.
+ * Whether a value is what the origin may make of one that was sent, and that nobody could tell from it there. Numbers have six
+ * decimals, a checkbox is never empty (origin facts 2.1), and an empty text may be none. Another name of a user may be a
+ * colleague's.
  */
 export function isTakenAs(type: ColumnType, sent: Value, there: Value): boolean {
   return isSameValue(type, sent, there) || TYPE_RULES[type].isTakenAs(sent, there);

@@ -1,6 +1,6 @@
 /**
  * About how many rows a table has, found by asking for single rows at chosen places: the origin tells no counts. Doubling
- * finds a place behind the end, halving narrows it down until the error no longer matters to somebody who waits. Pure.
+ * finds a place behind the end, halving narrows it down until the error no longer matters to someone who waits. Pure.
  */
 
 /** What is known of a row count: at least `low`, at most `high`; null while no place behind the end was found. */

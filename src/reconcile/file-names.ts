@@ -1,7 +1,7 @@
 /**
  * Names for files and folders that are exported, from names of the origin, which are text and may be anything: paths,
- * devices, controls, nothing at all. Every name made here can be used on the usual systems, stays in its folder, and keeps
- * its extension; names of one folder differ also where neither case nor the form of an accent counts. Pure.
+ * devices, controls, nothing at all. Every name made here can be used on the usual systems, stays in its folder, and keeps its
+ * extension. Names of one folder differ also where neither case nor the form of an accent counts. Pure.
  */
 
 /** Bytes of a name in UTF-8; systems take 255, and a number may have to go behind it. */
@@ -21,7 +21,7 @@ export function safeName(name: string, fallback: string): string {
   const visible = name.replaceAll(INVISIBLE, '').replaceAll(SEPARATING, '_');
   const trimmed = trimEnds(visible.normalize('NFC'));
   if (trimmed === '') return fallback;
-  // A dot would hide it, a hyphen would make an option of it, a tilde somebody's home.
+  // A dot would hide it, a hyphen would make an option of it, a tilde someone's home.
   const plain = /^[.\-~]/.test(trimmed) ? `_${trimmed.slice(trimmed.startsWith('.') ? 1 : 0)}` : trimmed;
   return shortened(DEVICE.test(plain) ? `_${plain}` : plain, NAME_BYTES_MAX);
 }

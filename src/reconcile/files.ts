@@ -1,10 +1,10 @@
 /**
- * What becomes of attached files: which revisions there are to fetch, which a rule leaves out, which are gone, and whether
- * what came is the file that was asked for. Input: the value of a cell, the list of its revisions, what is stored of
- * them, the configuration. Output: plans and verdicts. Pure.
+ * What becomes of attached files: which revisions to fetch, which a rule leaves out, which are gone. And whether what came is the
+ * file that was asked for. Input: the value of a cell, the list of its revisions, what is stored of them, the configuration.
+ * Output: plans and verdicts. Pure.
  *
  * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split from
- * the right. A guid names one revision for good, so its content is fetched once. Nothing is ever deleted (design 7).
+ * the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted (design 7).
  */
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import { mediaType } from '../wire/headers.ts';
@@ -91,8 +91,8 @@ export interface SettledCell {
 }
 
 /**
- * Puts together what is known of a cell's revisions and what was found now. Only a whole list shows that one is gone, or a
- * cell that shows no file any more: that another revision is the latest one says nothing of those before it.
+ * Puts together what is known of a cell's revisions and what was found now. Only a whole list shows that one is gone, or a cell
+ * that shows no file any more. That another revision is the latest one says nothing of those before it.
  */
 export function settleCell(
   known: readonly { readonly guid: string; readonly revision: number }[],
@@ -109,7 +109,7 @@ export function settleCell(
   // The file may be newer than the list, or left out of it: the value names it, so it can be fetched.
   const missing = unlisted.filter(({ guid }) => !found.some((file) => file.guid === guid));
   const present = [...missing, ...found].toSorted((a, b) => b.revision - a.revision);
-  // A list as long as was asked for may go on below its last revision.
+  // A list as long as was asked for may continue below its last revision.
   const lowest = Math.min(...found.map(({ revision }) => revision));
   const isCut = found.length >= plan.revisions;
   const gone = known.filter(

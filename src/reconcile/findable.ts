@@ -1,6 +1,6 @@
 /**
- * By which values rows can be asked for at the origin: a filter has to say the value so that it compares exactly, within the length that the
- * origin takes. Pure.
+ * By which values rows can be asked for at the origin. A filter has to say the value so that it compares exactly, within the
+ * length that the origin takes. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnReference } from '../wire/formula.ts';

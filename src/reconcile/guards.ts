@@ -1,5 +1,5 @@
 /**
- * The stops that only a person lifts. Each guard answers whether work may go on, and with which numbers it would not.
+ * The stops that only a person lifts. Each guard answers whether work may continue, and with which numbers it would not.
  * Pure.
  */
 
@@ -29,8 +29,8 @@ export function judgeDeletion(facts: {
 }
 
 /**
- * Whether so much of a schema vanished at once that a role or a glitch is likelier than a redesign: half of what was there
- * or more, and more than one thing.
+ * Whether so much of a schema vanished at once that a role or a glitch is likelier than a redesign. Half of what was there or
+ * more, and more than one thing.
  */
 export function isMassRemoval(liveCount: number, vanishedCount: number): boolean {
   return vanishedCount > 1 && vanishedCount * 2 >= liveCount;

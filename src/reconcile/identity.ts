@@ -1,7 +1,7 @@
 /**
- * Whether what the replica knows was told to the same caller by the same database. ETags and absences mean something
- * only for one identity: another role sees other columns and rows under the same URL, and in another time zone the same
- * text names other instants. Pure.
+ * Whether what the replica knows was told to the same caller by the same database. ETags and absences mean something only for one
+ * identity. Another role sees other columns and rows under the same URL, and in another time zone the same text names other
+ * instants. Pure.
  */
 
 import type { UserDescriptor } from '../wire/schema.ts';

@@ -1,7 +1,7 @@
 /**
- * Whether a column can identify the rows of a table when they are pushed: it must be there, allow each value once, and be writable
- * by the calling user. Input: a descriptor and the name that the configuration gives. And what becomes of a new row whose match value
- * another row has. Pure.
+ * Whether a column can identify the rows of a table when they are pushed. It must be there, allow each value once, and be
+ * writable by the calling user. Input: a descriptor and the name that the configuration gives. And what becomes of a new row
+ * whose match value another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
@@ -52,12 +52,15 @@ export function matchError(table: string, wished: string, { problem, usable }: M
 /**
  * What becomes of a new row whose match value the origin was asked for.
  *
- *   send    no row has it                         adopt   a row has it that the replica does not know: both are merged
- *   wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
+ *    send    no row has it                         adopt   a row has it that the replica does not know: both are merged
+ *    wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
  */
 export type HolderVerdict = 'send' | 'adopt' | 'wait' | { readonly reason: string; readonly hope: RetryHope };
 
-/** Judges what the origin says of the match value of a new row; `known` is the row that has it as it stands here, null where it is not known here. */
+/**
+ * Judges what the origin says of the match value of a new row. `known` is the row that has it as it is here, null where it is
+ * not known here.
+ */
 export function judgeHolder(
   holder: { readonly id: number } | 'refused' | 'unclear' | undefined,
   known: { readonly base: Row; readonly local: Row | null } | null,

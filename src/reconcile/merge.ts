@@ -1,8 +1,8 @@
 /**
  * The one three-way merge, used by pull and by push: what becomes of a row of which three versions are known.
  *
- *   base     what the origin last confirmed      local    what stands in the user's table
- *   remote   what the origin says now            null     no such row in that version
+ *    base     what the origin last confirmed      local    what stands in the user's table
+ *    remote   what the origin says now            null     no such row in that version
  *
  * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete
  * on one side against an edit on the other is a conflict of the whole row; a row that the origin deleted is never made again. The
@@ -70,9 +70,9 @@ export type ConflictWinner = 'origin' | 'local' | 'nobody';
 /**
  * Something that both sides changed.
  *
- *   cell           all three values differ; `column` is the index of the column
- *   deletedHere    deleted in the replica, edited at the origin; `base` and `remote` are whole rows
- *   deletedThere   edited in the replica, deleted at the origin; `base` and `local` are whole rows
+ *    cell           all three values differ; `column` is the index of the column
+ *    deletedHere    deleted in the replica, edited at the origin; `base` and `remote` are whole rows
+ *    deletedThere   edited in the replica, deleted at the origin; `base` and `local` are whole rows
  */
 export type Conflict =
   | {

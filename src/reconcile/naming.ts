@@ -1,14 +1,14 @@
 /**
- * What a table or column of the origin is called in the replica. Names of the origin are data: they are kept to the
- * letter wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
+ * What a table or column of the origin is called in the replica. Names of the origin are data. They are kept to the letter
+ * wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
  *
- *   kept                every name not named below, quotes, brackets, newlines and SQL keywords included
- *   starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front; so it does before
- *                       tables called `new`, `old`, `json_each` and `pragma_…`, which mean something else in our SQL
- *   no usable name      empty: `origin_<id>`; NUL characters, which no SQL text can carry, are dropped, and half a character,
- *                       which SQLite cannot store, becomes U+FFFD
- *   taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
- *                       goes behind; should that be taken too, another `_`
+ *    kept                every name not named below, quotes, brackets, newlines and SQL keywords included
+ *    starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front; so it does before
+ *                        tables called `new`, `old`, `json_each` and `pragma_…`, which mean something else in our SQL
+ *    no usable name      empty: `origin_<id>`; NUL characters, which no SQL text can carry, are dropped, and half a character,
+ *                        which SQLite cannot store, becomes U+FFFD
+ *    taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
+ *                        goes behind; should that be taken too, another `_`
  *
  * A name that was given once stays until the origin renames the thing (replica/ledger keeps it). Pure.
  */

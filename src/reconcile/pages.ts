@@ -1,18 +1,19 @@
 /**
  * How a table is cut into pages, and whether the pages that were read fit together.
  *
- * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted while a
- * sweep runs shift everything behind them, and then the last row of one page is not the first row of the next: the tear
- * is seen, and the pages are read again: conditionally, and once in full where that comes to the same. Without the shared
- * row a delete in the middle of a sweep hides a row from it without a trace. Pure.
+ * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted while a sweep runs
+ * shift everything behind them. Then the last row of one page is not the first row of the next. The tear is seen, and the pages
+ * are read again: conditionally, and once in full where that comes to the same. Without the shared row a delete in the middle of
+ * a sweep hides a row from it without a trace. Pure.
  */
 
 /** Times that torn pages are read again within one sweep; a table that still moves then is left to the next sweep. */
 export const REPAIR_ROUNDS_MAX = 5;
 
 /**
- * Full pages that begin with the row with which the page before them began, in one pass, after which no more are asked for: what leaves `skip`
- * out of account, such as a cache that goes by the path, never comes to an end. One may be a coincidence, as rows are inserted meanwhile.
+ * Full pages that begin with the row with which the page before them began, in one pass, after which no more are asked for. What
+ * leaves `skip` out of account, such as a cache that goes by the path, never comes to an end. One may be a coincidence, as rows
+ * are inserted meanwhile.
  */
 export const REPEATED_PAGES_MAX = 16;
 

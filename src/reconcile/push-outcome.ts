@@ -1,7 +1,7 @@
 /**
  * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by
- * what was meant: a 200 where an insert was meant says that a colleague added the row before.
- * Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
+ * what was meant. A 200 where an insert was meant says that a colleague added the row before. Sources: specification 2.6, 4.6,
+ * 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */
 import type { ChangeKind } from './push-plan.ts';
 import type { RowAnswer } from './row-state.ts';
@@ -9,7 +9,7 @@ import type { RowAnswer } from './row-state.ts';
 /** What a row's status means for the row; `refused`: nothing was done, and `retry` says whether waiting can help. */
 export type RowVerdict = Exclude<RowAnswer, 'lost'> | { readonly kind: 'refused'; readonly retry: RetryHope };
 
-/** soon: the origin was busy · later: a right is missing, which somebody may grant · never: the same row gives the same answer. */
+/** soon: the origin was busy · later: a right is missing, which someone may grant · never: the same row gives the same answer. */
 export type RetryHope = 'soon' | 'later' | 'never';
 
 /** Code of "record is not found or not accessible" (specification 4.7). */
@@ -66,8 +66,8 @@ export function areStatusesInOrder(
 }
 
 /**
- * The ids of rows that an answer says were made of inserts. The origin gives none twice, so where one of them is known, the answer is not
- * that to these rows, however well it fits: something on the way said it once more.
+ * The ids of rows that an answer says were made of inserts. The origin gives none twice, so where one of them is known, the
+ * answer is not that to these rows, however well it fits. Something on the way said it once more.
  */
 export function madeIds(
   sent: readonly { readonly kind: ChangeKind }[],
@@ -114,8 +114,9 @@ export function isRowAtFault({ status }: { readonly status: number }): boolean {
 }
 
 /**
- * Single rows refused on their own, with not one row accepted, after which the table is taken to be at fault and not its rows: a
- * token that lost its right to write would otherwise cost a request for each row, and park them all. Rows that are too large do not count.
+ * Single rows refused on their own, with not one row accepted, after which the table is taken to be at fault and not its rows. A
+ * token that lost its right to write would otherwise cost a request for each row, and park them all. Rows that are too large do
+ * not count.
  */
 export const LONE_REFUSALS_MAX = 3;
 

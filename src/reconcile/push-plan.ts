@@ -2,9 +2,9 @@
  * From edited rows to what is sent: which method, which cells, cut where a request is full. Input: rows of one table that differ from
  * their base, in the order in which they leave. Only changed cells and the match value of new rows travel (I8).
  *
- *   new rows            `upsert` by match value, or `create` where there is none that the origin can be asked for
- *   rows that it has    `update` by id, also where a match column is configured: an upsert would make a row again that a colleague deleted
- *   deletes             by id
+ *    new rows            `upsert` by match value, or `create` where there is none that the origin can be asked for
+ *    rows that it has    `update` by id, also where a match column is configured: an upsert would make a row again that a colleague deleted
+ *    deletes             by id
  *
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
  */
@@ -86,7 +86,7 @@ export interface UnsendableRow {
   readonly column: number | null;
   /** A sentence without a full stop and without the value. */
   readonly reason: string;
-  /** Where a right is missing, which somebody may grant; absent where only an edit or a person helps. */
+  /** Where a right is missing, which someone may grant; absent where only an edit or a person helps. */
   readonly hope?: 'later' | undefined;
 }
 
@@ -134,8 +134,8 @@ export interface PlanOptions {
 const MADE_MATCH_CHARS_MIN = 16;
 
 /**
- * Plans rows of one table. Two new rows with one match value never leave in one batch, since the second would change what the first made:
- * it is left out, and the next plan finds the first at the origin.
+ * Plans rows of one table. Two new rows with one match value never leave in one batch, since the second would change what the
+ * first made. It is left out, and the next plan finds the first at the origin.
  */
 export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];

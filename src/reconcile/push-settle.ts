@@ -1,7 +1,7 @@
 /**
- * The base of a row after it was sent, so that the one merge (merge.ts) settles exactly the cells that still hold what was sent
- * (I12), and an edit made while the row was in flight stays a change. Rows have the table's columns in order; `sent` are
- * the cells of the request. Pure.
+ * The base of a row after it was sent. So the one merge (merge.ts) settles exactly the cells that still hold what was sent (I12).
+ * An edit made while the row was in flight stays a change. Rows have the table's columns in order; `sent` are the cells of the
+ * request. Pure.
  */
 import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue, isTakenAs } from './diff.ts';
@@ -71,7 +71,7 @@ export function isApplied(
   });
 }
 
-/** Whether a row still stands here as it was sent. One that was edited since is no longer what the origin refused, and is planned again. */
+/** Whether a row still is here as it was sent. One that was edited since is no longer what the origin refused, and is planned again. */
 export function isLeftAsSent(
   { base, local, sent }: SentRow & { readonly local: Row | null },
   kind: ChangeKind,

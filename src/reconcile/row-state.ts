@@ -2,14 +2,14 @@
  * The one state table of a row on its way from an edit to its acceptance by the origin. Two tables, both complete: the compiler
  * refuses a missing cell, and the tests go through all of them.
  *
- *   TRANSITIONS   state of a row's mark (`_rowsync_rows.state`) × event → next state
- *   SETTLEMENTS   kind of change × what the origin answered × what it says of the row afterwards → what becomes of the row
+ *    TRANSITIONS   state of a row's mark (`_rowsync_rows.state`) × event → next state
+ *    SETTLEMENTS   kind of change × what the origin answered × what it says of the row afterwards → what becomes of the row
  *
  * A clean row has no mark. What changed is in no state: it is found by comparing the row with its base.
- *   clean     local = base                          refused      the origin said no; waits for an edit or a retry
- *   edited    may be pushed                         conflicted   waits for a person's decision
- *   sending   recorded and sent, no answer yet      inDoubt      it may have happened or not; waits for a person
- *   unknown   the answer was lost: it is looked up before anything of the table is pulled or sent
+ *    clean     local = base                          refused      the origin said no; waits for an edit or a retry
+ *    edited    may be pushed                         conflicted   waits for a person's decision
+ *    sending   recorded and sent, no answer yet      inDoubt      it may have happened or not; waits for a person
+ *    unknown   the answer was lost: it is looked up before anything of the table is pulled or sent
  *
  * 'impossible' cells assert: the code that raises such an event has lost track of the row. Pure.
  */
@@ -25,14 +25,14 @@ export type RowState = (typeof ROW_STATES)[number];
 /**
  * Every event.
  *
- *   localEdit    a user changed the row                    settled      a merge left local = base
- *   changed      a merge left something to push            conflicted   a merge left a question for a person
- *   sendStarted  its values were recorded and are sent     accepted     the origin took it, and local is what was sent
- *   acceptedEdited  ... but was edited since               refused      the origin, or a check before it, said no
- *   replyLost    no answer, or one that proves nothing     restarted    the process began anew
- *   notApplied   the origin never got it                   doubted      it may have happened or not
- *   retried      a person or a timer wants another try     resolved     no question is left about the row
- *   discarded    a person put the row back to its base     restored     the file is an older copy, and the create may have happened
+ *    localEdit    a user changed the row                    settled      a merge left local = base
+ *    changed      a merge left something to push            conflicted   a merge left a question for a person
+ *    sendStarted  its values were recorded and are sent     accepted     the origin took it, and local is what was sent
+ *    acceptedEdited  ... but was edited since               refused      the origin, or a check before it, said no
+ *    replyLost    no answer, or one that proves nothing     restarted    the process began anew
+ *    notApplied   the origin never got it                   doubted      it may have happened or not
+ *    retried      a person or a timer wants another try     resolved     no question is left about the row
+ *    discarded    a person put the row back to its base     restored     the file is an older copy, and the create may have happened
  */
 export const ROW_EVENTS = [
   'localEdit',
@@ -183,9 +183,9 @@ export function isInFlight(state: RowState): boolean {
 /**
  * Every answer that leaves a row to be settled.
  *
- *   accepted   done as meant                           failed    the origin failed, perhaps after it made the new row
- *   matched    an insert changed a row that was there  missing   "no such row", which has to be looked up
- *   lost       no answer, or one that proves nothing
+ *    accepted   done as meant                           failed    the origin failed, perhaps after it made the new row
+ *    matched    an insert changed a row that was there  missing   "no such row", which has to be looked up
+ *    lost       no answer, or one that proves nothing
  */
 export const ROW_ANSWERS = ['accepted', 'matched', 'missing', 'failed', 'lost'] as const;
 
@@ -195,11 +195,11 @@ export type RowAnswer = (typeof ROW_ANSWERS)[number];
 /**
  * Every finding.
  *
- *   there    the row is there; for an insert without an answer: the row with its match value, and it holds all that was sent
- *   other    for an insert without an answer: the row with its match value is not what was sent, or was known here before;
- *            for an update without one: whether its file arrived cannot be told
- *   absent   there is no such row
- *   unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed
+ *    there    the row is there; for an insert without an answer: the row with its match value, and it holds all that was sent
+ *    other    for an insert without an answer: the row with its match value is not what was sent, or was known here before;
+ *             for an update without one: whether its file arrived cannot be told
+ *    absent   there is no such row
+ *    unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed
  */
 export const ROW_FINDINGS = ['there', 'other', 'absent', 'unclear'] as const;
 
@@ -209,12 +209,12 @@ export type RowFinding = (typeof ROW_FINDINGS)[number];
 /**
  * What becomes of a row.
  *
- *   merge    merged with what the origin says; its base is the one before with what the origin accepted or holds
- *   asSent   taken, and stored as it was sent; the next pull brings what the origin made of it
- *   gone     the origin has no such row: it leaves; an edit of it is kept as a conflict, and never sent as a new row
- *   again    nothing happened there: it is planned again
- *   refuse   parked with the origin's words
- *   doubt    parked: a person has to look whether it happened
+ *    merge    merged with what the origin says; its base is the one before with what the origin accepted or holds
+ *    asSent   taken, and stored as it was sent; the next pull brings what the origin made of it
+ *    gone     the origin has no such row: it leaves; an edit of it is kept as a conflict, and never sent as a new row
+ *    again    nothing happened there: it is planned again
+ *    refuse   parked with the origin's words
+ *    doubt    parked: a person has to look whether it happened
  */
 export type Settlement = 'merge' | 'asSent' | 'gone' | 'again' | 'refuse' | 'doubt';
 

@@ -1,7 +1,7 @@
 /**
  * What must happen to one replica table so that it has the shape the origin describes. Things are followed by their
- * origin id, so a rename is a rename. Nothing is dropped or retyped on a guess (I17): a column that vanished keeps its
- * values and is marked, a column whose values change their form is set aside under a dated name and a new one takes over.
+ * origin id, so a rename is a rename. Nothing is dropped or retyped on a guess (I17). A column that vanished keeps its values and
+ * is marked. A column whose values change their form is set aside under a dated name, and a new one takes over.
  *
  * Input: the columns that the ledger remembers, and the descriptor. Output: a list of actions, in the order in which
  * they must be applied. Pure.

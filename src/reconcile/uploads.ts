@@ -1,11 +1,11 @@
 /**
- * Files that are attached by SQL: a cell that says `file:` and a name, what was sent of it, and which revision at the origin is
- * the one that was sent. Input: values of cells, kept bookkeeping. Output: verdicts. What the name leads to on the disk
- * is push/upload.ts.
+ * Files that are attached by SQL. A cell that says `file:` and a name, what was sent of it, and which revision at the origin is
+ * the one that was sent. Input: values of cells, kept bookkeeping. Output: verdicts. What the name leads to on the disk is
+ * push/upload.ts.
  *
- * The origin numbers the revisions of a cell one by one, so that exactly one more than before, after a write of ours that
- * it took, is ours; unless the origin was put back from a backup since, and the number was given a second time. So the name must be ours
- * too, and the row read back at once. A file whose answer was lost is told by size and hash. Pure.
+ * The origin numbers the revisions of a cell one by one, so that exactly one more than before, after a write of ours that it
+ * took, is ours. Unless the origin was put back from a backup since, and the number was given a second time. So the name must be
+ * ours too, and the row read back at once. A file whose answer was lost is told by size and hash. Pure.
  */
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import { shownFile, UPLOAD_PREFIX } from '../wire/column-types.ts';
@@ -50,8 +50,8 @@ function revisionBefore({ before }: SentFile): number | null {
 }
 
 /**
- * What a cell says of a file whose answer was lost: `absent` where it is as before, `compare` where it shows a file that may be ours, `unclear`
- * where a colleague may have taken ours away.
+ * What a cell says of a file whose answer was lost. `absent` where it is as before, `compare` where it shows a file that may be
+ * ours, `unclear` where a colleague may have taken ours away.
  */
 export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'compare' | 'unclear' {
   if (remote === before) return 'absent';
@@ -62,8 +62,8 @@ export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'c
 const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
 
 /**
- * Whether a failure to compare a file is that of the one file, so that its row is parked: the origin refuses it, or always fails to give it
- * out. Otherwise the origin is asked again.
+ * Whether a failure to compare a file is that of the one file, so that its row is parked. The origin refuses it, or always fails
+ * to give it out. Otherwise the origin is asked again.
  */
 export function isBeyondComparing({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind === 'originRefused') return !SAY_NOTHING.has(code);

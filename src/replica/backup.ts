@@ -1,10 +1,10 @@
 /**
- * A backup of the replica while everybody goes on working, and the way back from one.
+ * A backup of the replica while everybody continues working, and the way back from one.
  *
- * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name: SQLite finds it whole, and every
+ * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name. SQLite finds it whole, and every
  * table has the rows that it had in the moment of which the backup is. The content that it names is carried by functions of
- * whoever asks, since this folder knows no file store. Invariants: a file under its final name is complete, and its
- * content stands beside it (I15); a restored file is treated as the older copy that it is when it is opened (copies.ts).
+ * whoever asks, since this folder knows no file store. Invariants: a file under its final name is complete, and its content
+ * stands beside it (I15). A restored file is treated as the older copy that it is when it is opened (copies.ts).
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
@@ -38,7 +38,7 @@ export interface CopyReport {
 export type Carry<T> = (contents: readonly Content[]) => Promise<T>;
 
 /**
- * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it goes on.
+ * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it continues.
  * @throws RowsyncError `backup.exists`, `backup.damaged` (the copy did not pass, and is gone), or of the replica.
  */
 export async function backUp<T = null>(
@@ -94,9 +94,9 @@ export async function backUp<T = null>(
 const DATED = /^\d{8}T\d{6}Z\.db$/;
 
 /**
- * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called alike, also of
- * one database, and may have one folder for their backups: those of another one are none of the earlier ones, and have other names, told
- * apart by where the replica stands. What is dated later than now was made before the clock was set back.
+ * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called
+ * alike, also of one database, and may have one folder for their backups. Those of another one are none of the earlier ones, and
+ * have other names, told apart by where the replica stands. What is dated later than now was made before the clock was set back.
  */
 export function datedBackups(
   source: string,
@@ -247,7 +247,7 @@ async function copyBackup(backup: string, partial: string): Promise<Pick<CopyRep
   return { tableCount, rowCount };
 }
 
-/** Rows of two-way tables that the origin had not seen; of tables that somebody dropped there are none. */
+/** Rows of two-way tables that the origin had not seen; of tables that someone dropped there are none. */
 function countCreates(path: string): number {
   const db = new Database(path, { readonly: true });
   try {
@@ -273,7 +273,7 @@ function countCreates(path: string): number {
 
 /**
  * Moves the replica and what SQLite keeps beside it, whose log may hold what the file does not have yet; null where there is none. A
- * log goes aside also where somebody took its replica away, because SQLite would write it into whatever file stands there next.
+ * log goes aside also where someone took its replica away, because SQLite would write it into whatever file is there next.
  */
 export function moveAside(path: string, stamp: string): string | null {
   const isThere = existsSync(path);
@@ -284,9 +284,9 @@ export function moveAside(path: string, stamp: string): string | null {
 }
 
 /**
- * Brings what only the log has into its file. Two files cannot be renamed at once, and a crash in between would leave a replica without the
- * edits that were made last, which the next process would take for all there are. Where that cannot be done (another client reads, the file is
- * damaged, the log is another file's), both are moved as they are.
+ * Brings what only the log has into its file. Two files cannot be renamed at once. A crash in between would leave a replica
+ * without the last edits, and the next process would take it for complete. Where that cannot be done (another client reads, the
+ * file is damaged, the log is another file's), both are moved as they are.
  */
 function emptyLog(path: string): void {
   // SQLite deletes the log of a file that is empty.

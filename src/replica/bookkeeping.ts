@@ -22,12 +22,12 @@ const WRITER = sql`
   CREATE TABLE _rowsync_writer (flag INTEGER PRIMARY KEY CHECK (flag = 1)) STRICT`;
 
 /**
- * Who told us what stands here (one row). ETags mean something only for the same identity.
+ * Who told us what is here (one row). ETags mean something only for the same identity.
  *
- *   url, database, user_id, role   the identity itself
- *   user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
- *   admin                          administrative permissions, separated by commas; null where they were not noted
- *   changed_at                     when the identity last changed, null after the first pull
+ *    url, database, user_id, role   the identity itself
+ *    user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
+ *    admin                          administrative permissions, separated by commas; null where they were not noted
+ *    changed_at                     when the identity last changed, null after the first pull
  */
 const IDENTITY = sql`
   CREATE TABLE _rowsync_identity (
@@ -40,8 +40,8 @@ const IDENTITY = sql`
 /**
  * Descriptors with their ETags, so that an unchanged schema costs a 304.
  *
- *   scope        'database' or 'table:<origin id>'; '.xml' behind it where the ETag is that of an answer in XML
- *   descriptor   JSON of our own neutral form
+ *    scope        'database' or 'table:<origin id>'; '.xml' behind it where the ETag is that of an answer in XML
+ *    descriptor   JSON of our own neutral form
  */
 const DESCRIPTORS = sql`
   CREATE TABLE _rowsync_descriptors (
@@ -51,32 +51,32 @@ const DESCRIPTORS = sql`
 /**
  * One row per origin table that was ever replicated, by origin id.
  *
- *   name, alias, local_name   at the origin, and in this file
- *   state                     loading (first sweep not finished) · steady · gone (no longer described)
- *   row_count                 rows in the user table, kept in the same transaction as the rows
- *   sweep                     number of the current or last sweep; 0 before the first
- *   sweep_started_at          of that sweep
- *   swept_at                  end of the last finished sweep
- *   sweep_open                1 while a sweep is unfinished: the next pull goes on with it
- *   applied                   number of answers with rows that were applied so far; says which of two came later
- *   end_proven                1 once the origin answered that nothing lies behind the last page
- *   identity_checked          0 after a change of identity until a person, or a sweep without deletes or rows in flight, cleared it
- *   problem_…                 the error that ended the last attempt, null after a success
- *   held_…                    why deletes wait for a person, since when and how many; null when none do
- *   push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
- *                             row_count of a two-way table counts the rows that the origin confirmed
- *   match_column              origin's name of the column that identifies rows, null without one
- *   allow_add                 0 where the calling user may not add rows
- *   doubted                   1 from when the rows were doubted until the next finished sweep; 2 once somebody else's trigger may have
- *                             changed a mirror, until its rows are doubted
- *   push_…                    what kept the last push of the table from its end, null after a success
- *   doubt_creates_from        not null once the file turned out to be an older copy: the last id that was given here by then, until its
- *                             creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
- *   pull_consent,
- *   push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
- *   missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
- *                             pruned. Null where none did
- *   compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
+ *    name, alias, local_name   at the origin, and in this file
+ *    state                     loading (first sweep not finished) · steady · gone (no longer described)
+ *    row_count                 rows in the user table, kept in the same transaction as the rows
+ *    sweep                     number of the current or last sweep; 0 before the first
+ *    sweep_started_at          of that sweep
+ *    swept_at                  end of the last finished sweep
+ *    sweep_open                1 while a sweep is unfinished: the next pull continues with it
+ *    applied                   number of answers with rows that were applied so far; says which of two came later
+ *    end_proven                1 once the origin answered that nothing lies behind the last page
+ *    identity_checked          0 after a change of identity until a person, or a sweep without deletes or rows in flight, cleared it
+ *    problem_…                 the error that ended the last attempt, null after a success
+ *    held_…                    why deletes wait for a person, since when and how many; null when none do
+ *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
+ *                              row_count of a two-way table counts the rows that the origin confirmed
+ *    match_column              origin's name of the column that identifies rows, null without one
+ *    allow_add                 0 where the calling user may not add rows
+ *    doubted                   1 from when the rows were doubted until the next finished sweep; 2 once another client's trigger may have
+ *                              changed a mirror, until its rows are doubted
+ *    push_…                    what kept the last push of the table from its end, null after a success
+ *    doubt_creates_from        not null once the file turned out to be an older copy: the last id that was given here by then, until its
+ *                              creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
+ *    pull_consent,
+ *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
+ *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
+ *                              pruned. Null where none did
+ *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
   CREATE TABLE _rowsync_tables (
@@ -108,7 +108,7 @@ const TABLES_5 = [
 /** What version 6 added to the tables of every earlier one. */
 const TABLES_6 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT` },
-  // Added beside the old one: SQLite renames no column while a view of somebody else's reads from what is not there.
+  // Added beside the old one: SQLite renames no column while a view of another client's reads from what is not there.
   { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0` },
   { since: 2, statement: sql`UPDATE _rowsync_conflicts SET requested = wish` },
   { since: 2, statement: sql`DROP TRIGGER _rowsync_resolve` },
@@ -135,10 +135,10 @@ const TABLES_2 = [
 /**
  * The columns of each replicated table, by origin id.
  *
- *   type            as the origin spells it; value_form is the ColumnType that we read it with
- *   stored_as       TEXT, INTEGER or ANY
- *   writable        1 where the calling user may write it at the origin
- *   state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
+ *    type            as the origin spells it; value_form is the ColumnType that we read it with
+ *    stored_as       TEXT, INTEGER or ANY
+ *    writable        1 where the calling user may write it at the origin
+ *    state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
  */
 const COLUMNS = sql`
   CREATE TABLE _rowsync_columns (
@@ -153,10 +153,10 @@ const COLUMNS = sql`
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
  *
- *   etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
- *   applied       which of the table's answers brought the rows of the page
- *   sweep         number of the sweep in which the page was last proven
- *   verified_at   when that was
+ *    etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
+ *    applied       which of the table's answers brought the rows of the page
+ *    sweep         number of the sweep in which the page was last proven
+ *    verified_at   when that was
  */
 const PAGES = sql`
   CREATE TABLE _rowsync_pages (
@@ -176,7 +176,7 @@ const PAGE_ROWS = sql`
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
  *
- *   applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
+ *    applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
  */
 const SUSPECTS = sql`
   CREATE TABLE _rowsync_suspects (
@@ -201,8 +201,8 @@ const UNREADABLE = sql`
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
  * what changed is always found by comparing the row with its base.
  *
- *   state   a state of reconcile/row-state.ts; a row without a mark is clean. No CHECK: it would double what an edit costs
- *   since   when the row was first found edited, in seconds since 1970: a text would cost every edited row a third more
+ *    state   a state of reconcile/row-state.ts; a row without a mark is clean. No CHECK: it would double what an edit costs
+ *    since   when the row was first found edited, in seconds since 1970: a text would cost every edited row a third more
  */
 const ROWS = sql`
   CREATE TABLE _rowsync_rows (
@@ -213,8 +213,8 @@ const ROWS = sql`
 /**
  * How rows that are inserted here get their ids (one row per two-way table).
  *
- *   given_id   the _id that the statement under way gives, -1 if it gives none: SQLite tells only BEFORE triggers
- *   last_id    the last negative id that was given; never given again, even after its row is gone
+ *    given_id   the _id that the statement under way gives, -1 if it gives none: SQLite tells only BEFORE triggers
+ *    last_id    the last negative id that was given; never given again, even after its row is gone
  */
 const LOCAL_IDS = sql`
   CREATE TABLE _rowsync_local_ids (
@@ -222,15 +222,15 @@ const LOCAL_IDS = sql`
   ) STRICT`;
 
 /**
- * What both sides changed, and what somebody discarded. Whoever lost is kept here for good.
+ * What both sides changed, and what someone discarded. Whoever lost is kept here permanently.
  *
- *   kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only stood here)
- *   column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
- *   base, local, remote   the value of a cell, or a JSON object of the whole row's columns (kept-rows.ts)
- *   winner        origin · local · nobody (until a person decides)
- *   state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
- *                 resolved (by a person) · discarded (by a person, with the change)
- *   resolution    what a person wants: local · remote · base · value; requested is 1 until that was carried out
+ *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
+ *    column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
+ *    base, local, remote   the value of a cell, or a JSON object of the whole row's columns (kept-rows.ts)
+ *    winner        origin · local · nobody (until a person decides)
+ *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
+ *                  resolved (by a person) · discarded (by a person, with the change)
+ *    resolution    what a person wants: local · remote · base · value; requested is 1 until that was carried out
  */
 const CONFLICTS = sql`
   CREATE TABLE _rowsync_conflicts (

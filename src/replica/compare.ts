@@ -1,8 +1,8 @@
 /**
- * The comparison of a two-way table with its base, which is the truth about what a user edited: triggers alone lose edits
- * (`INSERT OR REPLACE` deletes rows without a trigger, GUI tools rebuild tables without theirs). Input: the two tables. Output: ids of rows
- * that differ, or marks on them in `_rowsync_rows`. `IS NOT` compares exactly; one number spelled in two ways counts as
- * different here and is settled by whoever reads the values (capture/changes.ts).
+ * The comparison of a two-way table with its base, which is the truth about what a user edited. Triggers alone lose edits
+ * (`INSERT OR REPLACE` deletes rows without a trigger, GUI tools rebuild tables without theirs). Input: the two tables. Output:
+ * ids of rows that differ, or marks on them in `_rowsync_rows`. `IS NOT` compares exactly; one number spelled in two ways counts
+ * as different here and is settled by whoever reads the values (capture/changes.ts).
  */
 import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
@@ -80,8 +80,8 @@ function mark(tx: Tx, rows: Sql, values: Readonly<Record<string, number | bigint
 }
 
 /**
- * Whether rows stand here under ids of the origin's that it never gave. Found by counting, which costs a fraction of looking up
- * each row: the rows here must be those of the base without the deleted ones, which are all marked by now.
+ * Whether rows are here under ids of the origin's that it never gave. Found by counting, which costs a fraction of looking up
+ * each row. The rows here must be those of the base without the deleted ones, which are all marked by now.
  */
 function hasForeignRows(from: Connection, target: RowTarget): boolean {
   const local = ident(target.localName);
@@ -111,7 +111,7 @@ export function dropEqualMarks(tx: Tx, target: RowTarget, states: readonly strin
   ).run({ tableId: target.id, states: JSON.stringify(states) });
 }
 
-/** Ids of rows that stand here without being known to the origin although their id is not one of ours. */
+/** Ids of rows that are here without being known to the origin although their id is not one of ours. */
 export function readForeignIds(from: Connection, target: RowTarget): readonly number[] {
   return from
     .prepare(
@@ -124,7 +124,7 @@ export function readForeignIds(from: Connection, target: RowTarget): readonly nu
 }
 
 /**
- * Whether triggers see every edit of a table: not where a unique index lets REPLACE remove a neighbour unseen, nor where somebody
+ * Whether triggers see every edit of a table. Not where a unique index lets REPLACE remove a neighbour unseen, nor where someone
  * else's trigger may change rows while ours are switched off.
  */
 export function areMarksReliable(from: Connection, target: RowTarget): boolean {

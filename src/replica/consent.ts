@@ -36,7 +36,7 @@ const STORE = {
 } as const;
 
 /**
- * Agrees to what is held of the named tables (as at the origin or here, case does not count), or of all; returns what that is,
+ * Agrees to what is held of the named tables (as at the origin or here, case does not count), or of all. Returns what that is,
  * which may be nothing. @throws RowsyncError of the replica.
  */
 export function giveConsent(path: string, kinds: readonly ConsentKind[], names: readonly string[]): readonly Consent[] {

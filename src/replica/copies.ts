@@ -3,8 +3,9 @@
  * may have been created since it was made.
  *
  * Batches that create rows are counted in the file, as they are recorded and as they are settled. The count stands beside the file in
- * `<replica>.sent` before such a batch leaves. A file that has counted less, or beside which the count of another file stands, is an older
- * copy: no ETag is trusted, two-way tables are compared with base, and edits wait (capture/older-copy.ts). Losing `.sent` costs just that.
+ * `<replica>.sent` before such a batch leaves. A file that has counted less, or beside which the count of another file stands, is
+ * an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait (capture/older-copy.ts). Losing
+ * `.sent` costs just that.
  *
  * A copy that is put beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
  */
@@ -49,7 +50,8 @@ export function recogniseFile(
     return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
-  // With all that came before it: after a power cut, a file that is empty, or does not know its id, would be another one than stands beside it.
+  // With all that came before it. After a power cut, a file that is empty, or does not know its id, would be another one than
+  // stands beside it.
   db.pragma('synchronous = FULL');
   db.transaction(() => {
     db.prepare(
@@ -78,7 +80,7 @@ export function isUnopenedCopy(from: Connection, path: string): boolean {
   }
 }
 
-/** Whether a replica has stood under this path, whatever stands there now. */
+/** Whether a replica has stood under this path, whatever is there now. */
 export function wasReplica(path: string): boolean {
   return readBeside(path) !== null;
 }
@@ -87,9 +89,9 @@ export function wasReplica(path: string): boolean {
 const FORMAT_AT = 18;
 
 /**
- * Refuses a file that never had a log, as every backup is, with one beside it: that is the log of the file that stood there before, and SQLite
- * would take it for this one's. To be called while this process has no connection to the file, since closing it here would drop
- * SQLite's locks on it.
+ * Refuses a file that never had a log, as every backup is, with one beside it. That is the log of the file that was there
+ * before, and SQLite would take it for this one's. To be called while this process has no connection to the file, since closing
+ * it here would drop SQLite's locks on it.
  * @throws RowsyncError `replica.log`.
  */
 export function requireOwnLog(path: string): void {
@@ -128,7 +130,7 @@ export function disownFile(path: string): void {
   writeBeside(path, { fileId: 'restored', batchCount: 0 });
 }
 
-/** The next pull asks for everything anew; what stands here edited now waits for a person (capture/older-copy.ts). */
+/** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */
 function distrust(db: Database.Database): void {
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
@@ -170,7 +172,7 @@ function writeBeside(path: string, { fileId, batchCount }: Count): void {
   const target = besideOf(path);
   const partial = `${target}.partial`;
   const mode = modeOf(path) ?? 0o600;
-  // Left by a crash, or a link that somebody put there: nothing is written through it.
+  // Left by a crash, or a link that someone put there: nothing is written through it.
   rmSync(partial, { force: true });
   const file = openSync(partial, 'wx', mode);
   try {

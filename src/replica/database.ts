@@ -160,7 +160,7 @@ export class Replica implements Connection {
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
-      // While no process of ours was there to see, edits may have gone unmarked; or while a trigger of somebody else's stood, or a
+      // While no process of ours was there to see, edits may have gone unmarked; or while a trigger of another client's stood, or a
       // unique index, even if it is gone by now.
       if (readSchemaVersion(this) !== this.#schemaVersion)
         this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
@@ -236,7 +236,7 @@ export function openReplica(
   } catch (thrown) {
     lock.close();
     const error = replicaError(thrown, `Opening the replica ${absolute}`);
-    // Nothing of a SQLite file is left to see, but a file of somebody else would have no count beside it.
+    // Nothing of a SQLite file is left to see, but a file of another client would have no count beside it.
     const isNoDatabase = error.code === 'replica.foreign' && sqliteCode(error.cause) === 'SQLITE_NOTADB';
     throw isNoDatabase && wasReplica(absolute) ? damaged(absolute, 'its header is not that of a database') : error;
   }
@@ -311,8 +311,9 @@ function makeEmpty(path: string, mode: number): void {
 const APPLICATION_ID_AT = 68;
 
 /**
- * Whether a file is empty or a replica. Whoever may write to the folder can put any other file of this user in the place of one, or lead to it
- * by a link of his, to have it opened up to himself. After an early crash the log alone says that a file is a replica; it is opened up the next time.
+ * Whether a file is empty or a replica. Whoever may write to the folder can put another file of this user in the place of one, or
+ * a link to it, to have it opened up to himself. After an early crash the log alone says that a file is a replica; it is opened
+ * up the next time.
  */
 function mayBeOpenedUp(path: string): boolean {
   const place = lstatSync(path);
@@ -360,7 +361,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
 }
 
 /**
- * Whether nothing stands in the file yet; a file of somebody else is refused. It is looked at without the right to write,
+ * Whether nothing stands in the file yet; a file of another client is refused. It is looked at without the right to write,
  * because closing a file that may be written carries over its log, and even that would change it.
  * @throws RowsyncError `replica.foreign` or `replica.newer`.
  */

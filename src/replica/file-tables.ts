@@ -10,7 +10,7 @@ import { sql, type Sql } from '../base/sql.ts';
 /**
  * Where content is kept (one row): the folder of the last run, so that the view can name whole paths.
  *
- *   bytes   of all content, each once
+ *    bytes   of all content, each once
  */
 const FILE_STORE = sql`
   CREATE TABLE _rowsync_file_store (
@@ -21,13 +21,13 @@ const FILE_STORE = sql`
  * Cells of attachment columns as they were last looked at; one whose value differs from the user table is looked at again.
  * Columns and tables go by the origin's ids.
  *
- *   value           what the cell said
- *   mode            latest or all: which revisions were looked for
- *   guid            the latest revision, null where there is none
- *   etag            of the list, where the origin had to be asked for it
- *   form            value (name;revision;guid) · list (anything else, so that the origin has to be asked each time)
- *   problem         why the revisions could not be listed, null after a success
- *   failures        how often in a row; retry_at is when it is worth another try
+ *    value           what the cell said
+ *    mode            latest or all: which revisions were looked for
+ *    guid            the latest revision, null where there is none
+ *    etag            of the list, where the origin had to be asked for it
+ *    form            value (name;revision;guid) · list (anything else, so that the origin has to be asked each time)
+ *    problem         why the revisions could not be listed, null after a success
+ *    failures        how often in a row; retry_at is when it is worth another try
  */
 const FILE_CELLS = sql`
   CREATE TABLE _rowsync_file_cells (
@@ -41,12 +41,12 @@ const FILE_CELLS = sql`
 /**
  * Every revision that was ever heard of, one row for each place and guid.
  *
- *   table_name, column_name   names here, for the time after table or column are gone
- *   name, type, author        as the origin says; type, bytes, author and created_at are null until it said
- *   sha256                    of the content, null while it is not here
- *   state     missing (not here yet) · here · failed (see reason) · skipped (by the rule in reason)
- *   vanished_at               when the origin no longer had it; content stays
- *   failures, retry_at        as for cells
+ *    table_name, column_name   names here, for the time after table or column are gone
+ *    name, type, author        as the origin says; type, bytes, author and created_at are null until it said
+ *    sha256                    of the content, null while it is not here
+ *    state     missing (not here yet) · here · failed (see reason) · skipped (by the rule in reason)
+ *    vanished_at               when the origin no longer had it; content stays
+ *    failures, retry_at        as for cells
  */
 const FILES = sql`
   CREATE TABLE _rowsync_files (

@@ -2,8 +2,8 @@
  * Reading and writing the bookkeeping of attached files (file-tables.ts). Input: cells of user tables, revisions, outcomes of
  * downloads. Output: what is left to look at and to fetch, and what `sync_files` shows.
  *
- * Which cells are to be looked at follows from comparing the user table with what was looked at before, so that neither a
- * crash nor another client can hide one (I13), and a table that did not change gives none.
+ * Which cells are to be looked at follows from comparing the user table with what was looked at before. So neither a crash nor
+ * another client can hide one (I13), and a table that did not change gives none.
  */
 import type { ColumnType } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
@@ -73,8 +73,8 @@ export interface CellToLookAt {
 }
 
 /**
- * Cells above `after` that differ from what was looked at, want more revisions than were looked for, have to be asked for
- * each time, or failed and are due; in the order of their rows, at most `count`.
+ * Cells above `after` that differ from what was looked at or want more revisions, have to be asked for each time, or failed and
+ * are due. In the order of their rows, at most `count`.
  */
 export function readCellsToLookAt(
   from: Connection,
@@ -314,7 +314,7 @@ export interface Content {
   readonly bytes: number;
 }
 
-/** The content that a guid stands for, if it is here: a guid names one revision for good. */
+/** The content that a guid stands for, if it is here: a guid names one revision permanently. */
 export function readContentOfGuid(from: Connection, guid: string): Content | null {
   const found = from
     .prepare(sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`)

@@ -1,7 +1,7 @@
 /**
- * Rows that are kept as JSON objects by the names of their columns here, for people to read and to take again: the versions of a
- * conflict about a whole row, and cells that the origin refused. They follow the names, or a value would go into
- * another column once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
+ * Rows that are kept as JSON objects by the names of their columns here, for people to read and to take again. The versions of a
+ * conflict about a whole row, and cells that the origin refused. They follow the names, or a value would go into another column
+ * once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
  */
 import type { Tx } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';

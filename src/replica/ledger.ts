@@ -47,8 +47,8 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
 }
 
 /**
- * Stores the identity; where it changed, no ETag and no descriptor is trusted any more and deletes wait once: also those to which a person
- * agreed before, who was shown what the former caller did not see.
+ * Stores the identity. Where it changed, no ETag and no descriptor is trusted any more and deletes wait once. Also those to which
+ * a person agreed before, who was shown what the former caller did not see.
  */
 export function storeIdentity(
   tx: Tx,
@@ -214,7 +214,7 @@ function tableFromRow(row: unknown): LedgerTable {
   };
 }
 
-/** Begins a sweep, or goes on with an unfinished one; returns its number. */
+/** Begins a sweep, or continues with an unfinished one; returns its number. */
 export function openSweep(tx: Tx, tableId: number, at: string): number {
   const { sweep, sweepOpen } = readTable(tx, tableId);
   if (sweepOpen) return sweep;
@@ -301,7 +301,7 @@ function pushProblemParameters(
   };
 }
 
-/** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it go on. */
+/** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
 export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,

@@ -1,8 +1,9 @@
 /**
- * Mirrors under triggers of somebody else's. Whenever we write rows, our guards are off, and such a trigger may change rows of any table that
- * it names: of the one that it stands on, or of another. In a table with a base that shows as an edit; in a mirror nobody can tell, so its
- * pages are read again, and what the trigger changed is written back. That it may have is kept with the table, because the trigger may
- * be gone by then. Called behind whatever writes rows of user tables. Input: the file. Output: bookkeeping.
+ * Mirrors under triggers of another client's. Whenever we write rows, our guards are off, and such a trigger may change rows of
+ * any table that it names. Of the one that it stands on, or of another. In a table with a base that shows as an edit. In a mirror
+ * nobody can tell, so its pages are read again, and what the trigger changed is written back. That it may have is kept with the
+ * table, because the trigger may be gone by then. Called behind whatever writes rows of user tables. Input: the file. Output:
+ * bookkeeping.
  */
 import type { Connection, Tx } from './connection.ts';
 import { hasForeignTriggers, oncePerSchema } from './objects.ts';
@@ -20,7 +21,7 @@ const EXPOSED = sql`
 /** Ids of the exposed tables, as a JSON array: a table is placed, named and given a base by changes of the schema. */
 const readExposed = oncePerSchema((from) => JSON.stringify(from.prepare(EXPOSED).pluck().all()));
 
-/** Trusts nothing of the mirrors that somebody else's trigger may have changed while rows were written. */
+/** Trusts nothing of the mirrors that another client's trigger may have changed while rows were written. */
 export function distrustMirrors(tx: Tx): void {
   if (!hasForeignTriggers(tx)) return;
   const ids = readExposed(tx);
@@ -32,7 +33,7 @@ export function distrustMirrors(tx: Tx): void {
   }
 }
 
-/** Whether somebody else's trigger may have put rows into a mirror, or taken some out, since its rows were last doubted. */
+/** Whether another client's trigger may have put rows into a mirror, or taken some out, since its rows were last doubted. */
 export function mayHaveStrangers(from: Connection, tableId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND doubted = 2 AND sweep_open = 0`;
   return from.prepare(text).get(tableId) !== undefined;

@@ -9,7 +9,7 @@ import { foldIdent, sql } from '../base/sql.ts';
 /** What each connection has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<Connection, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
 
-/** Makes a reader of the schema read it anew only once somebody has changed it. */
+/** Makes a reader of the schema read it anew only once someone has changed it. */
 export function oncePerSchema<T>(read: (from: Connection) => T): (from: Connection) => T {
   return (from) => {
     const version = readSchemaVersion(from);
@@ -46,7 +46,7 @@ const readTriggerRows = oncePerSchema((from) => {
   return rowsById;
 });
 
-/** Whether somebody else's trigger stands in the file, which may change any row while ours are switched off. */
+/** Whether another client's trigger stands in the file, which may change any row while ours are switched off. */
 export const hasForeignTriggers = oncePerSchema((from) => {
   const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
   return from.prepare(text).get() !== undefined;

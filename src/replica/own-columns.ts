@@ -1,6 +1,6 @@
 /**
- * Columns that other clients added to a user table, or gave another name: nothing of them is synced, and what stands there stays with its
- * row where that gets another id. Input: ids. Output: values, and rows that have them again.
+ * Columns that other clients added to a user table, or gave another name. Nothing of them is synced, and what is there stays
+ * with its row where that gets another id. Input: ids. Output: values, and rows that have them again.
  */
 import type { Connection, Tx } from './connection.ts';
 import { readCells, type Pair, type RowTarget } from './rows.ts';
@@ -23,7 +23,7 @@ export function readOwnCells(
   return readCells(from, localName, { names, ids });
 }
 
-/** Gives a row that goes on under another id what it said in such columns. */
+/** Gives a row that continues under another id what it said in such columns. */
 export function carryOwnCells(
   tx: Tx,
   { localName }: Pick<RowTarget, 'localName'>,

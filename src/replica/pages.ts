@@ -3,9 +3,9 @@
  * its map entry and its ETag follow in the same transaction (I6). So do the suspects, the rows that left the page: a crash forgets none
  * of them.
  *
- * A row that moves may be read on two pages, and the older answer may be the one that is applied last; then the ETag of the
- * other page would prove a value that does not stand in the table. So answers are numbered as they are applied, and
- * a row that leaves a page is only taken for seen on another one if that page was applied later.
+ * A row that moves may be read on two pages, and the older answer may be the one that is applied last. Then the ETag of the other
+ * page would prove a value that does not stand in the table. So answers are numbered as they are applied. A row that leaves a
+ * page is only taken for seen on another one if that page was applied later.
  */
 import type { RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
@@ -47,7 +47,8 @@ export interface AnsweredPage {
 
 /**
  * Stores what an answer 200 says of its page: page map, suspects and ETag, in the transaction that stored its rows; `changes` is what came of
- * them. The ETag is not kept where a row could not be read, or waits for an answer, so that the page is asked for again until all of it stands here.
+ * them. The ETag is not kept where a row could not be read, or waits for an answer. So the page is asked for again until all of
+ * it is here.
  */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes: RowChanges): void {
   const { content, page } = answer;
@@ -79,7 +80,7 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes:
   if (changes.insertedCount + changes.updatedCount > 0) distrustMirrors(tx);
 }
 
-/** Stores which rows stand on a page: those that stood there before become suspects, those that stand there now are none. */
+/** Stores which rows stand on a page: those that was there before become suspects, those that are there now are none. */
 function storePageRows(tx: Tx, tableId: number, page: number, ids: string): void {
   const before = tx
     .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND page = ?`)
@@ -151,7 +152,7 @@ export function dropPagesFrom(tx: Tx, tableId: number, page: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_pages WHERE table_id = ? AND page >= ?`).run(tableId, page);
 }
 
-/** Suspects that remain after a sweep: all of them, and those that stand here, but on no page. */
+/** Suspects that remain after a sweep: all of them, and those that are here, but on no page. */
 export interface RemainingSuspects {
   readonly count: number;
   readonly missingCount: number;
@@ -178,7 +179,7 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   tx.prepare(
     sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND page IN (SELECT p.page FROM ${seen})`,
   ).run(tableId, tableId);
-  // What stands here no more cannot be deleted here: a push deleted it, or another client.
+  // What is here no more cannot be deleted here: a push deleted it, or another client.
   const missingCount = tx
     .prepare(
       sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
@@ -230,8 +231,8 @@ export function countUnreadable(from: Connection, tableId: number): number {
 }
 
 /**
- * Puts rows under suspicion that were created by a push: no page has had them yet, so none could miss them if they were deleted before
- * the next sweep. The first page that shows them clears them.
+ * Puts rows under suspicion that were created by a push. No page has had them yet, so none could miss them if they were deleted
+ * before the next sweep. The first page that shows them clears them.
  */
 export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]): void {
   tx.prepare(
@@ -242,8 +243,8 @@ export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]):
 
 /**
  * Puts rows under suspicion that were read or changed outside of a sweep, by a push: the table now holds more than the pages that show
- * them said. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about
- * such rows; the next sweep then asks for the rows themselves. A page that is read anew clears them.
+ * them said. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such
+ * rows. The next sweep then asks for the rows themselves. A page that is read anew clears them.
  */
 export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
   tx.prepare(

@@ -9,9 +9,9 @@ import { sql } from '../base/sql.ts';
  * Batches that were recorded and are not settled; the row goes with its last row. Written before its request leaves, with
  * `synchronous = FULL`.
  *
- *   method    create · update · upsert · delete
- *   rows      JSON: id, kind, cells as sent (with path, size and hash of files), and what the origin answered, of each row that
- *             is not settled; of a new row also the largest id that the origin's rows had here then
+ *    method    create · update · upsert · delete
+ *    rows      JSON: id, kind, cells as sent (with path, size and hash of files), and what the origin answered, of each row that
+ *              is not settled; of a new row also the largest id that the origin's rows had here then
  */
 const BATCHES = sql`
   CREATE TABLE _rowsync_batches (
@@ -29,10 +29,10 @@ const PUSHES = sql`
 /**
  * Why rows were not taken. A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
  *
- *   reason        the origin's words, or ours where the row was refused before it was sent
- *   status, code  of the origin; null where it was not asked
- *   sent          JSON object of the cells as they were sent; null for deletes and for what was not sent
- *   tries         refusals so far; with retry_at_ms (null for never) they say when the row is tried again by itself
+ *    reason        the origin's words, or ours where the row was refused before it was sent
+ *    status, code  of the origin; null where it was not asked
+ *    sent          JSON object of the cells as they were sent; null for deletes and for what was not sent
+ *    tries         refusals so far; with retry_at_ms (null for never) they say when the row is tried again by itself
  */
 const REFUSALS = sql`
   CREATE TABLE _rowsync_refusals (

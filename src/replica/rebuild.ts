@@ -1,7 +1,7 @@
 /**
- * Making room for a new replica: what was edited in the old one goes into a file first, then the old one is moved aside with all it
- * holds. Input: the path, and whoever writes the script. Output: two files. Invariant (I2): the old file is not moved before the
- * script is on the disk.
+ * Making room for a new replica. What was edited in the old one goes into a file first, then the old one is moved aside with all
+ * it holds. Input: the path, and whoever writes the script. Output: two files. Invariant (I2): the old file is not moved before
+ * the script is on the disk.
  */
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -15,8 +15,8 @@ import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { baseName, columnList, readColumns, readStanding, rowsDiffer } from './tables.ts';
 
 /**
- * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each; past a few
- * hundred values the gain is lost again (measured: 18 columns run fastest at 10 rows, 4 columns at 50).
+ * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred
+ * values the gain is lost again (measured: 18 columns run fastest at 10 rows, 4 columns at 50).
  */
 const STATEMENT_VALUES = 200;
 
@@ -45,9 +45,9 @@ export interface RowChanges {
 }
 
 /**
- * What SQLite stores for a value: booleans as 0 and 1, integers as INTEGER where 64 bits hold them (a plain JavaScript
- * number would be bound as REAL), longer decimals as their text. A number that a user's SQL made is stored with the digits that
- * are sent of it.
+ * What SQLite stores for a value. Booleans as 0 and 1, integers as INTEGER where 64 bits hold them (a plain JavaScript number
+ * would be bound as REAL), longer decimals as their text. A number that a user's SQL made is stored with the digits that are sent
+ * of it.
  */
 export function storedFromValue(value: Value): Stored {
   if (value === null || typeof value === 'string') return value;
@@ -73,7 +73,7 @@ export function valueFromStored(stored: Stored, type: ColumnType): Value {
   return Number.isSafeInteger(double) ? double : stored;
 }
 
-/** Writes rows of one page; those that stand there already as they are, are not written. */
+/** Writes rows of one page; those that are there already as they are, are not written. */
 export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): RowChanges {
   const before = countPresent(tx, target, rows);
   const changedCount = writeRows(tx, target, rows);
@@ -197,7 +197,7 @@ export function copyRows(
   const differs = (source: Sql): Sql => rowsDiffer(to.columns, sql`here`, source);
   const isKnown = countStanding(tx, to, ids) === ids.length;
   const all = columnList([...to.columns, ...(to.keptColumns ?? [])]);
-  // Where all of them stand here, an UPDATE takes two thirds of the time.
+  // Where all of them are here, an UPDATE takes two thirds of the time.
   const text = isKnown
     ? sql`UPDATE ${ident(to.localName)} AS here SET ${copied(sql`there`)} FROM ${ident(from.localName)} there
           WHERE here._id IN (SELECT value FROM json_each(?)) AND there._id = here._id AND (${differs(sql`there`)})`
@@ -237,7 +237,7 @@ function countStanding(from: Connection, target: RowTarget, ids: readonly number
     .get(JSON.stringify(ids)) as number; // count(*) is an integer
 }
 
-/** Deletes rows that the origin proved to be gone, keeping their last values in `sync_deleted`; returns how many stood here. */
+/** Deletes rows that the origin proved to be gone, keeping their last values in `sync_deleted`; returns how many was here. */
 export function deleteRows(
   tx: Tx,
   target: RowTarget,
@@ -305,7 +305,7 @@ export function readCells(
   );
 }
 
-/** Deletes rows without evidence; returns how many stood there. */
+/** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
   const expected = hasForeignTriggers(tx) ? countStanding(tx, target, ids) : null;
   const { changes } = tx

@@ -2,9 +2,9 @@
  * The shape of the user tables and of their base tables, which follow in step: creating them, and following the origin's
  * schema. What must be done is decided in reconcile/schema.ts; here it is done and written to the ledger.
  *
- *   _id     INTEGER PRIMARY KEY   the origin's `@row.id`
- *   _allow  TEXT                  the origin's `@row.allow`
- *   then the origin's columns, STRICT, in the order in which they appeared
+ *    _id     INTEGER PRIMARY KEY   the origin's `@row.id`
+ *    _allow  TEXT                  the origin's `@row.allow`
+ *    then the origin's columns, STRICT, in the order in which they appeared
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
@@ -49,7 +49,7 @@ export function hasBase(from: Connection, tableId: number): boolean {
 
 /**
  * Empties the view over all two-way tables: SQLite refuses to change the shape of a table under it. It does not go altogether, because SQLite
- * refuses that as well while a view of somebody else's reads from one that is not there.
+ * refuses that as well while a view of another client's reads from one that is not there.
  */
 function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
@@ -131,8 +131,9 @@ export function readStanding(from: Connection, localName: string, names: readonl
 }
 
 /**
- * Makes sure that rows are found by `_id` and that values stay as they are written, which a table that another client rebuilt
- * may not promise: without STRICT, SQLite rounds long decimals in columns of type ANY, as it does in one of type NUMERIC. @throws RowsyncError `replica.schema`.
+ * Makes sure that rows are found by `_id` and that values stay as they are written, which a table that another client rebuilt may
+ * not promise. Without STRICT, SQLite rounds long decimals in columns of type ANY, as it does in one of type NUMERIC. @throws
+ * RowsyncError `replica.schema`.
  */
 export function requireShape(from: Connection, table: { readonly id: number; readonly localName: string }): void {
   if (isSound(from, table)) return;
@@ -163,7 +164,7 @@ function isSound(from: Connection, table: { readonly id: number; readonly localN
   return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
 }
 
-/** Whether the type that somebody else gave a column (`p`) keeps what rowsync stores there (`c`): none at all, or one of the same affinity. */
+/** Whether the type that another client gave a column (`p`) keeps what rowsync stores there (`c`): none at all, or one of the same affinity. */
 const KEEPS = sql`(
   p.type = '' OR upper(p.type) = 'BLOB'
   OR (c.stored_as = 'INTEGER' AND upper(p.type) GLOB '*INT*')

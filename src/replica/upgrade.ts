@@ -73,7 +73,7 @@ function removeOthers(path: string, copyPath: string): void {
   }
 }
 
-/** What somebody does whose rowsync is older than the replica. */
+/** What someone does whose rowsync is older than the replica. */
 export function downgradeHint(path: string, version: number): string {
   const copy = pathBefore(path, version);
   const back = existsSync(copy)

@@ -1,5 +1,5 @@
 /**
- * Simulated colleagues: people who edit, add and delete rows while somebody replicates the database. Input: the store, a
+ * Simulated colleagues: people who edit, add and delete rows while someone replicates the database. Input: the store, a
  * seed, and for the running kind a clock and a rate. Output: changes that look like work on whatever tables there are: new
  * values are taken from other rows of the same column. Which changes happen depends on the seed and the rows alone.
  */
@@ -19,7 +19,7 @@ export interface ActivityCounts {
   readonly deletedCount: number;
 }
 
-/** Colleagues leave small tables their last rows, so that no table runs empty while somebody watches. */
+/** Colleagues leave small tables their last rows, so that no table runs empty while someone watches. */
 const ROWS_KEPT = 5;
 /** Rows and columns tried before an edit is given up as impossible, as in a table whose every column is unique. */
 const TRIES_MAX = 20;

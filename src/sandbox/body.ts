@@ -1,7 +1,7 @@
 /**
  * Bodies of requests: read whole within a bound, or swallowed. Input: a request as node gives it. Output: its bytes, or why
- * there are none. Invariants: never more than the bound is held in memory; a client that is still sending when its answer
- * stands gets that answer (a socket closed over unread bytes takes what was sent with it), within bytes and time.
+ * there are none. Invariants: never more than the bound is held in memory. A client that is still sending when its answer stands
+ * gets that answer, within bytes and time. A socket closed over unread bytes would take the answer with it.
  */
 import type { IncomingMessage } from 'node:http';
 
@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { MULTIPART_LIMITS } from '../wire/multipart.ts';
 import { WireFault } from '../wire/fault.ts';
 
-/** Bytes of an unwanted body that are swallowed before the connection is closed on a client that goes on. */
+/** Bytes of an unwanted body that are swallowed before the connection is closed on a client that continues. */
 const DRAIN_BYTES_MAX = 5 * MULTIPART_LIMITS.bytesMax;
 /** Enough for that many bytes on a local network; a client that sends nothing meanwhile is not waited for any longer. */
 const DRAIN_MS_MAX = 5_000;

@@ -25,7 +25,7 @@ export function deleteRecords(call: Call, table: Table): Answer | Refusal {
   const { pairs, store, user, format } = call;
   const records = readRecords(pairs);
   if (records instanceof Refusal) return records;
-  // The sandbox has no rules that run on a delete, but who may not suppress them is refused all the same.
+  // The sandbox has no rules that run on a delete, but who may not suppress them is refused anyway.
   const runsRules = readWorkflow(call);
   if (runsRules instanceof Refusal) return runsRules;
   const purge = readSwitch(pairs, 'purge', false);

@@ -1,8 +1,8 @@
 /**
  * Faults on request: which requests are answered badly, and how. Input: rules as a file, a test or the control endpoint
- * gives them, checked as a whole. Output: for each request, what to do to it. Invariant: the same rules, the same seed and
- * the same sequence of requests give the same faults; a rule draws for every request that it matches, whatever the other
- * rules do. Carrying faults out is fault-delivery.ts. No I/O and no clock.
+ * gives them, checked as a whole. Output: for each request, what to do to it. Invariant: the same rules, the same seed and the
+ * same sequence of requests give the same faults. A rule draws for every request that it matches, whatever the other rules do.
+ * Carrying faults out is fault-delivery.ts. No I/O and no clock.
  */
 import { Random } from './random.ts';
 import type { SeenRequest } from './requests.ts';
@@ -14,12 +14,12 @@ interface NumberField {
 }
 
 /**
- * Every fault with its fields. delay waits and goes on; all others end the request, and the first rule that fires wins.
- * tooMany (429), unavailable (503) and failure (500) answer in place of the method, which does not run; so do html (a page
- * with status 200), gzipBomb, resetBefore, and notModified: 304 to every request with If-None-Match, whatever changed.
- * The others run the method first: resetAfter cuts the connection instead of answering, truncated closes it in the middle
- * of the body, wrongLength announces `bytes` too few, staleEtag repeats the request's If-None-Match as the ETag of content
- * that changed, drip sends `bytes` at a time with `ms` between.
+ * Every fault with its fields. delay waits and continues. All others end the request, and the first rule that fires wins. tooMany
+ * (429), unavailable (503) and failure (500) answer in place of the method, which does not run. So do html (a page with status
+ * 200), gzipBomb, resetBefore, and notModified: 304 to every request with If-None-Match, whatever changed. The others run the
+ * method first. resetAfter cuts the connection instead of answering, and truncated closes it in the middle of the body.
+ * wrongLength announces `bytes` too few. staleEtag repeats the request's If-None-Match as the ETag of content that changed. drip
+ * sends `bytes` at a time with `ms` between.
  */
 export const FAULTS = {
   delay: { ms: { max: 600_000, missing: 1000 } },

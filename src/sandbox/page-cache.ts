@@ -11,7 +11,7 @@ export interface RenderedPage {
   readonly etag: string;
   readonly contentType: string;
   readonly body: Buffer;
-  /** The body as gzip, once somebody asked for it. */
+  /** The body as gzip, once someone asked for it. */
   gzip: Buffer | null;
 }
 

@@ -23,7 +23,7 @@ export const CODES = {
   badFilter: 2200,
   /** Ours. */
   badBody: 2300,
-  /** Ours: `workflow=0` from somebody who may not say so. */
+  /** Ours: `workflow=0` from someone who may not say so. */
   noManageData: 2400,
   /** Ours, by analogy with columns and views. */
   noTable: 3000,

@@ -66,7 +66,7 @@ export class RequestLog {
     );
   }
 
-  /** Forgets what was answered; the numbering goes on. */
+  /** Forgets what was answered; the numbering continues. */
   clear(): void {
     this.#requests = [];
   }

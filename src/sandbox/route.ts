@@ -8,8 +8,8 @@ import { namesFromSegment } from '../wire/query.ts';
 import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
 
 /**
- * A method with the places it can stand at: directly below the database, below a table, below a table's view or column,
- * or (of an attachment) in front of a guid.
+ * A method with the places it can stand at. Directly below the database, below a table, below a table's view or column, or (of an
+ * attachment) in front of a guid.
  */
 export const METHODS = {
   describe: { verbs: ['GET'], depths: [0, 1] },

@@ -1,5 +1,5 @@
 /**
- * What one row of a write means: which columns it names, which values they get, whether the values may stand there. Input:
+ * What one row of a write means: which columns it names, which values they get, whether the values may be there. Input:
  * a row as it came, the table, the caller. Output: cells, or everything that is wrong with the row, as error descriptors
  * whose source is the column (specification 2.6, 2.7 and 4.6; origin facts 2.2 and 4.2). Reads the store for values that
  * must be unique, writes nothing. One column named twice, by name and by alias, is an error: neither value can be meant.
@@ -125,8 +125,8 @@ function userFromCell(catalog: Catalog, column: Column, value: string): Cell | R
 const WIDE_TYPES: ReadonlySet<string> = new Set(['Text', 'Phone', 'EMail', 'URL', 'Autonumber', 'Unknown']);
 
 /**
- * What is wrong with cells that are about to be written: empty, too long, or taken by another row than `rowId`; null
- * stands for a row that is created, whose columns without a cell get their defaults.
+ * What is wrong with cells that are about to be written: empty, too long, or taken by another row than `rowId`. Null stands for a
+ * row that is created, whose columns without a cell get their defaults.
  */
 export function cellProblems(
   writer: RowWriter,

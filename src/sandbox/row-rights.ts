@@ -1,7 +1,6 @@
 /**
- * What a role may do with a single row (specification 2.5, `@row.allow`): nothing but read it, or edit and delete it, or
- * that only where the caller is its Record Owner. Input: a call, and who owns the row. Output: rights, and rows that tell
- * them.
+ * What a role may do with a single row (specification 2.5, `@row.allow`). Nothing but read it, or edit and delete it, or that
+ * only where the caller is its Record Owner. Input: a call, and who owns the row. Output: rights, and rows that tell them.
  */
 import type { Row, Value } from '../wire/schema.ts';
 import type { Call } from './call.ts';

@@ -1,8 +1,8 @@
 /**
  * The sandbox's own sample data: a small furniture company, the same for the same seed. Input: a seed. Output: table specs
- * for the store. Made to be awkward where real databases are: every column type, names with spaces, accents, slashes and
- * quotes, empty cells, multi-line texts, numbers of 19 digits, keys of three kinds, an empty table, and tables whose row
- * count is an exact multiple of a page. Words are in sample-words.ts. Pure.
+ * for the store. Made to be awkward where real databases are. Every column type. Names with spaces, accents, slashes and quotes.
+ * Empty cells, multi-line texts, numbers of 19 digits, keys of three kinds, an empty table. And tables whose row count is an
+ * exact multiple of a page. Words are in sample-words.ts. Pure.
  */
 import { Random } from './random.ts';
 import * as words from './sample-words.ts';
@@ -44,9 +44,9 @@ export const SAMPLE_USERS: readonly UserSpec[] = [
 ];
 
 /**
- * What the roles of every sandbox may do with its tables. An Administrator and Staff may do everything (but only the
- * former has ManageData, a permission of users); a Reader may read; a Trainee may change rows of their own, and does not
- * see the table of employees, or the last one where there is none, nor the credit of customers.
+ * What the roles of every sandbox may do with its tables. An Administrator and Staff may do everything (but only the former has
+ * ManageData, a permission of users). A Reader may read. A Trainee may change rows of their own. They do not see the table of
+ * employees (or the last one where there is none), nor the credit of customers.
  */
 export function sampleRoles(
   tables: readonly { readonly name: string; readonly columns: readonly { readonly name: string }[] }[],

@@ -146,7 +146,7 @@ function describeRequest(
   const { query, apiPath } = url;
   const asSent = apiPath?.segments ?? [];
   const segments = apiPath !== undefined && hasPassword(apiPath, store) ? [HIDDEN, ...asSent.slice(1)] : asSent;
-  // A path outside of the API may still be one with credentials that somebody mistyped.
+  // A path outside of the API may still be one with credentials that someone mistyped.
   const path =
     apiPath === undefined
       ? url.path.split('/').map(withoutPassword).join('/')

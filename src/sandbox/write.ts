@@ -3,8 +3,8 @@
  * a call with its body. Output: statuses, or the refusal of the whole call, which then changed nothing. Invariants: a row
  * that fails leaves no trace and touches no other row; all rows of a body are one transaction.
  *
- * A role that may not write at all is refused as a whole (origin facts 4.1, access to a table); what a role may not do
- * with one row or column fails that row. Create ignores an `@row.id`. An Upsert whose id or key names no row creates one.
+ * A role that may not write at all is refused as a whole (origin facts 4.1, access to a table). What a role may not do with one
+ * row or column fails that row. Create ignores an `@row.id`. An Upsert whose id or key names no row creates one.
  */
 import { hasOption } from '../wire/schema.ts';
 import { WireFault } from '../wire/fault.ts';

@@ -36,8 +36,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * Whether digits and points stand in a row of 16 or more. Such a row covers a position that 16 divides, so only those are
- * looked at: a body is searched in a twentieth of the time that parsing takes, where a regular expression takes as long.
+ * Whether digits and points stand in a row of 16 or more. Such a row covers a position that 16 divides, so only those are looked
+ * at. A body is searched in a twentieth of the time that parsing takes, where a regular expression takes as long.
  */
 function hasLongRun(text: string): boolean {
   for (let at = 0; at < text.length; at += LONG_LENGTH) {

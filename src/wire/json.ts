@@ -35,7 +35,7 @@ export function parseBody(text: string, what: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
-    // The SyntaxError is no cause to keep: V8 quotes the text around the fault, and that is somebody's row (I16).
+    // The SyntaxError is no cause to keep: V8 quotes the text around the fault, and that is someone's row (I16).
     throw new RowsyncError('wireFormat', 'origin.truncated', {
       message: `${what}: the answer (${text.length} characters) is not complete JSON`,
       hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',

@@ -1,7 +1,7 @@
 /**
- * Header values with parameters (RFC 9110, 5.6.6) and file names in Content-Disposition (RFC 6266, RFC 8187): of HTTP
- * messages and of the parts of a multipart body, in both directions. Tolerant where clients are known to differ:
- * unquoted values with any character but `;`, any case, spaces around. Pure.
+ * Header values with parameters (RFC 9110, 5.6.6) and file names in Content-Disposition (RFC 6266, RFC 8187). Of HTTP messages
+ * and of the parts of a multipart body, in both directions. Tolerant where clients are known to differ: unquoted values with any
+ * character but `;`, any case, spaces around. Pure.
  */
 
 /** A header such as `multipart/related; boundary=x`. */
@@ -36,9 +36,9 @@ export function isHeaderText(text: string): boolean {
 }
 
 /**
- * The file name in a Content-Disposition header: `filename*` where it can be read, else `filename`. Null where there is
- * none; undefined where there is one that cannot be read, or that holds control characters (`%0D%0A` would end a header
- * line wherever the name is written again). The name is text: it may look like a path and is never used as one.
+ * The file name in a Content-Disposition header: `filename*` where it can be read, else `filename`. Null where there is none.
+ * Undefined where there is one that cannot be read, or that holds control characters (`%0D%0A` would end a header line wherever
+ * the name is written again). The name is text: it may look like a path and is never used as one.
  */
 export function fileNameFromDisposition(header: string | undefined): string | null | undefined {
   const { parameters } = readHeaderValue(header);
@@ -67,8 +67,8 @@ function decodeExtended(text: string): string | undefined {
 const NOT_PLAIN = /[^A-Za-z0-9 !#$&+\-.^_`|~()[\]{}@,=]/gu;
 
 /**
- * The `filename` parameter of Content-Disposition: quoted where the name is plain ASCII, else `filename*` alone, as the
- * vendor's own client writes it; two forms at once are read differently by different servers.
+ * The `filename` parameter of Content-Disposition: quoted where the name is plain ASCII, else `filename*` alone, as the vendor's
+ * own client writes it. Two forms at once are read differently by different servers.
  */
 export function fileNameParameter(name: string): string {
   return name.search(NOT_PLAIN) === -1 ? `filename="${name}"` : extendedParameter(name);

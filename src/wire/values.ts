@@ -2,9 +2,9 @@
  * One value of one column, between the JSON wire and `Value` (specification 2.4). Four directions, because input and
  * output forms differ: output is what Select and Retrieve return, input is what the write methods take.
  *
- *              client                 sandbox
- *   output     readOutput   <──────   writeOutput
- *   input      writeInput   ──────>   readInput
+ *               client                 sandbox
+ *    output     readOutput   <──────   writeOutput
+ *    input      writeInput   ──────>   readInput
  *
  * What a type means is in column-types.ts. Pure.
  */

@@ -24,9 +24,9 @@ export interface XmlLimits {
 }
 
 /**
- * A page of 500 rows with 2,000 columns; the deepest document of the specification has 6 levels; a tag holds one column
- * name, every character escaped, or the attributes of a row. The worst document within these bounds takes about five
- * seconds (measured: 32 M characters of text), a million references or elements about one.
+ * A page of 500 rows with 2,000 columns. The deepest document of the specification has 6 levels. A tag holds one column name,
+ * every character escaped, or the attributes of a row. The worst document within these bounds takes about five seconds (measured:
+ * 32 M characters of text), a million references or elements about one.
  */
 export const XML_LIMITS: XmlLimits = {
   charactersMax: 32 * 1024 * 1024,
@@ -58,8 +58,8 @@ const DECLARATION = new RegExp(
 );
 
 /**
- * The text without its XML declaration and processing instructions, which the parser would stumble over (a lone
- * apostrophe in one swallows what follows), or what is wrong with it.
+ * The text without its XML declaration and processing instructions, or what is wrong with it. The parser would stumble over
+ * those: a lone apostrophe in one swallows what follows.
  */
 export function checkXml(text: string, limits: XmlLimits = XML_LIMITS): string | WireFault {
   if (text.length > limits.charactersMax) {

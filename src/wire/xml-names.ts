@@ -1,7 +1,7 @@
 /**
- * Column names as XML element names, and back (specification 2.4). Every UTF-16 code unit that may not stand where it
- * stands in an XML 1.0 (fourth edition) name becomes `_xHHHH_`; a name outside the BMP therefore takes two escapes. An
- * underscore becomes `_x005f_` only where it would otherwise read as the start of an escape.
+ * Column names as XML element names, and back (specification 2.4). Every UTF-16 code unit that may not stand where it stands in
+ * an XML 1.0 (fourth edition) name becomes `_xHHHH_`. A name outside the BMP therefore takes two escapes. An underscore becomes
+ * `_x005f_` only where it would otherwise read as the start of an escape.
  *
  * Invariant: `nameFromElement(elementFromName(name)) === name` for every name. The colon is escaped although a name may
  * hold one, because readers take it for a namespace prefix (.NET's XmlConvert.EncodeLocalName, which the origin's
@@ -68,8 +68,8 @@ const INNER_UNIT = new RegExp(`[${INNER}]`);
 /** Names that are their own element names: no underscore, nothing to escape. */
 const PLAIN_NAME = new RegExp(`^[${LETTER}](?:(?!_)[${INNER}])*$`);
 /**
- * An underscore that would read as an escape once the rest of the name is written: what closes it is an underscore, or
- * a unit that becomes an escape itself and so begins with one. The capital X and eight digits are escapes to .NET.
+ * An underscore that would read as an escape once the rest of the name is written. What closes it is an underscore, or a unit
+ * that becomes an escape itself and so begins with one. The capital X and eight digits are escapes to .NET.
  */
 const READS_AS_ESCAPE = new RegExp(`_[xX](?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})(?:_|[^${INNER}])`, 'y');
 

@@ -1,8 +1,8 @@
 /**
  * Characters of XML 1.0 text and attributes: escaped on the way out, references resolved on the way in. A carriage
- * return leaves as `&#xD;`, because parsers turn a bare one into a line feed (XML 1.0, 2.11). What XML cannot hold at
- * all (most control characters, half a surrogate pair) is replaced by U+FFFD when the sandbox answers; the client
- * asks `isXmlText` first and never sends it. Pure.
+ * return leaves as `&#xD;`, because parsers turn a bare one into a line feed (XML 1.0, 2.11). What XML cannot hold at all (most
+ * control characters, half a surrogate pair) is replaced by U+FFFD when the sandbox answers. The client asks `isXmlText` first
+ * and never sends it. Pure.
  */
 
 // oxlint-disable-next-line no-control-regex -- these are the characters that XML 1.0 forbids (2.2)

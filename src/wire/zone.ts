@@ -106,8 +106,8 @@ const COLON = 0x3a;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
 /**
- * The same for `YYYY-MM-DDThh:mm:ss±hh:mm` where the UTC time is in the same month: every row has two such values or more,
- * and this is ten times as fast as taking them apart. Undefined where the text has another shape, or is no time.
+ * The same for `YYYY-MM-DDThh:mm:ss±hh:mm` where the UTC time is in the same month. Every row has two such values or more, and
+ * this is ten times as fast as taking them apart. Undefined where the text has another shape, or is no time.
  */
 function utcFromUsualText(text: string): string | undefined {
   const sign = text.charCodeAt(19);
@@ -145,8 +145,8 @@ function fractionText({ fraction }: ParsedTime): string {
 }
 
 /**
- * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. The earlier instant where two fit; a
- * local time that the zone skips is moved forward by the length of the gap (RFC 5545, 3.3.5: the offset before the gap).
+ * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. The earlier instant where two fit. A local
+ * time that the zone skips is moved forward by the length of the gap (RFC 5545, 3.3.5: the offset before the gap).
  */
 export function utcFromInputText(text: string, zone: string): string | undefined {
   const parsed = parseTime(text);
@@ -172,8 +172,8 @@ export function millisecondTextFromUtc(utc: string, zone: string): string {
 }
 
 /**
- * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset
- * where the local time alone does not name the instant, or where nobody knows here what time it is in the zone.
+ * A UTC text as a caller writes it (the input form of Timestamp). Local to `zone` without an offset. With the offset where the
+ * local time alone does not name the instant, or where the time in the zone is not known here.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {
   const { ms, rest } = splitUtc(utc);

@@ -94,7 +94,7 @@ describe('createLogger', () => {
   });
 });
 
-/** Every form in which a secret may stand in a text that somebody logs. */
+/** Every form in which a secret may stand in a text that someone logs. */
 function plantedForms(secret: string): Record<string, string> {
   const bytes = Buffer.from(secret);
   return {

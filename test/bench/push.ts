@@ -105,7 +105,7 @@ function editRows(path: string, value: string, rowCount: number): void {
   withFile(path, (db) => db.prepare(`UPDATE ${TABLE} SET Remarks = ? WHERE _id <= ?`).run(value, rowCount));
 }
 
-/** What somebody would write who trusts every answer: read, send, read again. */
+/** What someone would write who trusts every answer: read, send, read again. */
 async function barePush(
   pool: Pool,
   { database, token }: BenchOrigin,

@@ -18,7 +18,7 @@ const PLAIN: TableSpec = {
   rows: [1, 2, 3].map((number) => ({ Title: `title ${number}`, Done: false })),
 };
 
-/** A fixture in which somebody put a row under the next id of the origin's, while no trigger stood. */
+/** A fixture in which someone put a row under the next id of the origin's, while no trigger stood. */
 async function startForeign(): Promise<Fixture> {
   const fixture = await startTwoWay();
   const triggers = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger'`) as { name: string }[];

@@ -1,6 +1,6 @@
 /**
- * The script of edits that `rowsync rebuild` writes: run on a new replica, it brings back every edit, or says which it does not; rows on
- * their way are comments.
+ * The script of edits that `rowsync rebuild` writes: run on a new replica, it brings back every edit, or says which it does not.
+ * Rows on their way are comments.
  */
 import { existsSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';

@@ -1,5 +1,5 @@
 /**
- * What somebody who waits for a pull sees.
+ * What someone who waits for a pull sees.
  */
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * What nobody has documented (origin facts, sections 1.2, 2.1, 4.1, 5.4, 5.5 and 8): each question is put to the server under
+ * What nobody has documented (origin facts, sections 1.2, 2.1, 4.1, 5.4, 5.5 and 8). Each question is put to the server under
  * test, and the answers are printed at the end. The sandbox must give the answers that it is known to give, since they are
  * decisions; of a real database any answer is welcome.
  */

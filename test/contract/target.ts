@@ -2,11 +2,11 @@
  * What the contract suite talks to: a sandbox of its own, or a database named by the environment. Requests are made with
  * `fetch`, never with rowsync's client, so that a misunderstanding shared by client and sandbox is seen.
  *
- *   ROWSYNC_CONTRACT_URL        scheme and host; without it the suite starts a sandbox
- *   ROWSYNC_CONTRACT_DATABASE   the database's id
- *   ROWSYNC_CONTRACT_TOKEN      an API token
- *   ROWSYNC_CONTRACT_TABLE      the table to read; the first one with enough rows unless given
- *   ROWSYNC_CONTRACT_WRITE      a table that may be written to: rows are created in it and deleted again
+ *    ROWSYNC_CONTRACT_URL        scheme and host; without it the suite starts a sandbox
+ *    ROWSYNC_CONTRACT_DATABASE   the database's id
+ *    ROWSYNC_CONTRACT_TOKEN      an API token
+ *    ROWSYNC_CONTRACT_TABLE      the table to read; the first one with enough rows unless given
+ *    ROWSYNC_CONTRACT_WRITE      a table that may be written to: rows are created in it and deleted again
  *
  * Against a database, a test whose subject is missing there is skipped with the reason; against the sandbox that is a failure.
  */

@@ -45,7 +45,7 @@ function need<T>(subject: T | undefined | null, what: string, context: TestConte
   return needFor(target, subject, what, context);
 }
 
-/** The table, a column to write texts to, and a text that nobody else uses. */
+/** The table, a column to write texts to, and a text that no other client uses. */
 function start(context: TestContext): { table: TableFields; text: string; unique: string } {
   const table = need(target.writable, 'table that may be written to', context);
   const text = need(

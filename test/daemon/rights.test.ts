@@ -1,5 +1,5 @@
 /**
- * Rights that are narrowed under a running daemon, and come back: what they concern stops, everything else goes on, a person is
+ * Rights that are narrowed under a running daemon, and come back. What they concern stops, everything else continues, a person is
  * told, the origin is asked slowly, and where it is safe the work begins again by itself.
  */
 import { expect, test } from 'vitest';

@@ -263,7 +263,7 @@ test.skipIf(!canMount)(
     expect(full.error).toMatchObject({ code: 'replica.full' });
     expect(hereCount).toBeGreaterThan(2);
     expect(hereCount).toBeLessThan(11);
-    // What was half is gone, so somebody else can write.
+    // What was half is gone, so another client can write.
     expect(left).toBeGreaterThan(0);
     expect(whole).toMatchObject({ error: null, downloadedCount: 20 - hereCount, failedCount: 0 });
     expect(fixture.problems()).toEqual([]);

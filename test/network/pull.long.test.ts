@@ -1,6 +1,6 @@
 /**
- * A fault of every class under a whole pull: nothing is half applied, no row and no ETag is lost or believed too soon, and once the
- * fault is over the next pull makes both sides the same.
+ * A fault of every class under a whole pull. Nothing is half applied, and no row and no ETag is lost or believed too soon. Once
+ * the fault is over, the next pull makes both sides the same.
  */
 import { describe, expect, test } from 'vitest';
 

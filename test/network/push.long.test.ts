@@ -1,6 +1,7 @@
 /**
- * A fault of every class in place of the answers to a whole push, whether the request had reached the origin or not: every edit
- * is at the origin exactly once when the fault is over, no row is parked for what somebody on the way said, and both sides are the same.
+ * A fault of every class in place of the answers to a whole push, whether the request had reached the origin or not. When the
+ * fault is over, every edit is at the origin exactly once. No row is parked for what someone on the way said, and both sides are
+ * the same.
  */
 import { describe, expect, test } from 'vitest';
 
@@ -27,7 +28,7 @@ const FATES: readonly (readonly [string, boolean])[] = [
 ];
 
 describe.each(FAULTS)('%s', (title, answer, code) => {
-  // Nobody who refuses a change carries it out all the same; 429 may come from somebody on the way back.
+  // Nobody who refuses a change carries it out anyway; 429 may come from someone on the way back.
   const fates = FATES.filter(([, isApplied]) => !isApplied || !SAYS_NO.has(title) || title === '429');
 
   test.each(fates)(

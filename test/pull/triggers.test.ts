@@ -1,5 +1,5 @@
 /**
- * Triggers of somebody else's that write into mirrors: our own writes set them off while our guards are off. What they change does not
+ * Triggers of another client's that write into mirrors: our own writes set them off while our guards are off. What they change does not
  * stay, whichever table they stand on.
  */
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Rows of which the origin says that it failed, with a status of 5xx beside those of other rows: it may have made a new row before it failed, so
- * that one is looked up before it goes again.
+ * Rows of which the origin says that it failed, with a status of 5xx beside those of other rows. It may have made a new row
+ * before it failed, so that one is looked up before it goes again.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * Triggers of other clients that leave rows as they were without a word, where rowsync writes: it says so, and nothing of it is taken for an
- * edit. Once the trigger is gone, or leaves rowsync's own writes alone, everything goes on.
+ * edit. Once the trigger is gone, or leaves rowsync's own writes alone, everything continues.
  */
 import { describe, expect, test } from 'vitest';
 import type { Fixture } from '../support/replica.ts';

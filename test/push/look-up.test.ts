@@ -1,6 +1,6 @@
 /**
- * Looking for rows by what stands in them, where the origin does not let itself be asked: the rows concerned wait, or are found in another
- * way, and no other row is kept from being pushed.
+ * Looking for rows by what stands in them, where the origin does not let itself be asked. The rows concerned wait, or are found
+ * in another way, and no other row is kept from being pushed.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

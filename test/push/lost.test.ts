@@ -150,7 +150,7 @@ describe('a create without a match value', () => {
 });
 
 describe('a new row that is looked for by another user than the one that sent it', () => {
-  /** Creates a row whose answer is lost for good; afterwards the origin returns no such row, since it never was, or is hidden. */
+  /** Creates a row whose answer is lost permanently; afterwards the origin returns no such row, since it never was, or is hidden. */
   async function loseCreate(
     fixture: Fixture,
     fault: FaultName,

@@ -1,6 +1,6 @@
 /**
- * Creates whose answer got lost, and whose row does not have the unique value any more that was sent: a workflow gave it another one, or a
- * colleague did before it was looked for. Nothing is made twice.
+ * Creates whose answer got lost, and whose row does not have the unique value any more that was sent. A workflow gave it another
+ * one, or a colleague did before it was looked for. Nothing is made twice.
  */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/decide.ts';

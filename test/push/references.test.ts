@@ -1,6 +1,6 @@
 /**
- * Rows that name rows of other tables, which go side by side: the origin refuses an order line whose order it does not have yet, and takes it
- * once it has.
+ * Rows that name rows of other tables, which go side by side. The origin refuses an order line whose order it does not have yet,
+ * and takes it once it has.
  */
 import { expect, test } from 'vitest';
 import { retryRows } from '../../src/capture/refusals.ts';

@@ -1,6 +1,6 @@
 /**
  * What the origin does not take: rows, whole batches, a user without rights, answers that prove nothing. The rows at fault are
- * parked with the origin's words, the others go on, and nothing is lost.
+ * parked with the origin's words, the others continue, and nothing is lost.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

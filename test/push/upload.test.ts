@@ -1,5 +1,5 @@
 /**
- * Files attached by SQL against a real sandbox: what the origin has afterwards, what the store has without a download, and what
+ * Files attached by SQL against a real sandbox. What the origin has afterwards, what the store has without a download, and what
  * waits where a file cannot be sent.
  */
 import { createHash } from 'node:crypto';

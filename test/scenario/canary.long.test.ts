@@ -1,6 +1,6 @@
 /**
- * Secrets and values of rows that would be noticed anywhere: every command, in every form, against an origin that keeps its word and
- * one that throws the token back. The token stands in the file that holds it and nowhere else; values of rows stand in the
+ * Secrets and values of rows that would be noticed anywhere. Every command, in every form, against an origin that keeps its word
+ * and one that throws the token back. The token stands in the file that holds it and nowhere else. Values of rows stand in the
  * replica and in answers that are about them, but in no log, status or metric.
  */
 import { once } from 'node:events';
@@ -96,7 +96,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rebuild: [[], ['--give-up-edits']],
 };
 
-/** Commands that go on until they are stopped, or have a token of their own: tested below. */
+/** Commands that continue until they are stopped, or have a token of their own: tested below. */
 const OTHERS = ['daemon', 'demo', 'sandbox'];
 
 async function leafCommands(): Promise<readonly string[]> {

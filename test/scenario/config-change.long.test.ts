@@ -1,5 +1,5 @@
 /**
- * The configuration changes between two pulls, or in the middle of one that was cut off, while both sides have edits: nothing is
+ * The configuration changes between two pulls, or in the middle of one that was cut off, while both sides have edits. Nothing is
  * deleted but what was deleted, no edit is lost or reaches another row, and both sides agree in the end.
  */
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * The real daemon, killed again and again while SQL clients and colleagues work: each daemon goes on with what its predecessor left.
+ * The real daemon, killed again and again while SQL clients and colleagues work: each daemon continues with what its predecessor left.
  * Every few kills everybody rests, and the invariants are checked against the ledger. 100 kills here; ROWSYNC_KILLS says how many.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * `kill -9` in the middle of first pulls. Each child goes on with what its predecessor left; whatever moment the kill hits,
+ * `kill -9` in the middle of first pulls. Each child continues with what its predecessor left; whatever moment the kill hits,
  * the file must be whole and no ETag may stand without its rows. A pull that ends before its kill is checked, its replica
  * removed, and the next child starts from nothing.
  */

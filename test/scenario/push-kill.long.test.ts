@@ -1,5 +1,5 @@
 /**
- * A push that is killed between every two of its steps, in a process of its own: afterwards the origin has each insert once, no
+ * A push that is killed between every two of its steps, in a process of its own. Afterwards the origin has each insert once, no
  * edit and no delete is lost, and the next push brings both sides together.
  */
 import { writeFileSync } from 'node:fs';

@@ -155,7 +155,7 @@ class World {
     for (const tag of new Set(tagsNow)) {
       if (tagsNow.filter((known) => known === tag).length > 1) problems.push(`I4: ${tag} is there twice`);
     }
-    // I5: what is gone there was deleted by somebody.
+    // I5: what is gone there was deleted by someone.
     for (const tag of this.#tags) {
       const isDeleted = this.#deletedHere.has(tag) || this.#deletedThere.has(tag);
       if (!tagsNow.includes(tag) && !isDeleted) problems.push(`I5: ${tag} is gone`);

@@ -1,6 +1,6 @@
 /**
- * Two real databases, served by the sandbox and replicated, against the files that they came from: every cell, and the
- * answers of analytical queries that run unchanged on both.
+ * Two real databases, served by the sandbox and replicated, against the files that they came from. Every cell, and the answers of
+ * analytical queries that run unchanged on both.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,7 @@
 /**
- * `rowsync restore` and `rebuild` as processes that are killed before each step that they take on the disk: the former replica or the backup is there, whole, or neither
- * and both under other names. What was edited last stands somewhere, and nothing is created a second time by whatever comes next.
+ * `rowsync restore` and `rebuild` as processes that are killed before each step that they take on the disk. The former replica or
+ * the backup is there, whole, or neither and both under other names. What was edited last stands somewhere, and nothing is
+ * created a second time by whatever comes next.
  */
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

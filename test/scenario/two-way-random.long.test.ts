@@ -89,7 +89,7 @@ const STEPS: Readonly<Record<string, (scene: Scene) => void | Promise<unknown>>>
     if (row !== undefined) scene.fixture.sandbox.store.delete('Note', row.id);
   },
   agree: (scene) => {
-    // A colleague writes what somebody wrote here.
+    // A colleague writes what someone wrote here.
     const row = pick(
       scene,
       localRows(scene).filter(({ _id }) => scene.fixture.sandbox.store.rows('Note').some(({ id }) => id === _id)),
@@ -107,7 +107,7 @@ const STEPS: Readonly<Record<string, (scene: Scene) => void | Promise<unknown>>>
     }[];
     const conflict = pick(scene, open);
     if (conflict === undefined) return;
-    // Whoever decides against what stands here has seen it.
+    // Whoever decides against what is here has seen it.
     const row = localRows(scene).find(({ _id }) => _id === conflict.row_id);
     const given = conflict.column === null ? COLUMNS : [conflict.column];
     if (take !== 'local' && row !== undefined) for (const column of given) scene.standing.delete(row[column]);

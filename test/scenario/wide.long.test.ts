@@ -1,6 +1,6 @@
 /**
- * A table of very many columns is pulled, edited, pushed and verified like any other: SQLite bounds the depth of an expression, the terms
- * of a compound SELECT and the columns of a result, and nothing of ours comes near them.
+ * A table of very many columns is pulled, edited, pushed and verified like any other. SQLite bounds the depth of an expression,
+ * the terms of a compound SELECT and the columns of a result, and nothing of ours comes near them.
  */
 import { expect, test } from 'vitest';
 import { scriptOfTable } from '../../src/capture/script.ts';

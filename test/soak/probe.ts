@@ -1,6 +1,6 @@
 /**
- * Loaded into the daemon before its program (`node --import`): measures how late the event loop is, and the heap, and writes
- * both into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps nobody alive.
+ * Loaded into the daemon before its program (`node --import`). Measures how late the event loop is, and the heap, and writes both
+ * into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps nobody alive.
  *
  * A machine that is busy with other things makes every process late. What the kernel says that the thread waited for a
  * processor is taken off (/proc/thread-self/schedstat): what is left is computing, waiting for the disk, and sleeping inside SQLite.

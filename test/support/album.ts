@@ -1,11 +1,11 @@
 /**
  * A table with two columns of files against a sandbox, a store of files and a folder of files to attach.
  *
- *   await using fixture = await startAlbum();                            // table Album, pulled, edits captured
- *   fixture.put('a.txt', 'one');
- *   fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
- *   await fixture.upload();
- *   revisionsAt(fixture, 1)                                              // what the origin has, the newest first
+ *    await using fixture = await startAlbum();                            // table Album, pulled, edits captured
+ *    fixture.put('a.txt', 'one');
+ *    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+ *    await fixture.upload();
+ *    revisionsAt(fixture, 1)                                              // what the origin has, the newest first
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

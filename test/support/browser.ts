@@ -1,9 +1,9 @@
 /**
  * A real Chromium without a window, where one is installed, and a page of it that remembers everything a browser complains about.
  *
- *   test.skipIf(CHROMIUM === null)('… (needs chromium on the PATH)', async () => {
- *     await using browser = await startBrowser();
- *     const { page, complaints } = await browser.open({ viewport: { width: 360, height: 740 } });
+ *    test.skipIf(CHROMIUM === null)('… (needs chromium on the PATH)', async () => {
+ *      await using browser = await startBrowser();
+ *      const { page, complaints } = await browser.open({ viewport: { width: 360, height: 740 } });
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';

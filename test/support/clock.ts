@@ -12,7 +12,7 @@ export interface TestClock extends Clock {
   advance(ms: number): void;
   /** Sets the wall clock back (or forward, by less than nothing); nobody is woken. */
   setBack(ms: number): void;
-  /** Resolves when somebody sleeps (at once where somebody does already). */
+  /** Resolves when someone sleeps (at once where someone does already). */
   sleeper(): Promise<void>;
 }
 

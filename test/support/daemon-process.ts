@@ -2,9 +2,9 @@
  * `rowsync daemon` as a process whose log is followed: every event is counted, the last lines are kept for messages, and all
  * of it can go into a file.
  *
- *   const daemon = startDaemonProcess(folder);
- *   await daemon.logged('work.finished', 2, (line) => line.work === 'pull');
- *   daemon.process.kill('SIGKILL');  await daemon.ended;
+ *    const daemon = startDaemonProcess(folder);
+ *    await daemon.logged('work.finished', 2, (line) => line.work === 'pull');
+ *    daemon.process.kill('SIGKILL');  await daemon.ended;
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -58,7 +58,7 @@ export function askDaemon(socketPath: string, path: string): Promise<number> {
 const CYCLE_MS_MAX = 180_000;
 
 /**
- * A pull and then a push that begin from now on, and end; `heldUpMs` is for how long somebody keeps them from it.
+ * A pull and then a push that begin from now on, and end; `heldUpMs` is for how long someone keeps them from it.
  * @throws Error with the last lines of the log when they do not.
  */
 export async function runCycle(daemon: DaemonProcess, heldUpMs = 0): Promise<void> {

@@ -1,10 +1,10 @@
 /**
  * A daemon in this process, on a clock that the test moves, between a sandbox and a replica in a temporary folder.
  *
- *   await using daemon = await startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }');
- *   await daemon.idle();                    // it waits for the clock
- *   await daemon.elapse(90);                // minutes, one at a time
- *   daemon.events('work.finished');         // what it has logged so far
+ *    await using daemon = await startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }');
+ *    await daemon.idle();                    // it waits for the clock
+ *    await daemon.elapse(90);                // minutes, one at a time
+ *    daemon.events('work.finished');         // what it has logged so far
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

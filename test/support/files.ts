@@ -1,10 +1,10 @@
 /**
  * A fixture whose files are brought here as well, and what the replica and the store hold then.
  *
- *   await using fixture = await startFilesFixture({ tables: [ALBUM] });
- *   await fixture.pull();
- *   const report = await fixture.pullFiles();          // or pullFiles({ rule: { mode: 'all' }, bytesMax: 100 })
- *   fixture.files()                                    // the rows of sync_files
+ *    await using fixture = await startFilesFixture({ tables: [ALBUM] });
+ *    await fixture.pull();
+ *    const report = await fixture.pullFiles();          // or pullFiles({ rule: { mode: 'all' }, bytesMax: 100 })
+ *    fixture.files()                                    // the rows of sync_files
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
 /**
- * Who wrote what, so that afterwards the invariants of the design can be checked exactly. What SQL clients write stands in a table of
- * theirs in the replica, in the same transaction as the write; what ever stood at the origin is recorded by triggers in the
- * sandbox's store. Every value, row and file is told by a token that is used once in all.
+ * Who wrote what, so that afterwards the invariants of the design can be checked exactly. What SQL clients write stands in a
+ * table of theirs in the replica, in the same transaction as the write. What ever stood at the origin is recorded by triggers in
+ * the sandbox's store. Every value, row and file is told by a token that is used once in all.
  *
- *   prepareLedger(replicaPath); recordHistory(storePath, TABLES);
- *   … edits of edits.ts, a daemon, faults, kills …
- *   expect(ledgerProblems({ replicaPath, storePath, tables: TABLES, origin: readOrigin(sandbox), confirmed })).toEqual([]);
+ *    prepareLedger(replicaPath); recordHistory(storePath, TABLES);
+ *    … edits of edits.ts, a daemon, faults, kills …
+ *    expect(ledgerProblems({ replicaPath, storePath, tables: TABLES, origin: readOrigin(sandbox), confirmed })).toEqual([]);
  */
 import Database from 'better-sqlite3';
 import { quoted, readReplica, withDatabase, type Tables } from './compare.ts';
@@ -188,7 +188,7 @@ function waitingIds(path: string, name: string): ReadonlySet<bigint> {
   });
 }
 
-/** What a client saw committed stands in the file for good. */
+/** What a client saw committed stands in the file permanently. */
 function confirmedProblems({ confirmed }: Rest, written: readonly LedgerLine[]): readonly string[] {
   const known = new Set(written.flatMap(({ tag, value }) => [tag, ...tokensOf(value)]));
   return [...confirmed].filter((one) => !known.has(one)).map((one) => `a committed transaction is gone: ${one}`);
@@ -213,7 +213,7 @@ function cellsOf(tables: readonly FollowedTable[], name: string): readonly strin
   return tables.find((table) => table.name === name)?.cells ?? [];
 }
 
-/** I3: a row that was deleted here is gone there, or kept. I5: one that is gone there was deleted by somebody. */
+/** I3: a row that was deleted here is gone there, or kept. I5: one that is gone there was deleted by someone. */
 function deleteProblems(rest: Rest, { written, happened, kept }: Evidence): readonly string[] {
   const deletedHere = new Set<string>();
   const everDeletedHere = new Set<string>();

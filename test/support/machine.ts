@@ -2,11 +2,11 @@
  * A small Debian with a real systemd: systemd-nspawn boots a root folder that debootstrap made, changes go to memory, and
  * nothing is left of them when it stops. Its network is its own loopback, so nothing that runs in it reaches this machine.
  *
- *   const machine = await bootMachine();
- *   if ('reason' in machine) …                     // why no machine can be booted here, for the title of a skipped test
- *   await machine.shell('systemctl start x');      // throws with the output where it fails
- *   await machine.until('systemctl is-active x');
- *   await machine.stop();
+ *    const machine = await bootMachine();
+ *    if ('reason' in machine) …                     // why no machine can be booted here, for the title of a skipped test
+ *    await machine.shell('systemctl start x');      // throws with the output where it fails
+ *    await machine.until('systemctl is-active x');
+ *    await machine.stop();
  *
  * The root is made once and kept in the cache folder of the user; the name of the folder says what it was made of.
  */

@@ -1,9 +1,9 @@
 /**
  * A daemon whose page has something to decide: a conflict about a title, and a row that the origin refused.
  *
- *   await using sandbox = await startTestSandbox({ tables: [NOTE] });
- *   await using daemon = await startTroubled(sandbox);
- *   const browser = await signIn(daemon);         // the cookie and the token of who has signed in
+ *    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+ *    await using daemon = await startTroubled(sandbox);
+ *    const browser = await signIn(daemon);         // the cookie and the token of who has signed in
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

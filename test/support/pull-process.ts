@@ -1,9 +1,9 @@
 /**
  * Starts `pull-child.ts` and talks to it.
  *
- *   const child = startPull(job);  await child.said('ready');
- *   child.go();                    await child.said('open');
- *   child.kill();                  await child.ended;       // the outcome, or null where it was killed
+ *    const child = startPull(job);  await child.said('ready');
+ *    child.go();                    await child.said('open');
+ *    child.kill();                  await child.ended;       // the outcome, or null where it was killed
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

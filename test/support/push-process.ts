@@ -1,7 +1,7 @@
 /**
  * Starts `push-child.ts` and waits for its end.
  *
- *   expect(await pushInChild({ path, url, database, token, step: 'send', nth: 1, batchRows: 500 })).toBe('killed');
+ *    expect(await pushInChild({ path, url, database, token, step: 'send', nth: 1, batchRows: 500 })).toBe('killed');
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

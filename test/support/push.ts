@@ -1,10 +1,10 @@
 /**
  * Pushes from a two-way fixture (two-way.ts), and what a test asks of both sides.
  *
- *   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
- *   fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
- *   const report = await pushNow(fixture);
- *   origin(fixture)                                  // rows at the origin, some columns of them
+ *    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+ *    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+ *    const report = await pushNow(fixture);
+ *    origin(fixture)                                  // rows at the origin, some columns of them
  */
 import { silentLogger } from '../../src/base/log.ts';
 import type { KeepUpload, PushContext, PushSettings, PushTableOptions } from '../../src/push/context.ts';

@@ -1,9 +1,9 @@
 /**
  * A replica in a temporary folder, and a pull from a test sandbox into it, as the command line would make it.
  *
- *   await using fixture = await startFixture({ tables: [...] });      // a test sandbox, an origin client, a replica
- *   const report = await fixture.pull();                              // or pull({ tables: ['Note'], confirm: true })
- *   fixture.rows('SELECT "Title" FROM "Note" ORDER BY _id');          // another connection's view of the replica
+ *    await using fixture = await startFixture({ tables: [...] });      // a test sandbox, an origin client, a replica
+ *    const report = await fixture.pull();                              // or pull({ tables: ['Note'], confirm: true })
+ *    fixture.rows('SELECT "Title" FROM "Note" ORDER BY _id');          // another connection's view of the replica
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,24 +1,24 @@
 /**
  * A sandbox for tests of other layers: small tables of your own on a free loopback port.
  *
- *   await using sandbox = await startTestSandbox({
- *     tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }, { Title: 'b' }] }],
- *   });
- *   sandbox.url, sandbox.database, sandbox.token, sandbox.user.email, sandbox.user.password
+ *    await using sandbox = await startTestSandbox({
+ *      tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }, { Title: 'b' }] }],
+ *    });
+ *    sandbox.url, sandbox.database, sandbox.token, sandbox.user.email, sandbox.user.password
  *
  * Rows (as a colleague would; cells are `Value`s of wire/schema.ts):
- *   const id = sandbox.store.insert('Note', { Title: 'c' });     // the `@row.id`
- *   sandbox.store.update('Note', id, { Title: 'd' });   sandbox.store.delete('Note', id);
- *   sandbox.store.rows('Note')                          // [{ id, values: { Id: '1', Title: 'a', … } }, …]
+ *    const id = sandbox.store.insert('Note', { Title: 'c' });     // the `@row.id`
+ *    sandbox.store.update('Note', id, { Title: 'd' });   sandbox.store.delete('Note', id);
+ *    sandbox.store.rows('Note')                          // [{ id, values: { Id: '1', Title: 'a', … } }, …]
  * Schema: store.addTable(spec), dropTable(name), renameTable(old, now), addColumn(table, spec), dropColumn(table, name),
- *   renameColumn(table, old, now), changeColumn(table, name, { type, options, kind, … }).
+ *    renameColumn(table, old, now), changeColumn(table, name, { type, options, kind, … }).
  * Identity: store.changeUser({ id: 7, role: 'Reader', timezone: 'UTC', … }), store.setRole({ name, canWrite, … }),
- *   store.revokeToken(token).
+ *    store.revokeToken(token).
  * Requests: sandbox.requests.count({ method: 'select', status: 304, table: 'Note' }), .all, .find(…), .clear().
  * In the middle of a sweep:
- *   sandbox.before(2, () => sandbox.store.delete('Note', 1), { method: 'select' });   // before the 2nd select from now on
- *   sandbox.answerInstead(1, { status: 503, headers: { 'Retry-After': '1' }, body: '' });
- *   sandbox.answerInstead(1, 'reset');                                                // cuts the connection
+ *    sandbox.before(2, () => sandbox.store.delete('Note', 1), { method: 'select' });   // before the 2nd select from now on
+ *    sandbox.answerInstead(1, { status: 503, headers: { 'Retry-After': '1' }, body: '' });
+ *    sandbox.answerInstead(1, 'reset');                                                // cuts the connection
  *
  * Every table gets an Autonumber key `Id` in front unless `key` names one of its columns, and the five system columns
  * behind (kinds RecordOwner, CreatedBy, DateCreated, LastModifiedBy, DateModified) unless `systemColumns: false`.

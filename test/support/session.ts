@@ -45,7 +45,7 @@ function inputOf(text: string | undefined): Readable {
   return text === undefined ? new PassThrough().end() : Readable.from([text]);
 }
 
-/** A terminal at which somebody answers one question after the other, and then closes the input. */
+/** A terminal at which someone answers one question after the other, and then closes the input. */
 function typingPerson(answers: readonly string[], stderr: { onText: (text: string) => void }): Session['stdin'] {
   const stream = new PassThrough();
   const left = [...answers];

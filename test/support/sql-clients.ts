@@ -2,8 +2,8 @@
  * Other SQL clients, each a process: the `sqlite3` shell, started anew for every transaction, and Python, which keeps its
  * connection. Where one is missing, better-sqlite3 in a process of its own stands in, and the name says so.
  *
- *   await using client = openClient('shell', path);
- *   await client.run({ begin: 'BEGIN IMMEDIATE', statements: ['UPDATE …'], holdMs: 0, end: 'COMMIT' });   // null if committed
+ *    await using client = openClient('shell', path);
+ *    await client.run({ begin: 'BEGIN IMMEDIATE', statements: ['UPDATE …'], holdMs: 0, end: 'COMMIT' });   // null if committed
  */
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';

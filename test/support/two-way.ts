@@ -1,9 +1,9 @@
 /**
  * A two-way table against a sandbox, and what a test asks of it.
  *
- *   await using fixture = await startTwoWay();                          // table Note, pulled, edits captured
- *   fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);   // as another SQL client
- *   await capture(fixture);  expect(changesOf(fixture)).toEqual([...])
+ *    await using fixture = await startTwoWay();                          // table Note, pulled, edits captured
+ *    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);   // as another SQL client
+ *    await capture(fixture);  expect(changesOf(fixture)).toEqual([...])
  */
 import { captureChanges, readAllChanges } from '../../src/capture/changes.ts';
 import { readTwoWayTable, type TwoWayTable } from '../../src/capture/table.ts';

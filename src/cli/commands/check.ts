@@ -53,7 +53,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   return exitCode;
 }
 
-/** Somebody waits for the diagnosis, and a fault that comes and goes is worth seeing. */
+/** Someone waits for the diagnosis, and a fault that comes and goes is worth seeing. */
 const NO_RETRY = { ...ORIGIN_LIMITS.retry, attemptsMax: 1 };
 
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;

@@ -1,6 +1,6 @@
 /**
- * The two-way part of `rowsync demo`: edits in plain SQL, the plan, a colleague who edits the same cell, a row that the origin
- * refuses, and how both are settled. Input: the demo's replica and sandbox. Output: text, and what the last push did.
+ * The two-way part of `rowsync demo`: edits in plain SQL, the plan, a colleague who edits the same cell, and a row that the
+ * origin refuses. Both are settled in the end. Input: the demo's replica and sandbox. Output: text, and what the last push did.
  */
 import { executeAsClient } from '../../replica/client.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -20,7 +20,7 @@ export const EDITED_TABLES: readonly string[] = [
   'files: { uploadDir: . }',
 ];
 
-/** What somebody types into their SQL tool. Employees 2 and 3 then have one address, which the origin does not allow. */
+/** What someone types into their SQL tool. Employees 2 and 3 then have one address, which the origin does not allow. */
 const EDITS = `UPDATE "Customer" SET "Phone" = '+33 1 23 45 67 89' WHERE _id IN (1, 2);
 INSERT INTO "Customer" ("Name", "Segment") VALUES ('Café Demo', 'Retail');
 DELETE FROM "Customer" WHERE _id = 3;

@@ -1,7 +1,7 @@
 /**
- * `rowsync demo`: the whole story in one command, on this machine alone. Starts the sandbox, pulls it with the real
- * commands and a real configuration file, asks a question in SQL, lets colleagues work, follows their changes, compares
- * everything, and leaves the replica in a temporary folder for the reader to open.
+ * `rowsync demo`: the whole story in one command, on this machine alone. Starts the sandbox, pulls it with the real commands and
+ * a real configuration file, and asks a question in SQL. Then colleagues work, their changes are followed, and everything is
+ * compared. The replica stays in a temporary folder for the reader to open.
  */
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

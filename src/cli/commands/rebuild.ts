@@ -1,6 +1,6 @@
 /**
- * `rowsync rebuild`: the way out for a replica that is damaged. What was edited in it and is not at the origin goes into a SQL script,
- * with everything that waits and every loser of a conflict; the file is moved aside; the next pull makes a new one.
+ * `rowsync rebuild`: the way out for a replica that is damaged. What was edited in it and is not at the origin goes into a SQL
+ * script, with everything that waits and every loser of a conflict. The file is moved aside. The next pull makes a new one.
  */
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';

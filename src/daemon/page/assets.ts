@@ -1,6 +1,6 @@
 /**
- * What the page loads beside itself: its styles, its one script and its icon, served by the daemon, so that nothing stands in the page that
- * a browser would have to be allowed to run, and nothing comes from elsewhere. Constants only.
+ * What the page loads beside itself. Its styles, its one script and its icon, served by the daemon. So the browser need not be
+ * allowed to run anything that stands in the page, and nothing comes from elsewhere. Constants only.
  */
 
 /** The styles; light and dark by the reader's own setting. */
@@ -146,7 +146,7 @@ figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6re
 }
 `;
 
-/** Loads the page anew now and then, but never under somebody who is reading closely or writing. */
+/** Loads the page anew now and then, but never under someone who is reading closely or writing. */
 export const PAGE_JS = `'use strict';
 const REFRESH_MS = 15000;
 const QUIET_MS = 4000;

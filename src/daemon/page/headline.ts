@@ -6,7 +6,7 @@ import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { DaemonState } from '../state.ts';
 
-/** How serious it is: all well · something goes on · somebody is needed · nothing works. */
+/** How serious it is: all well · something continues · someone is needed · nothing works. */
 export type Tone = 'ok' | 'busy' | 'warn' | 'bad';
 
 /** One thing to do. */

@@ -1,7 +1,7 @@
 /**
- * HTML in which escaping cannot be forgotten: the tag `html` escapes every value that is put in, and refuses templates with a value
- * where no escaping helps (outside of quotes in a tag, in scripts, styles, comments, handlers, or at the start of an address).
- * Characters that act on a terminal or reorder a line are written out, as everywhere (base/text.ts). Pure.
+ * HTML in which escaping cannot be forgotten. The tag `html` escapes every value that is put in. It refuses templates with a
+ * value where no escaping helps: outside of quotes in a tag, in scripts, styles, comments or handlers, or at the start of an
+ * address. Characters that act on a terminal or reorder a line are written out, as everywhere (base/text.ts). Pure.
  */
 import { assert } from '../../base/assert.ts';
 import { printableLines } from '../../base/text.ts';
@@ -68,7 +68,7 @@ function escapeText(text: string): string {
   return printableLines(text).replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** Attributes whose value a browser follows; what is put in may only go on with an address of this server. */
+/** Attributes whose value a browser follows; what is put in may only continue with an address of this server. */
 const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'data', 'srcset', 'xlink:href', 'ping']);
 
 /** Elements in which entities are not read. */

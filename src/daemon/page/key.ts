@@ -1,6 +1,6 @@
 /**
- * Who may see values of rows on the page and decide: whoever has the key, a file beside the replica with the replica's own mode, so that
- * the right to read the one is the right to see the other. A browser shows the key once and gets a cookie for it.
+ * Who may see values of rows on the page and decide. Whoever has the key, a file beside the replica with the replica's own mode.
+ * So the right to read the one is the right to see the other. A browser shows the key once and gets a cookie for it.
  *
  * Every comparison of a secret takes the same time for every text. The key survives restarts; delete the file and restart to
  * make all browsers sign in anew. The token of the page's forms is made with each start.
@@ -55,8 +55,8 @@ export function makePageKey(replicaPath: string, { shared }: { readonly shared: 
 }
 
 /**
- * The key that stands there, closed to all but its readers from now on; null where there is none. What is closed to some of them goes, and is
- * never opened up: whoever may write to the folder can have put another file of this user there, or a link to one.
+ * The key that is there, closed to all but its readers from now on; null where there is none. What is closed to some of them
+ * goes, and is never opened up. Whoever may write to the folder can have put another file of this user there, or a link to one.
  */
 function keepKey(path: string, mode: number): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });

@@ -37,7 +37,7 @@ export function pageHtml(view: PageView): string {
   const { state, tables, runs, identity, desk, said, nowMs } = view;
   const headline = headlineOf(state, tables, nowMs);
   const name = identity === null ? 'rowsync' : `database ${identity.database}`;
-  // Without scripts the page is loaded anew whatever somebody is writing, so only where there is nothing to write.
+  // Without scripts the page is loaded anew whatever someone is writing, so only where there is nothing to write.
   const isWaiting = tables.some((table) => table.conflictCount + table.refusedCount + table.unreadableCount > 0);
   const hasFields = desk === null || desk.conflicts.length > 0;
   return documentHtml(
@@ -142,7 +142,7 @@ function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | nu
 
 function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null): Html {
   const target = desk !== null ? part : 'sign-in';
-  // Some sentences begin with the name of the table, which stands there already.
+  // Some sentences begin with the name of the table, which is there already.
   const words = what.startsWith(`${table}: `) ? what.slice(`${table}: `.length) : what;
   return html`<li>
     ${

@@ -2,7 +2,7 @@
  * What browsers and the command line send to the page's server: signing in and out, decisions, and the wish for a cycle. Input: a
  * POST whose Host and Origin are known to be the server's own. Output: a reply.
  *
- * A form counts only with the cookie of who signed in and the token that stood in the page; a program shows the key itself in a
+ * A form counts only with the cookie of who signed in and the token that stood in the page. A program shows the key itself in a
  * header that no form can send. Bodies are bounded. Nothing here changes anything: that is left to the daemon.
  */
 import type { IncomingMessage } from 'node:http';
@@ -40,7 +40,7 @@ const JSON_TYPE = 'application/json';
 /** Where something can be sent to. */
 export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle']);
 
-/** A body; the one long thing in it is a value that somebody types. */
+/** A body; the one long thing in it is a value that someone types. */
 const BODY_BYTES_MAX = 256 * 1024;
 /** How long a browser stays signed in. */
 const SESSION_SECONDS = 30 * 24 * 3600;

@@ -1,6 +1,6 @@
 /**
- * A syntax tree to a typed expression: names are looked up in the scope, types are checked, and every node becomes a
- * function of the row, so that a page of rows is filtered without looking at the tree again.
+ * A syntax tree to a typed expression. Names are looked up in the scope, types are checked, and every node becomes a function of
+ * the row. So a page of rows is filtered without looking at the tree again.
  *
  * Types are static and nothing is converted silently; the null literal fits everywhere. The first problem, from left to
  * right, is the result. What the formula depends on is collected on the way. Pure.

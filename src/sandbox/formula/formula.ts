@@ -2,12 +2,12 @@
  * The filter formulas of the origin (specification 4.4; language: origin facts, section 5): the one door to this folder.
  *
  * Input: the text of a filter and the names it may use. Output: a formula that says of a row whether it matches, or the
- * fault with its place, for a 400. Neither throws and both end in bounded time and stack, whatever the text: its length,
- * depth and arguments are bounded, and evaluation visits every part of it at most once per row.
+ * fault with its place, for a 400. Neither throws and both end in bounded time and stack, whatever the text. Its length, depth
+ * and arguments are bounded, and evaluation visits every part of it at most once per row.
  *
- * A value that does not exist (a division by zero, a number of more than 1,100 digits, a date that is none) is null
- * rather than an error of the request: what the origin does there is not documented, and null matches nothing. Pure:
- * time, user and row come from the caller.
+ * A value that does not exist is null rather than an error of the request: a division by zero, a number of more than 1,100
+ * digits, a date that is none. What the origin does there is not documented, and null matches nothing. Pure: time, user and row
+ * come from the caller.
  */
 import { compileTree } from './compile.ts';
 import { treeFromText } from './parser.ts';
@@ -109,7 +109,7 @@ export function scopeFromColumns(
   };
 }
 
-/** The fault that a caller sees: the place by line and column, and the text that stands there. */
+/** The fault that a caller sees: the place by line and column, and the text that is there. */
 function faultFrom({ reason, message, start, end, unknownColumn }: Problem, text: string): FormulaFault {
   const before = text.slice(0, start);
   const lineStart = before.lastIndexOf('\n') + 1;

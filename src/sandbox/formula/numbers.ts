@@ -2,8 +2,8 @@
  * Exact arithmetic on `Numeric`, the decimal that a number or a duration is (wire/decimal.ts). Addition, subtraction,
  * multiplication, remainders and rounding are exact; a quotient that does not end is rounded at 20 decimals.
  *
- * Every function ends in bounded time: a result of more than 1,100 digits, and one that mathematics does not define
- * (division by zero, the root of a negative number), is null. Roots and logarithms go through doubles. Pure.
+ * Every function ends in bounded time. A result of more than 1,100 digits, and one that mathematics does not define (division by
+ * zero, the root of a negative number), is null. Roots and logarithms go through doubles. Pure.
  */
 import { numericFromText, numericToPlain, type Numeric } from '../../wire/decimal.ts';
 
@@ -72,7 +72,7 @@ export function power(a: Numeric, b: Numeric): Numeric | null {
   const isUnit = base.scale === 0 && (base.digits === 1n || base.digits === -1n);
   if (isUnit) return count % 2 === 0 ? 1 : Number(base.digits);
   const magnitude = base.digits < 0n ? -base.digits : base.digits;
-  // A power of ten has no bits to speak of in its digits, but its scale grows all the same.
+  // A power of ten has no bits to speak of in its digits, but its scale grows anyway.
   const bits = Math.max(magnitude.toString(2).length - 1, base.scale);
   if (bits * count > POWER_BITS_MAX) return null;
   const raised = numericFrom({ digits: base.digits ** BigInt(count), scale: base.scale * count });

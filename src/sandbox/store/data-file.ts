@@ -51,9 +51,9 @@ export function* tablesFromFile(path: string): Generator<TableSpec> {
 }
 
 /**
- * Opens the file so that nothing is left beside it. SQLite puts `-wal` and `-shm` files next to a database in WAL mode even
- * to read it, and cannot where the folder is read-only; such a file is read from a copy, unless another program has it
- * open, whose `-wal` then holds rows that the file alone lacks.
+ * Opens the file so that nothing is left beside it. SQLite puts `-wal` and `-shm` files next to a database in WAL mode even to
+ * read it, and cannot where the folder is read-only. Such a file is read from a copy, unless another program has it open, whose
+ * `-wal` then holds rows that the file alone lacks.
  */
 function openReadOnly(path: string): { readonly file: Database.Database; readonly close: () => void } {
   const options = { readonly: true, fileMustExist: true } as const;

@@ -108,7 +108,7 @@ export function createColumn(
     if (first !== null) connection.prepare(`UPDATE ${ident(place.sqlTable)} SET ${ident(sqlName)} = ?`).run(first);
     // Also carries the promise that keys are unique.
     if (kind === 'Key') createIndex(connection, 'UNIQUE INDEX', { id, sqlName, sqlTable: place.sqlTable });
-    // Writes look for the same value in other rows. Rows that code inserts may repeat it all the same.
+    // Writes look for the same value in other rows. Rows that code inserts may repeat it anyway.
     else if (hasOption(spec.options ?? [], 'Unique')) {
       createIndex(connection, 'INDEX', { id, sqlName, sqlTable: place.sqlTable });
     }

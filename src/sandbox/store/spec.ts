@@ -74,9 +74,9 @@ export interface ViewSpec {
 }
 
 /**
- * Something that the database does by itself when the API writes a row: after the write, where `where` holds (always
- * unless given), the column `set` gets the value of the formula `to`. Rules run in their order and see what the ones
- * before them set; they may write columns that the caller may not, but no value that breaks a constraint.
+ * Something that the database does by itself when the API writes a row. After the write, where `where` holds (always unless
+ * given), the column `set` gets the value of the formula `to`. Rules run in their order and see what the ones before them set.
+ * They may write columns that the caller may not, but no value that breaks a constraint.
  */
 export interface WorkflowRule {
   /** `write` is both. A write that changes nothing runs no rule. */

@@ -448,7 +448,7 @@ export class Store {
     this.#versions.touchSchema();
   }
 
-  /** Somebody else may edit the store's file with any SQLite client: what was kept in memory is then worth nothing. */
+  /** Someone else may edit the store's file with any SQLite client: what was kept in memory is then worth nothing. */
   #followFile(): void {
     if (this.#connection.inTransaction) return;
     const now = this.#readFileVersion.get();

@@ -49,7 +49,7 @@ function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 }
 
-/** Tables, columns and rows that are all named and filled by somebody who means harm. */
+/** Tables, columns and rows that are all named and filled by someone who means harm. */
 async function startHostile(): Promise<{
   readonly daemon: TestDaemon;
   readonly values: readonly string[];
@@ -154,7 +154,7 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     await using browser = await startBrowser();
     const { page } = await browser.open(`http://127.0.0.1:${portOf(daemon)}`);
     const origin = await signedIn(page, daemon);
-    // The same browser, and so the same cookies, on a page of somebody else's.
+    // The same browser, and so the same cookies, on a page of another client's.
     await page.route('http://evil.example/', (route) =>
       route.fulfill({
         contentType: 'text/html',

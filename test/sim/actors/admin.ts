@@ -2,9 +2,9 @@
  * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give them back, let
  * tokens expire, and bring backups back. Input: draws. Output: changes at the origin, and a sentence for each.
  *
- * Columns whose values are judged are never dropped or retyped: their values would be gone by somebody's will. And a name that went to
- * another column comes back only after the engine was told so: answers name columns, so what was read meanwhile looks like what the
- * descriptions before and behind it say, and no client can tell.
+ * Columns whose values are judged are never dropped or retyped: their values would be gone by someone's will. And a name that
+ * went to another column comes back only after the engine was told so. Answers name columns, so what was read meanwhile looks
+ * like what the descriptions before and behind it say, and no client can tell.
  */
 import type { ModelSnapshot, OriginModel } from '../model/origin.ts';
 import type { Column, Names } from '../world/names.ts';
@@ -71,8 +71,8 @@ export class Admin {
   }
 
   /**
-   * The engine was told how a table looks, by its name or its alias. An origin that gives out a tag twice says 304 of names that are other ones
-   * by now, and has told nobody; neither has one that refuses to say.
+   * The engine was told how a table looks, by its name or its alias. An origin that gives out a tag twice says 304 of names that
+   * are other ones by now, and has told nobody. Neither has one that refuses to say.
    */
   noteDescribed(address: string, status: number): void {
     const { origin, names } = this.#parts;

@@ -119,7 +119,7 @@ export class Colleague {
   #columnsToChange(id: number): readonly Column[] {
     const { origin, names, books } = this.#parts;
     const tag = names.fromOrigin(origin.rows(names.table).find((row) => row.id === id)?.values ?? {})['Tag'];
-    // One that was deleted here or there, and goes on, is made anew as well.
+    // One that was deleted here or there, and continues, is made anew as well.
     const isMade = origin.log.some(
       ({ by, kind, ...write }) =>
         by === 'api' && kind === 'create' && write.id === id && names.fromOrigin(write.cells)['Tag'] === tag,

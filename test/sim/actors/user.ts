@@ -33,7 +33,7 @@ export interface Done {
   readonly statements: string;
   /** What SQLite said where it refused; null where all was carried out. */
   readonly refusal: string | null;
-  /** Rows that stood there before and do not any more, whatever their ids; none where the whole table went, whose rows come back. */
+  /** Rows that was there before and do not any more, whatever their ids; none where the whole table went, whose rows come back. */
   readonly removed: readonly LocalRow[];
 }
 
@@ -272,14 +272,14 @@ export class User {
   }
 
   /**
-   * Drops the index, which may keep the origin's rows out for as long as it stands, and the trigger, which may answer every push
-   * with another edit where the origin's workflow answers every edit too.
+   * Drops the index, which may keep the origin's rows out for as long as it stands. Drops the trigger, which may answer every
+   * push with another edit where the origin's workflow answers every edit too.
    */
   tidyUp(): void {
     this.#open().exec('DROP INDEX IF EXISTS own_index; DROP TRIGGER IF EXISTS own_trigger');
   }
 
-  /** Carries out what somebody wrote down. */
+  /** Carries out what someone wrote down. */
   carryOut(statements: string, name = 'scripted'): Done {
     const rows = this.rows();
     let refusal: string | null = null;

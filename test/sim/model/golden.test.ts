@@ -1,5 +1,5 @@
 /**
- * The model against the letter of the specification: its examples, rules and limits, one by one. What stands here was
+ * The model against the letter of the specification: its examples, rules and limits, one by one. What is here was
  * written from the specification and the public facts, not from the sandbox; each test names the section.
  */
 import { describe, expect, test } from 'vitest';

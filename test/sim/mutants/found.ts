@@ -1,5 +1,5 @@
 /**
- * Where each planted bug was found, tried before anything is hunted for: a hint and no promise, since a seed is another world
+ * Where each planted bug was found, tried before anything is hunted for. A hint and no promise, since a seed is another world
  * once the engine asks in another order. `npm run mutants -- --only NAME` finds another one where a hint is out of date.
  */
 

@@ -1,8 +1,8 @@
 /**
  * Shows that the simulation finds bugs: plants each one in a copy of the source and looks for a world there that fails.
  *
- *   npm run mutants                                   all of them, then the pairs
- *   npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
+ *    npm run mutants                                   all of them, then the pairs
+ *    npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
  *
  * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns is run by that
  * test alone. A line for each: the world or test that found it, and what was wrong; or why none can. Ends with 1 where a bug survived, which is a hole in an oracle, or where

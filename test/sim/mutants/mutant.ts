@@ -1,7 +1,7 @@
 /**
  * A planted bug: one defence taken out of a copy of the source. Input: the copy's folder. Output: the copy, changed.
- * A text that is to be replaced stands exactly once in its file, so that a mutant that no longer fits the source is
- * noticed at once instead of planting nothing.
+ * A text that is to be replaced stands exactly once in its file. So a mutant that no longer fits the source is noticed at once
+ * instead of planting nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

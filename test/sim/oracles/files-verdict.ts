@@ -2,9 +2,9 @@
  * What must be true of attached files: at every commit, and once the faults have stopped and nothing moves any more. Input: the
  * disk, what `sync_files` says, the origin, everything that was ever written there. Output: what is wrong, in plain sentences.
  *
- *   I15  content that a row names is on the disk, whole and durable; nothing stands under the name of a hash that it does not have
- *   I1   every file that the origin shows is here and `sync_files` says so     I4   no file is sent twice for one row
- *   I2   what was attached reached the origin as it was (verdict.ts says whether it did)
+ *    I15  content that a row names is on the disk, whole and durable; nothing stands under the name of a hash that it does not have
+ *    I1   every file that the origin shows is here and `sync_files` says so     I4   no file is sent twice for one row
+ *    I2   what was attached reached the origin as it was (verdict.ts says whether it did)
  */
 import { createHash } from 'node:crypto';
 import type { FileDisk } from '../world/files-disk.ts';
@@ -138,8 +138,9 @@ function judgeShown({ shown, disk }: FilesRest): readonly Complaint[] {
 }
 
 /**
- * What was attached here arrived once, as it was. Where the origin shows no history, nobody can tell whether a file arrived that a
- * colleague replaced since; and nobody asks for that of a cell that is empty again. A backup of the origin that is brought back takes files with it.
+ * What was attached here arrived once, as it was. Where the origin shows no history, nobody can tell whether a file arrived that
+ * a colleague replaced since. Nobody asks for that of a cell that is empty again. A backup of the origin that is brought back
+ * takes files with it.
  */
 function judgeUploads({ uploads, origin, mayHold, isOlderCopy, setup }: FilesRest): readonly Complaint[] {
   const seen = new Set<string>();

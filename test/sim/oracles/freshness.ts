@@ -1,9 +1,9 @@
 /**
- * Whether a pull that ended without a complaint brought what it promises: every row as it was at the origin at some moment of that pull, and
- * none that was never there meanwhile. Somebody who reads the replica after a green run relies on that, even though the next run
- * would heal it. Columns that the pull was not shown it cannot bring: those that the replica takes for gone are left out. Not for worlds in which
- * administrators are at work unseen otherwise, and only for cycles in which no answer was a lie.
- * Input: the origin after every turn, the base at the end. Output: sentences.
+ * Whether a pull that ended without a complaint brought what it promises. Every row as it was at the origin at some moment of
+ * that pull, and none that was never there meanwhile. Someone who reads the replica after a green run relies on that, even
+ * though the next run would heal it. Columns that the pull was not shown it cannot bring: those that the replica takes for gone
+ * are left out. Not for worlds in which administrators are at work unseen otherwise, and only for cycles in which no answer was a
+ * lie. Input: the origin after every turn, the base at the end. Output: sentences.
  */
 import type { LocalRow } from '../world/books.ts';
 import type { OriginModel } from '../model/origin.ts';

@@ -1,7 +1,8 @@
 /**
- * What must be true while the calling user is not shown a column, and the replica knows it: a mirror takes it for gone, and keeps its last
- * values; a table that people edit is held, so that nothing of it changes but by people, and nothing is sent. What becomes of the edits is judged at
- * rest, like that of all others (verdict.ts). Input: transactions before their commit, requests before they leave. Output: sentences.
+ * What must be true while the calling user is not shown a column, and the replica knows it. A mirror takes it for gone, and keeps
+ * its last values. A table that people edit is held, so that nothing of it changes but by people, and nothing is sent. What
+ * becomes of the edits is judged at rest, like that of all others (verdict.ts). Input: transactions before their commit, requests
+ * before they leave. Output: sentences.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import type { KeptRow } from '../../../src/replica/push-rows.ts';
@@ -18,7 +19,7 @@ export interface HidingParts {
   readonly user: User;
 }
 
-/** What a person does goes on while a table is held. */
+/** What a person does continues while a table is held. */
 const BY_PEOPLE = /^(?:Carrying out a decision|Dropping what the origin no longer has)/;
 
 /** A table and what tells its edits, as one connection sees both. */
@@ -26,7 +27,7 @@ interface Seen {
   readonly gone: ReadonlySet<Column>;
   /** Whether the table waits for columns that vanished. */
   readonly isHeld: boolean;
-  /** Whether all of it stands there; what a client does away with comes back from the base. */
+  /** Whether all of it is there; what a client does away with comes back from the base. */
   readonly stands: boolean;
   readonly rows: ReadonlyMap<number, LocalRow>;
   readonly base: ReadonlyMap<number, LocalRow>;
@@ -116,7 +117,7 @@ function textOf(rows: ReadonlyMap<number, LocalRow>): string {
   return JSON.stringify([...rows.values()]);
 }
 
-/** Rows that stand there before and after with another value in a column. */
+/** Rows that are there before and after with another value in a column. */
 function changed(
   column: Column,
   before: ReadonlyMap<number, LocalRow>,

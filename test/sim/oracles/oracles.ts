@@ -2,17 +2,17 @@
  * What must be true at every moment of a simulated world, looked at in each transaction just before it is committed, and at each
  * request before it leaves. What must be true once all is quiet is in verdict.ts.
  *
- *   fresh   what a good pull brought was true while it ran (freshness.ts)
- *   writer  a commit never leaves the writer flag set
- *   flight  whatever is marked as sent is in a batch, and the reverse
- *   I2      a push writes over nothing that it could have known of (overwrites.ts)
- *   I5      no row leaves the replica that the origin has; none is to be deleted there that stands here, or that nobody deleted
- *   I6      rows are what the ETag that is kept vouches for (vouching.ts)
- *   I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody wrote here
- *   L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
- *   held    what was edited in an older copy waits for a person (holding.ts)
- *   I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is held (hiding.ts)
- *   I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
+ *    fresh   what a good pull brought was true while it ran (freshness.ts)
+ *    writer  a commit never leaves the writer flag set
+ *    flight  whatever is marked as sent is in a batch, and the reverse
+ *    I2      a push writes over nothing that it could have known of (overwrites.ts)
+ *    I5      no row leaves the replica that the origin has; none is to be deleted there that is here, or that nobody deleted
+ *    I6      rows are what the ETag that is kept vouches for (vouching.ts)
+ *    I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody wrote here
+ *    L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
+ *    held    what was edited in an older copy waits for a person (holding.ts)
+ *    I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is held (hiding.ts)
+ *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
@@ -168,7 +168,7 @@ export class Oracles {
     this.#judgePull();
   }
 
-  /** The columns that the replica takes for gone, as somebody sees it. */
+  /** The columns that the replica takes for gone, as someone sees it. */
   #goneIn(ask: Ask): ReadonlySet<Column> {
     return this.#parts.admin.hasLostColumns ? this.#parts.names.goneIn(ask) : new Set();
   }
@@ -326,8 +326,9 @@ export class Oracles {
   }
 
   /**
-   * Whether the origin has a row that the caller may know to be there: not one that was made after the caller's rights were narrowed
-   * to others, since nobody can tell that from one that is gone; and not one that a backup brought back behind the answer that it is.
+   * Whether the origin has a row that the caller may know to be there. Not one that was made after the caller's rights were
+   * narrowed to others, since nobody can tell that from one that is gone. Not one that a backup brought back behind the answer
+   * that it is.
    */
   #isThere(id: number): boolean {
     const { origin, names, admin } = this.#parts;
@@ -347,7 +348,7 @@ export class Oracles {
 
   #checkDelete(request: SeenRequest, intents: Intents): void {
     const ids = new URLSearchParams(request.query).getAll('id');
-    // A row that somebody deleted once may have come back since.
+    // A row that someone deleted once may have come back since.
     const here = new Set(this.#parts.user.rows().map((row) => row.id));
     for (const id of ids) {
       for (const what of intents.complaintsOfDelete(Number(id))) this.#parts.fail('I11', what);
@@ -361,7 +362,7 @@ export class Oracles {
     }
   }
 
-  /** The tags of new rows that met a row by its unique value, and go on in it. */
+  /** The tags of new rows that met a row by its unique value, and continue in it. */
   #metBy(id: number): readonly unknown[] {
     return this.#parts.user
       .query(`SELECT local FROM sync_conflicts WHERE kind = 'cell' AND "column" = 'Tag' AND row_id = ${id}`)

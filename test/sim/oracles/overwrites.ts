@@ -1,7 +1,8 @@
 /**
- * Whether a push writes over what colleagues wrote with open eyes only: a value that stood at the origin when the push was planned may be
- * replaced where the base knew it, and where it came after the edit it must be kept as the loser of a conflict. What colleagues
- * write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds in which columns keep their names.
+ * Whether a push writes over what colleagues wrote with open eyes only. A value that stood at the origin when the push was
+ * planned may be replaced where the base knew it. Where it came after the edit it must be kept as the loser of a conflict. What
+ * colleagues write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds in which columns keep
+ * their names.
  *
  * Input: what users and colleagues wrote, and requests before they leave. Output: sentences.
  */
@@ -24,9 +25,15 @@ export interface OverwriteParts {
 
 /** What was known of rows when users wrote into them; a copy of the replica that is put back knows only what was known when it was made. */
 export interface Known {
-  /** What the base said of each row into which a user wrote a value, by the row's id then; a new row may be there twice for a moment. */
+  /**
+   * What the base said of each row into which a user wrote a value, by the row's id then. A new row may be there twice for a
+   * moment.
+   */
   readonly baseByWritten: ReadonlyMap<string, ReadonlyMap<number, LocalValue>>;
-  /** What was known of a row, by its tag, when a user deleted it: what the base said, or of one that it did not have, what stood here. */
+  /**
+   * What was known of a row, by its tag, when a user deleted it. What the base said, or of one that it did not have, what stood
+   * here.
+   */
   readonly byDeleted: ReadonlyMap<string, LocalRow>;
 }
 
@@ -141,7 +148,7 @@ export class Overwrites {
     });
   }
 
-  /** Whether a value that stands at the origin is a colleague's, and stood there when the push was planned. */
+  /** Whether a value that stands at the origin is a colleague's, and was there when the push was planned. */
   #isOfColleague(id: number, column: string, value: LocalValue): boolean {
     const { all } = this.#parts.writes;
     const at = all.findLastIndex((write) => write.id === id && write.cells[column] === value);

@@ -1,8 +1,8 @@
 /**
- * Whether what waits for a person waits with a cause (L2, L3): a row in doubt is one whose answer was lost, and of which nothing at the origin
- * tells whether it was taken; a refused row is one that the origin refused alone, or that could not be sent for a reason that is looked up here; a conflict
- * waits where the policy asks and both sides wrote, and what a guard holds has its cause. Every other oracle excuses what
- * waits, so an engine that parks rows wrongly would pass without this one.
+ * Whether what waits for a person waits with a cause (L2, L3). A row in doubt is one whose answer was lost, and of which nothing
+ * at the origin tells whether it was taken. A refused row is one that the origin refused alone, or that could not be sent for a
+ * reason that is looked up here. A conflict waits where the policy asks and both sides wrote, and what a guard holds has its
+ * cause. Every other oracle excuses what waits, so an engine that parks rows wrongly would pass without this one.
  *
  * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
  */
@@ -192,8 +192,8 @@ export class Parking {
   }
 
   /**
-   * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle: rows that a push made count as
-   * unseen where a sweep goes on that began before, and the sweep that follows it sees them.
+   * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle. Rows that a push made count
+   * as unseen where a sweep continues that began before, and the sweep that follows it sees them.
    */
   onHold(): void {
     const { setup, origin, names } = this.#parts;
@@ -203,7 +203,7 @@ export class Parking {
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
     const there = new Map(names.rowsThere().map(({ id, tag }) => [id, tag]));
     const base = this.#lookedAt ?? this.#base();
-    // What somebody put into a mirror around its triggers may have the id of a row that is made there before the commit.
+    // What someone put into a mirror around its triggers may have the id of a row that is made there before the commit.
     const isThere = ({ id, tag }: LocalRow): boolean => (names.isMirror ? there.get(id) === tag : there.has(id));
     const missing = base.filter((row) => !isThere(row)).length;
     const isCause = missing >= base.length || missing * 100 > setup.maxDeletePercent * base.length;
@@ -382,7 +382,7 @@ export class Parking {
     };
   }
 
-  /** The tag of a row of the origin; where it is gone there, as it stands here. */
+  /** The tag of a row of the origin; where it is gone there, as it is here. */
   #tagOf(id: number): string | null {
     const { user, names } = this.#parts;
     return names.tagOf(id) ?? user.rows().find((row) => row.id === id)?.tag ?? null;

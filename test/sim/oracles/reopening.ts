@@ -1,6 +1,6 @@
 /**
- * Recovery is idempotent (I13): a replica that was opened, which is when a dead engine's traces are cleared up, is closed and opened
- * again, and nothing in it may have changed. Input: a life that has just begun, and the disk of its replica. Output: what differs.
+ * Recovery is idempotent (I13). Opening a replica clears up a dead engine's traces. After that it is closed and opened again, and
+ * nothing in it may have changed. Input: a life that has just begun, and the disk of its replica. Output: what differs.
  */
 import type { Disk, Image } from '../world/disk.ts';
 import type { Life } from '../world/engine.ts';

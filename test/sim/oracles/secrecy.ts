@@ -1,6 +1,6 @@
 /**
  * I16: whoever reads logs and messages finds no token and no value of a row. Values are texts that are given out once in all, so
- * each one that turns up in a line is known for what it is; names of files are no values. Input: what the engine says. Output:
+ * each one that turns up in a line is known for what it is. Names of files are no values. Input: what the engine says. Output:
  * sentences. Pure.
  */
 import type { Tokens } from '../world/books.ts';

@@ -26,7 +26,10 @@ export interface SentEver {
   readonly ids: ReadonlySet<number>;
   /** What left with the create of a row, by `tag.column=value`. */
   readonly created: ReadonlySet<string>;
-  /** Tags of new rows that had met the row of this id by its unique value when it was sent; an older copy does not say so any more. */
+  /**
+   * Tags of new rows that had met the row of this id by its unique value when it was sent. An older copy does not say so any
+   * more.
+   */
   readonly metById: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
@@ -39,9 +42,9 @@ export interface KeptConflict {
   /** What the origin had confirmed, and what it is said to have had then. */
   readonly base: LocalValue;
   readonly remote: LocalValue;
-  /** What stood here. */
+  /** What was here. */
   readonly local: LocalValue;
-  /** What stood here in the judged columns of a row that the origin deleted; empty for other conflicts. */
+  /** What was here in the judged columns of a row that the origin deleted; empty for other conflicts. */
   readonly cells: Readonly<Record<string, LocalValue>>;
   readonly winner: string;
   readonly state: string;
@@ -150,8 +153,8 @@ function judgeEdits({
     // A file that the origin had is not written again by its value: REPLACE leaves it there, and nobody can ask for it.
     if (written.column === 'File' && !String(written.value).startsWith('file:')) return false;
     if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
-    // A new row whose unique value a colleague took meanwhile goes on in the colleague's: under its own tag, or under that one, if it won. There
-    // it was taken, also where somebody has written over it since, or has deleted that row; a file shows there as another text.
+    // A new row whose unique value a colleague took meanwhile continues in the colleague's: under its own tag, or under that one, if it won. There
+    // it was taken, also where someone has written over it since, or has deleted that row; a file shows there as another text.
     const merged = conflicts.filter(
       ({ kind, column, local: tag }) => kind === 'cell' && column === 'Tag' && tag === written.tag,
     );
@@ -192,14 +195,15 @@ function judgeEdits({
 const EMPTIED = ['A', 'B'] as const;
 
 /**
- * I2, for NULL, which has no text of its own: a cell that users emptied last, and that has a value now, was empty at the origin at some
- * time, whoever emptied it, or something is kept of it. Rows that wait, or stand on one side only, are judged by the others; one that
- * stands here twice waits as long as one of the two does.
+ * I2, for NULL, which has no text of its own. A cell that users emptied last, and that has a value now, was empty at the origin
+ * at some time, or something is kept of it. Rows that wait, or stand on one side only, are judged by the others; one that stands
+ * here twice waits as long as one of the two does.
  */
 function judgeEmptied(rest: Rest): readonly Complaint[] {
   const { books, writes, keptCells, conflicts, local, origin, waiting, overwritten, isOlderCopy, evidence } = rest;
   const { standing } = books.expected();
-  // A row comes back under its former id with a backup, or with the rights to see it; or it was in doubt, and so discarded, and had come already.
+  // A row comes back under its former id with a backup, or with the rights to see it. Or it was in doubt, and so discarded, and
+  // had come already.
   const mayComeBack = (tag: string): boolean =>
     writes.some(
       ({ kind, ...write }) => kind === 'restore' || (kind === 'create' && write.isHidden && write.tag === tag),
@@ -213,8 +217,8 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         String(text).includes(`"${tag}"`) &&
         (kind === 'inserted' || mayComeBack(tag)),
     );
-  // Its maker had no answer, and was not shown it, or asked for it between a delete and a backup: what was emptied before it is met is empty in
-  // a row that seems to be new.
+  // Its maker had no answer, and was not shown it, or asked for it between a delete and a backup. What was emptied before it is
+  // met is empty in a row that seems to be new.
   const isBroughtBack = (tag: string): boolean => {
     const deletedAt = writes.findIndex((write) => write.kind === 'delete' && write.tag === tag);
     return deletedAt >= 0 && writes.slice(deletedAt).some((write) => write.kind === 'restore' && write.tag === tag);
@@ -277,9 +281,9 @@ function judgeCreates({ writes, books, local, waiting, conflicts, evidence }: Re
   // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where
   // the answer was lost: nobody can tell that from rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
-  // Deleted there, and brought back with a backup: made again in between, as a person wanted, or as what had no answer is, they stand there twice.
+  // Deleted there, and brought back with a backup: made again in between, as a person wanted, or as what had no answer is, they are there twice.
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
-  // Deleted on one side, with what somebody had written on the other, and taken back by a person.
+  // Deleted on one side, with what someone had written on the other, and taken back by a person.
   const wasTaken = (id: number): boolean =>
     conflicts.some(
       ({ kind, base, state }) =>
@@ -347,7 +351,7 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
       hasSwapped && deleted.has(tag) && other !== undefined && written.has(writtenKey({ tag, column: other, value }))
     );
   };
-  // A new row that met another one by its unique value goes on in that one, under either tag.
+  // A new row that met another one by its unique value continues in that one, under either tag.
   const metBy = (id: number): readonly string[] => [
     ...(sent.metById.get(id) ?? []),
     ...conflicts.flatMap(({ kind, column, rowId, local: here, remote }) =>
@@ -375,8 +379,9 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
 }
 
 /**
- * No conflict is about a value that was never in that column, at the origin or, of a row that it deleted, here; or that was written there here, also by the user's trigger, since a row
- * that stood here twice for a moment may have two edits, of which one takes the origin's place.
+ * No conflict is about a value that was never in that column, at the origin or, of a row that it deleted, here. Or that was
+ * written there here, also by the user's trigger: a row that was here twice for a moment may have two edits, and one takes the
+ * origin's place.
  */
 function judgeConflicts({ conflicts, writes, books, hasSwapped }: Rest): readonly Complaint[] {
   const there = new Set(
@@ -396,9 +401,9 @@ function judgeConflicts({ conflicts, writes, books, hasSwapped }: Rest): readonl
 }
 
 /**
- * Conflicts are decided by the policy, in any world. What is decided otherwise: cells that nobody may write follow the origin; of a row that
- * stood here twice, the later edit takes the place of the other; what was sent goes over whatever the origin has by then; and a row that
- * the origin deleted is gone. So no edit wins against the policy over what nobody sent.
+ * Conflicts are decided by the policy, in any world. What is decided otherwise: cells that nobody may write follow the origin. Of
+ * a row that was here twice, the later edit takes the place of the other. What was sent goes over whatever the origin has by
+ * then. A row that the origin deleted is gone. So no edit wins against the policy over what nobody sent.
  */
 function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: Rest): readonly Complaint[] {
   const [here, created] = [withoutTags(books.everWritten), withoutTags(sent.created)];

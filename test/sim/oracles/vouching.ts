@@ -1,11 +1,12 @@
 /**
  * Remembers what every ETag that the origin gave out vouches for, and looks at each commit whether the rows in the base are those
- * (I6): a page whose ETag is kept is not read again while the origin answers 304, so every row that it names must stand
- * here as it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are asked for by
- * their ids, so they may differ meanwhile.
+ * (I6). A page whose ETag is kept is not read again while the origin answers 304, so every row that it names must be here as
+ * it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are asked for by their ids,
+ * so they may differ meanwhile.
  *
- * For worlds in which the columns keep their names. One that the caller is not shown is judged again once the replica knows it to be there,
- * since what pages say of it is not taken before that, and no ETag outlasts it. Input: answers, and the replica within a transaction. Output: sentences.
+ * For worlds in which the columns keep their names. One that the caller is not shown is judged again once the replica knows it to
+ * be there. What pages say of it is not taken before that, and no ETag outlasts it. Input: answers, and the replica within a
+ * transaction. Output: sentences.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';

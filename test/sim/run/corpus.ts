@@ -1,6 +1,7 @@
 /**
- * Worlds that failed once, shrunk, one JSON file each: they run first, on every commit, for ever. A file holds the seed of what is
- * random without deciding anything, the tapes, what was wrong when it was found, and what must happen in it for that to show again.
+ * Worlds that failed once, shrunk, one JSON file each: they run first, on every commit, for ever. A file holds the seed of what
+ * is random without deciding anything, the tapes, and what was wrong when it was found. It also says what must happen in it for
+ * that to show again.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { TAPE_NAMES, Tapes, type TapeRecord } from '../world/tape.ts';

@@ -32,8 +32,8 @@ export interface Sums {
 const TWICE_EVERY = 50;
 
 /**
- * What node is told where worlds are run: they leave much behind and keep little, so that a heap which begins small is marked
- * and moved all the time.
+ * What node is told where worlds are run. They leave much behind and keep little, so that a heap which begins small is marked and
+ * moved all the time.
  */
 export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=32', '--initial-old-space-size=256'];
 

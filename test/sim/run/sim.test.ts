@@ -1,5 +1,5 @@
 /**
- * The simulation in the ordinary tests: kept worlds first, then some seeds, and that the simulation itself is what it claims to be: the
+ * The simulation in the ordinary tests. Kept worlds first, then some seeds. And that the simulation is what it claims to be: the
  * same tapes make the same world, calm tapes a calm one, and shrinking keeps what a failure needs. Thirty seeds run here;
  * ROWSYNC_SEEDS=1-1000 runs a thousand, `npm run sim` more on two processes.
  */

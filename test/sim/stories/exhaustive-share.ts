@@ -10,7 +10,10 @@ import { sfc32 } from '../world/tape.ts';
 
 const MODES = ['states', 'crashes', 'singles', 'statePairs', 'crashPairs', 'pairs'] as const;
 
-/** What is played: each state that a death leaves behind; all deaths, the full disk and power cuts; those and every fault; pairs of states and lost answers; pairs of deaths; pairs of the short list. */
+/**
+ * What is played: each state that a death leaves behind. All deaths, the full disk and power cuts. Those and every fault. Pairs
+ * of states and lost answers; pairs of deaths. Pairs of the short list.
+ */
 export type Mode = (typeof MODES)[number];
 
 /** A share of a scenario's runs. */

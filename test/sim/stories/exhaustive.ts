@@ -1,5 +1,5 @@
 /**
- * The exhaustive mode: a short story is played once undisturbed, which gives its steps; then again for every step and everything
+ * The exhaustive mode: a short story is played once undisturbed, which gives its steps. Then again for every step and everything
  * that can go wrong there, and for pairs of those. A step is a turn of the world (requests have left, or arrived, or were
  * answered), a transaction, a step of a push, or a request that leaves. Input: a scenario and strikes. Output: what came of it.
  */
@@ -120,9 +120,9 @@ function isDeath(what: string): boolean {
 }
 
 /**
- * Everything that can go wrong once. `states`: a death behind each commit, before each operation on a file, and while each change is under
- * way, which leaves behind every state of both sides that any death does. `crashes`: every death, with and without a power cut, and the full disk.
- * `singles`: every fault of every request as well.
+ * Everything that can go wrong once. `states`: a death behind each commit, before each operation on a file, and while each change
+ * is under way. That leaves behind every state of both sides that any death does. `crashes`: every death, with and without a
+ * power cut, and the full disk. `singles`: every fault of every request as well.
  */
 export function singles(steps: readonly Step[], kinds: 'states' | 'crashes' | 'singles'): readonly Strike[] {
   const isAsked = (what: string, name: string): boolean => {

@@ -7,7 +7,7 @@ import type { PersonDecision } from '../../../src/capture/decide.ts';
 import type { Hands } from './script.ts';
 import type { Setup } from '../world/setup.ts';
 
-/** One act of somebody. */
+/** One act of someone. */
 export interface ScenarioAct {
   /** A line of the trace after the act before; null for as soon as possible. */
   readonly after: RegExp | null;
@@ -101,12 +101,12 @@ export function narrowsRole(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.narrowsRole() };
 }
 
-/** Somebody copies the replica. */
+/** Someone copies the replica. */
 export function copies(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.copy() };
 }
 
-/** Somebody puts the copy in the place of the replica. */
+/** Someone puts the copy in the place of the replica. */
 export function putsBack(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.restore() };
 }
@@ -119,7 +119,7 @@ export function revokesToken(after: RegExp | null): ScenarioAct {
   };
 }
 
-/** Somebody makes a backup of the origin, and the next time brings it back. */
+/** Someone makes a backup of the origin, and the next time brings it back. */
 export function backsUpOrRestores(after: RegExp | null): ScenarioAct {
   return { after, act: (hands) => hands.backsUpOrRestores() };
 }

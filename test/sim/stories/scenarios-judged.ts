@@ -37,7 +37,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"A":"U-1"/,
     hasOneEnd: false,
   },
-  // A person takes a row back that was deleted here; before that is sent, a backup brings the former one back, and no value tells that they are one.
+  // A person takes a row back that was deleted here. Before that is sent, a backup brings the former one back, and no value tells
+  // that they are one.
   {
     name: 'taken-back-beside-a-backup',
     setup: { ...ADMINISTERED, match: null, policy: 'local' },
@@ -121,7 +122,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t-1","c-1",\{"A":"u-1"/,
     hasOneEnd: false,
   },
-  // Answered and not settled in the copy, the row is gone by then; it stands as it was sent until the next pull, since the table was renamed here.
+  // Answered and not settled in the copy, the row is gone by then. It stands as it was sent until the next pull, since the table
+  // was renamed here.
   {
     name: 'sent-before-a-copy',
     setup: CALM,

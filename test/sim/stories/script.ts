@@ -14,13 +14,13 @@ import type { Setup } from '../world/setup.ts';
 export interface Hands {
   /** A user runs statements on the replica. */
   readonly user: (statements: string) => void;
-  /** Somebody changes something at the origin; the sentence is for the story. */
+  /** Someone changes something at the origin; the sentence is for the story. */
   readonly atOrigin: (sentence: string, change: (origin: OriginModel) => void) => void;
   /** A user has a file to attach, and may have had another one of this name before. */
   readonly haveFile: (name: string, content: string) => void;
   /** The process dies. */
   readonly kill: () => void;
-  /** Somebody copies the replica, and somebody puts the copy in its place. */
+  /** Someone copies the replica, and someone puts the copy in its place. */
   readonly copy: () => void;
   readonly restore: () => void;
   /** A person decides this before the next cycle. */
@@ -30,7 +30,7 @@ export interface Hands {
   /** A column is hidden from the calling user, and shown again. */
   readonly hidesColumn: (column: Column) => void;
   readonly showsColumn: () => void;
-  /** Somebody makes a backup of the origin, and the next time brings it back. */
+  /** Someone makes a backup of the origin, and the next time brings it back. */
   readonly backsUpOrRestores: () => void;
   /** The methods of requests that have left and not arrived. */
   readonly underWay: readonly string[];
@@ -39,7 +39,7 @@ export interface Hands {
 /** What happens on purpose. */
 export interface Script {
   readonly setup: Setup;
-  /** Whether the world goes on after what happened up to now; else the faults stop, and it comes to rest. */
+  /** Whether the world continues after what happened up to now; else the faults stop, and it comes to rest. */
   readonly goesOn: (trace: readonly string[]) => boolean;
   /** Before the next thing happens; true where something was done instead. */
   readonly act: (trace: readonly string[], hands: Hands) => boolean;

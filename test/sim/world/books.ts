@@ -1,8 +1,8 @@
 /**
  * What users wrote into the replica of a simulated world. Every value is a text that was never written before, so what became of
- * each one can be told at the end; rows are known by their tag, which is given at birth and never changed. Input: the
- * rows of the user's table before and after each statement. Output: what must be found at the end, and what may be. Pure but for
- * its own state.
+ * each one can be told at the end. Rows are known by their tag, which is given at birth and never changed. Input: the rows of the
+ * user's table before and after each statement. Output: what must be found at the end, and what may be. Pure but for its own
+ * state.
  */
 
 /** A cell as SQLite returns it. */
@@ -115,7 +115,7 @@ export class Books {
     this.#forgetCells(tag);
   }
 
-  /** A row stood here twice, as it was sent and as it came back, and one of the two is deleted: both may go now. */
+  /** A row was here twice, as it was sent and as it came back, and one of the two is deleted: both may go now. */
   #noteHalfDeleted(tag: string): void {
     this.everDeleted.add(tag);
     this.#inserted.delete(tag);
@@ -132,7 +132,7 @@ export class Books {
   }
 
   #noteWritten(written: Written): void {
-    // The row came back with a pull before its delete could be pushed, and somebody goes on with it.
+    // The row came back with a pull before its delete could be pushed, and someone continues with it.
     this.#deleted.delete(written.tag);
     const key = `${written.tag}.${written.column}`;
     // The last one stands at the end.

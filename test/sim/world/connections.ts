@@ -1,15 +1,15 @@
 /**
- * Keeps connections to the files of a simulated world: opening one, reading the schema and preparing every statement anew costs more than
- * all that a short life does with it. A connection that is closed is given to the next life, or to the next world, as a new one would be,
- * with nothing open. SQLite itself looks whether the schema is still the one that it knows. Where a file is written anew in its place,
- * `catchUp` lets them see it; to what replaces a replica within a world, everybody opens a new one.
+ * Keeps connections to the files of a simulated world. Opening one, reading the schema and preparing every statement anew costs
+ * more than all that a short life does with it. A connection that is closed is given to the next life, or to the next world, as a
+ * new one would be, with nothing open. SQLite itself looks whether the schema is still the one that it knows. Where a file is
+ * written anew in its place, `catchUp` lets them see it; to what replaces a replica within a world, everybody opens a new one.
  *
- * So what a new connection alone can show (a log that is read from the file, a schema that cannot be parsed) is shown behind each power cut
- * and each copy.
+ * So what a new connection alone can show is shown behind each power cut and each copy: a log that is read from the file, a
+ * schema that cannot be parsed.
  */
 import Database from 'better-sqlite3';
 
-/** What a person's connection is opened with: it never waits, because nobody would go on meanwhile. */
+/** What a person's connection is opened with: it never waits, because nobody would continue meanwhile. */
 export const USER_OPTIONS: Database.Options = { timeout: 0 };
 
 /** Setting a flag of a connection makes SQLite prepare every statement anew, also where it is set so already. */
@@ -32,9 +32,10 @@ export class Connections {
   };
 
   /**
-   * Lets every connection see that this database was written anew, without a log, underneath it; nobody may be using one. The first
-   * commit gives the log a salt of its own, by which each connection knows that its pages are of another time; but only a connection that
-   * never began a log anew draws one (SQLite's wal.c), so one for each path does nothing else. Itself it knows because it finds no log.
+   * Lets every connection see that this database was written anew, without a log, underneath it; nobody may be using one. The
+   * first commit gives the log a salt of its own, by which each connection knows that its pages are of another time. But only a
+   * connection that never began a log anew draws one (SQLite's wal.c), so one for each path does nothing else. Itself it knows
+   * because it finds no log.
    */
   catchUp(path: string): void {
     const writer = this.#writers.get(path) ?? new Database(path, USER_OPTIONS);
@@ -46,7 +47,7 @@ export class Connections {
     }
   }
 
-  /** Closes those to this database for good. */
+  /** Closes those to this database permanently. */
   closeAllTo(path: string): void {
     for (const [close, openPath] of this.#closes) {
       if (openPath !== path) continue;
@@ -58,7 +59,7 @@ export class Connections {
     this.#writers.delete(path);
   }
 
-  /** Closes all of them for good. */
+  /** Closes all of them permanently. */
   closeAll(): void {
     for (const close of [...this.#closes.keys(), ...this.#writers.values().map((db) => () => db.close())]) close();
     this.#closes.clear();

@@ -1,7 +1,7 @@
 /**
  * What a copy of the replica has as new, and whether the copy can still be put back. A row without an id of the origin is found there by
- * its match value alone. Once it has another one there, or another row has that value, nothing that a client could look at tells which row
- * it is: put back, it would stand there a second time, or go on in the other row. Input: the copy, and the rows of the
+ * its match value alone. Once it has another one there, or another row has that value, nothing that a client could look at tells
+ * which row it is. Put back, it would be there a second time, or continue in the other row. Input: the copy, and the rows of the
  * origin. Output: a verdict. Pure but for queries.
  */
 import type { LocalRow } from './books.ts';
@@ -33,9 +33,9 @@ export function findUnrecognisable({ rows, sent }: NewInCopy, origin: readonly L
 }
 
 /**
- * Whether a row that is kept as a whole, and that an older copy would have a person bring back, stands at the origin under another id and another
- * code: it was brought back before, and got that one since. By its code alone it would be found there; brought back once more, it would stand
- * there a second time.
+ * Whether a row that is kept as a whole, and that an older copy would have a person bring back, stands at the origin under
+ * another id and another code. It was brought back before, and got that one since. By its code alone it would be found there;
+ * brought back once more, it would be there a second time.
  */
 export function isUnderOtherCode(kept: LocalRow, origin: readonly LocalRow[]): boolean {
   const code = kept.cells['Code'] ?? null;

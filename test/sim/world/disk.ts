@@ -1,7 +1,7 @@
 /**
- * The files of a simulated world: a replica in memory (tmpfs), copied from a template because making one anew costs three times
- * as much, the images of it that a power cut or a restored backup bring back. Real files, because a second SQL client works on
- * them; SQLite's own promises about torn writes are SQLite's to keep, so an image is always that of a commit.
+ * The files of a simulated world. A replica in memory (tmpfs), copied from a template because making one anew costs three times
+ * as much. And the images of it that a power cut or a restored backup bring back. Real files, because a second SQL client works
+ * on them. SQLite's own promises about torn writes are SQLite's to keep, so an image is always that of a commit.
  */
 import {
   closeSync,
@@ -123,7 +123,7 @@ export class Disk {
   }
 
   /**
-   * Puts what stood there in the place of the replica; nobody may be using it. What stands beside the file stays. It goes to a path of its
+   * Puts what was there in the place of the replica; nobody may be using it. What stands beside the file stays. It goes to a path of its
    * own: everybody opens it anew, and the connections to the first one are as good as new for the next world.
    */
   restore(moment: Moment): void {

@@ -1,6 +1,6 @@
 /**
  * One life of the engine: the real modules, opened on the world's replica, network and clock, doing one cycle after another until
- * the world ends it. A life that is ended stops at once: whatever it waits for never comes, a transaction that is open is rolled
+ * the world ends it. A life that is ended stops at once. Whatever it waits for never comes, a transaction that is open is rolled
  * back, and the next life finds what was committed.
  *
  * The modules come from a folder that the caller names, so that a copy with a planted defect can be simulated too.

@@ -50,7 +50,7 @@ export class FileDisk {
     return new Map([...this.#nodes].map(([path, node]) => [path, node.kind === 'file' ? node.bytes : null]));
   }
 
-  /** Somebody who is no part of the engine writes a whole file, durably. */
+  /** Someone who is no part of the engine writes a whole file, durably. */
   put(path: string, bytes: Buffer): void {
     for (let folder = dirname(path); folder !== '/'; folder = dirname(folder)) this.#putNode(folder, FOLDER);
     this.#putNode(path, { kind: 'file', bytes, durableBytes: bytes });
@@ -107,7 +107,7 @@ export class FileDisk {
     this.#nodes.set(to, node);
   }
 
-  /** Removes what stands there, if anything. */
+  /** Removes what is there, if anything. */
   remove(path: string): void {
     for (const known of this.#nodes.keys()) {
       if (known === path || known.startsWith(`${path}/`)) this.#nodes.delete(known);
@@ -129,7 +129,7 @@ export class FileDisk {
     }
   }
 
-  /** What stands there. */
+  /** What is there. */
   lookAt(path: string): { readonly isFile: boolean; readonly bytes: number } {
     const node = this.#found(path);
     return node.kind === 'file' ? { isFile: true, bytes: node.bytes.length } : { isFile: false, bytes: 0 };

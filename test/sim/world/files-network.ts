@@ -1,6 +1,6 @@
 /**
- * What is peculiar to the transfer of files: content is handed to the client piece by piece, also that of an answer that breaks off,
- * and a body that is read from files while it is sent may fail on its way. Input: requests and answers. Output: what the client
+ * What is peculiar to the transfer of files. Content is handed to the client piece by piece, also that of an answer that breaks
+ * off. A body that is read from files while it is sent may fail on its way. Input: requests and answers. Output: what the client
  * is told.
  */
 import type { WireAnswer, WireFault, WireRequest } from '../../../src/origin/transport.ts';

@@ -57,7 +57,7 @@ export class FilesWorld {
     this.#people = new FilePeople({ ...parts, disk: this.disk });
   }
 
-  /** Somebody does something with files. */
+  /** Someone does something with files. */
   act(draw: Draw): FileDeed {
     return this.#people.act(draw);
   }

@@ -104,7 +104,7 @@ export class Names {
     return new Set(ids.flatMap(([id]) => this.#columnById.get(Number(id)) ?? []));
   }
 
-  /** The names in the replica; null while not all of it stands there. */
+  /** The names in the replica; null while not all of it is there. */
   inReplica(ask: Ask): LocalNames | null {
     const names: Record<string, Sql> = {};
     for (const [table, id, name] of ask(

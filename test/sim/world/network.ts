@@ -1,9 +1,9 @@
 /**
- * The network between an engine and the origin model: a request leaves, arrives, is acted on, and its answer comes back, each at a
- * moment that the scheduler picks; or one of the faults of this world strikes. Every request draws one number, which says
- * which fault it meets, if any.
+ * The network between an engine and the origin model. A request leaves, arrives, is acted on, and its answer comes back, each at
+ * a moment that the scheduler picks. Or one of the faults of this world strikes. Every request draws one number, which says which
+ * fault it meets, if any.
  *
- * A request that is under way when its process dies arrives or is lost before the next process opens the replica: how long a
+ * A request that is under way when its process dies arrives or is lost before the next process opens the replica. How long a
  * request may stay on its way behind a time-out is not promised by anybody, and not simulated.
  */
 import type { Transport, WireAnswer, WireFault, WireRequest } from '../../../src/origin/transport.ts';

@@ -1,5 +1,5 @@
 /**
- * Earlier states of the replica that may come back: what a power cut would leave, and the copy that somebody made. With the file goes back
+ * Earlier states of the replica that may come back: what a power cut would leave, and the copy that someone made. With the file goes back
  * what is expected of it, and what the oracles take for known. Input: the world around it. Output: another file in the place of the
  * replica; nobody may be using it then.
  */
@@ -67,7 +67,7 @@ export class Past {
     return true;
   }
 
-  /** Somebody copies the replica. */
+  /** Someone copies the replica. */
   makeCopy(): void {
     const { setup, disk, user, books, oracles, note } = this.#parts;
     this.#copy = {
@@ -79,7 +79,7 @@ export class Past {
     note('somebody copies the replica');
   }
 
-  /** Somebody puts the copy in the place of the replica, unless nothing at the origin would tell what became of a row in it. */
+  /** Someone puts the copy in the place of the replica, unless nothing at the origin would tell what became of a row in it. */
   restoreCopy(): void {
     if (this.#copy === null) throw new Error('Nobody has copied the replica');
     const { origin, names, user, books, oracles, end, note, count } = this.#parts;

@@ -38,7 +38,7 @@ export class Scheduler {
     if (index >= 0) this.#pending.splice(index, 1);
   }
 
-  /** Takes off the list what belongs to somebody who is no more. */
+  /** Takes off the list what belongs to someone who is no more. */
   drop(owner: object): void {
     this.#pending = this.#pending.filter((pending) => pending.owner !== owner);
   }
@@ -61,7 +61,7 @@ export class Scheduler {
   }
 }
 
-/** Resolves when everything that can go on without the scheduler has gone on. */
+/** Resolves when everything that can continue without the scheduler has gone on. */
 export function runDry(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }

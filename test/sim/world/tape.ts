@@ -1,9 +1,9 @@
 /**
- * Where every decision of a simulated world comes from: one tape of 32-bit numbers for each actor. A tape is drawn from a
- * seeded generator and recorded, or it is given; behind its end there are only zeros, and 0 is always the calm choice (no
- * fault, no edit, the first that is due). So a tape that is cut, or has numbers set to 0, is still a world, and a calmer one.
+ * Where every decision of a simulated world comes from: one tape of 32-bit numbers for each actor. A tape is drawn from a seeded
+ * generator and recorded, or it is given. Behind its end there are only zeros, and 0 is always the calm choice (no fault, no
+ * edit, the first that is due). So a tape that is cut, or has numbers set to 0, is still a world, and a calmer one.
  *
- * One decision is one number, whatever it leads to: its details come from a generator that the number seeds (`Draw`), so that
+ * One decision is one number, whatever it leads to. Its details come from a generator that the number seeds (`Draw`), so that
  * leaving out one decision shifts no other actor's. Pure but for its own state.
  */
 
@@ -149,7 +149,7 @@ export class Tape {
 export class Tapes {
   /** The seed of what is random but decides nothing: jitter, made-up ids. */
   readonly seed: number;
-  /** Whether the world goes on for as long as its setup says, and does not end early as most do. */
+  /** Whether the world continues for as long as its setup says, and does not end early as most do. */
   readonly isLong: boolean;
   readonly #tapes: ReadonlyMap<TapeName, Tape>;
 

@@ -1,7 +1,8 @@
 /**
- * Replicas that were pulled before a world begins. What a first pull stores depends on little of a setup, so each such kind is pulled once
- * by a worker, in a world in which nothing happens; what else stands in the file (the ETags of this kind of origin, the match column,
- * which revisions of files were looked for) is written into a copy of it. Both are kept, a copy as the pages in which it differs.
+ * Replicas that were pulled before a world begins. What a first pull stores depends on little of a setup, so each such kind is
+ * pulled once by a worker, in a world in which nothing happens. What else stands in the file is written into a copy of it: the
+ * ETags of this kind of origin, the match column, which revisions of files were looked for. Both are kept, a copy as the pages in
+ * which it differs.
  *
  * Input: setups. Output: what their worlds begin with. Invariant: that is what a pull under this setup would have left, but for moments,
  * and for how often pages were read by an origin without ETags (warm.test.ts).

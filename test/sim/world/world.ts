@@ -1,6 +1,6 @@
 /**
  * One simulated world, from its tapes to its end: an engine that lives, dies and lives again, people on both sides, a network, a disk
- * and a clock. Each turn either somebody acts or the next thing that is due happens; when the world's points are used up, all
+ * and a clock. Each turn either someone acts or the next thing that is due happens. When the world's points are used up, all
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
 import type { LogFacts, Logger } from '../../../src/base/log.ts';
@@ -198,7 +198,7 @@ export class World {
     return this.#script === null ? point < this.#setup.pointCount : this.#script.goesOn(this.#trace);
   }
 
-  /** One point of the world: an engine is there, somebody acts, or what is due happens. */
+  /** One point of the world: an engine is there, someone acts, or what is due happens. */
   async #turn(): Promise<void> {
     if (this.#life === null) {
       this.#begin();
