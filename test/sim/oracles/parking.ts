@@ -57,6 +57,8 @@ export class Parking {
   readonly #certain = new Set<number>();
   /** Taken updates with files: the engine does not store such answers, and forgets them unless it settles the rows. */
   readonly #takenFiles = new Set<number>();
+  /** Rows of those that were settled: in an older copy they may still be on their way. */
+  readonly #settledFiles: SentRow[] = [];
   /** Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
   readonly #recorded = new Map<string, SentRow>();
   /** The names of the rows of the newest batch. */
@@ -132,7 +134,10 @@ export class Parking {
   onCommitted(what: string): void {
     if (what.startsWith('Recording a batch')) this.#noteRecorded();
     if (this.#parts.setup.losesPower) return;
-    if (what.startsWith('Settling') && this.#isAllSettled()) this.#forget(this.#takenFiles);
+    if (what.startsWith('Settling') && this.#isAllSettled()) {
+      for (const number of this.#takenFiles) this.#settledFiles.push(...(this.#open.get(number) ?? []));
+      this.#forget(this.#takenFiles);
+    }
     if (!what.startsWith('Storing the answer')) return;
     this.#forget(this.#certain);
     // Whatever of it did not leave did not, and that is known now.
@@ -233,6 +238,7 @@ export class Parking {
       (row.hasFile || (row.kind === 'insert' && this.#isUntellable(row)));
     const unknown = [...this.#open.values()].flat();
     if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
+    if (this.#olderCopies !== null && this.#settledFiles.some(isCause)) return true;
     return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));
   }
 
