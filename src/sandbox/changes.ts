@@ -4,7 +4,7 @@
  * milliseconds, as no Select does.
  */
 import type { Value } from '../wire/schema.ts';
-import { isDate, millisecondTextFromUtc, utcFromInputText } from '../wire/zone.ts';
+import { millisecondTextFromUtc, utcFromInputText } from '../wire/zone.ts';
 import type { Answer, Call } from './call.ts';
 import { valuesOf, visibleColumns } from './parameters.ts';
 import { badParameter, Refusal } from './refusal.ts';
@@ -76,7 +76,9 @@ function readInstant({ pairs, user }: Call, parameter: string): number | null | 
   if (text === undefined) return null;
   // A plus sign that nobody encoded arrives as a space.
   const sent = text.replace(/^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*) (\d\d:?\d\d)$/i, '$1+$2');
-  const utc = utcFromInputText(isDate(sent) ? `${sent}T00:00:00` : sent, user.timezone);
+  // A date begins at midnight, by the zone behind it or else the caller's.
+  const dated = sent.replace(/^(\d{4}-\d\d-\d\d)(Z|[+-]\d\d:?\d\d)?$/i, '$1T00:00:00$2');
+  const utc = utcFromInputText(dated, user.timezone);
   if (utc !== undefined) return Date.parse(utc);
   return badParameter(parameter, 'The value must be a time, as in 2026-01-31T12:00:00+01:00');
 }

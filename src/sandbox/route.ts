@@ -111,6 +111,8 @@ export function findRoute(
   const last = segments.at(-1) ?? '';
   const method = methodName(segments);
   const depth = segments.length - 1;
+  const notServed = notServedHere(last);
+  if (notServed !== null) return unknownMethod(notServed, last);
   if (method === 'other' || !METHODS[method].depths.some((known) => known === depth)) {
     return unknownMethod('Invalid method name');
   }
@@ -132,6 +134,14 @@ export function findRoute(
     return badParameter(tableNames === undefined ? 'table' : 'path', 'The path is not valid percent-encoded UTF-8');
   }
   return { method, format, tableNames, innerNames, guid: depth === 3 ? last : null };
+}
+
+/** What the service has and the sandbox has not, said in words; null for anything else. */
+function notServedHere(segment: string): string | null {
+  const [, name = '', extension = ''] = /^(.*?)(?:\.([^.]*))?$/.exec(segment.toLowerCase()) ?? [];
+  if (['document', 'documents', 'setup'].includes(name)) return `The sandbox does not serve ${name}`;
+  if (!isMethod(name) || (extension !== 'html' && extension !== 'csv')) return null;
+  return `The sandbox does not serve .${extension}; it answers in .json and .xml`;
 }
 
 function isMethod(name: string): name is Method {

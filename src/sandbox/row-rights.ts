@@ -26,7 +26,7 @@ export function readRowsWithRights(
   columns: readonly Column[],
   ids: readonly number[],
 ): readonly Row[] {
-  const textOf = (owner: Value | undefined): string => (mayEdit(call, owner) ? 'Edit,Delete' : '');
+  const textOf = (owner: Value | undefined): string => (mayEdit(call, owner) ? 'Edit, Delete' : '');
   const owner = ownerColumn(table);
   if (!call.role.canWrite || !call.role.editOwnOnly || owner === undefined) {
     return call.store.readRows(table, columns, ids, textOf(undefined));

@@ -2,6 +2,7 @@
  * Select and Retrieve: rows of a table or a view by page, rows by key or by id. Reads the store, writes nothing. Source: specification,
  * sections 4.4 and 4.5.
  */
+import { aggregate, asksForAggregates } from './aggregate.ts';
 import type { Answer, Call } from './call.ts';
 import { readFilters } from './filter.ts';
 import { readColumns, readRecords, readSort } from './parameters.ts';
@@ -14,6 +15,7 @@ import { selectView } from './view.ts';
 export function select(call: Call, table: Table): Answer | Refusal {
   const { role, pairs, route } = call;
   if (route.innerNames !== null) return selectView(call, table, route.innerNames);
+  if (asksForAggregates(table, pairs)) return selectGroups(call, table);
   const columns = readColumns(table, role, pairs);
   if (columns instanceof Refusal) return columns;
   const sort = readSort(table, role, pairs);
@@ -23,6 +25,13 @@ export function select(call: Call, table: Table): Answer | Refusal {
   const filters = readFilters(call, table);
   if (filters instanceof Refusal) return filters;
   return pageAnswer(call, table, { columns, sort, filters, page });
+}
+
+function selectGroups(call: Call, table: Table): Answer | Refusal {
+  const page = readPage(call.pairs);
+  if (page instanceof Refusal) return page;
+  const filters = readFilters(call, table);
+  return filters instanceof Refusal ? filters : aggregate(call, table, { page, filters });
 }
 
 /** Retrieve. */

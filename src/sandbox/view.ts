@@ -4,6 +4,7 @@
  * because whoever set the view up could, and the request's own filter comes on top.
  */
 import { hasOption, type ViewDescriptor } from '../wire/schema.ts';
+import { groupField, type GroupField } from './aggregate.ts';
 import type { Answer, Call } from './call.ts';
 import { filterFromText, readFilters } from './filter.ts';
 import { visibleColumns } from './parameters.ts';
@@ -13,10 +14,15 @@ import { findByName, type Column, type Role, type Table, type View } from './sto
 import type { RowFilter } from './store/matching.ts';
 import type { ColumnOrder } from './store/rows.ts';
 
+/** Names that the automatic view has beside its own. */
+const AUTOMATIC_NAMES: ReadonlySet<string> = new Set(['default view', 'list all']);
+
 /** Select on the view that one of the names stands for. */
 export function selectView(call: Call, table: Table, names: readonly string[]): Answer | Refusal {
   const views = visibleViews(table, call.role);
-  const view = names.map((name) => findByName(views, name)).find((found) => found !== undefined);
+  const isAutomatic = names.some((name) => AUTOMATIC_NAMES.has(name.toLowerCase()));
+  const named = names.map((name) => findByName(views, name)).find((found) => found !== undefined);
+  const view = named ?? (isAutomatic ? views.find(({ name }) => name.startsWith('List All')) : undefined);
   if (view === undefined) return noView(names[0] ?? '');
   const page = readPage(call.pairs);
   if (page instanceof Refusal) return page;
@@ -26,6 +32,7 @@ export function selectView(call: Call, table: Table, names: readonly string[]): 
   if (more instanceof Refusal) return more;
   return pageAnswer(call, table, {
     columns: viewColumns(table, call.role, view),
+    groups: groupFields(table, call.role, view),
     sort: orderOf(table, view),
     filters: [...own, ...more],
     page,
@@ -36,14 +43,19 @@ export function selectView(call: Call, table: Table, names: readonly string[]): 
 export function describeViews(table: Table, role: Role): readonly ViewDescriptor[] {
   return visibleViews(table, role).map((view) => {
     const { id, type, name, alias, showInMenu, actions } = view;
-    const groups = view.groups.flatMap(({ columnId, suffix }) =>
-      visibleColumns(table, role)
-        .filter((column) => column.id === columnId)
-        .map((column) => `${column.name}//${suffix}`),
-    );
+    const groups = groupFields(table, role, view).map(({ shape }) => shape.name);
     const columns = viewColumns(table, role, view).map((column) => column.name);
     const other = { ...(view.columnIds === null ? {} : { columns }), ...(groups.length === 0 ? {} : { groups }) };
     return { id, type, name, alias, showInMenu, actions, other };
+  });
+}
+
+/** The groups of a view, under the names that describe announces. */
+function groupFields(table: Table, role: Role, view: View): readonly GroupField[] {
+  const visible = visibleColumns(table, role);
+  return view.groups.flatMap(({ columnId, suffix }) => {
+    const column = visible.find(({ id }) => id === columnId);
+    return column === undefined ? [] : (groupField(column, suffix, `${column.name}//${suffix}`) ?? []);
   });
 }
 

@@ -97,14 +97,14 @@ function findTarget(writing: Writing, row: InputRow, cells: RowCells): number | 
   if ('error' in ids) return ids;
   const [id] = ids;
   if (id === undefined) {
-    if (method === 'update') return missingRecord(404);
+    if (method === 'update') return missingRecord(404, row.id === null ? writing.match.name : '@row.id');
     if (table.allowAdd) return null;
     return columnProblem(CODES.cannotAdd, 'Records cannot be added to the table', table.name, { status: 403 });
   }
   if (ids.length > 1) return columnProblem(CODES.notUnique, 'More than one record has the match value', match.name);
   const owner = ownerColumn(table);
   const [ownerValue] = owner === undefined ? [] : (writer.read(table, [owner], id) ?? []);
-  return mayEdit(call, ownerValue) ? id : missingRecord(403);
+  return mayEdit(call, ownerValue) ? id : missingRecord(403, row.id === null ? writing.match.name : '@row.id');
 }
 
 /** Rows that the id names, or else the value of the match column; two are enough to know that there is no single one. */
@@ -121,9 +121,9 @@ function idsOfRow(
 }
 
 /** A row that does not exist, or that the caller may not touch. */
-function missingRecord(status: 403 | 404): RowProblem {
+function missingRecord(status: 403 | 404, source: string): RowProblem {
   const message = 'Record is not found or not accessible';
-  return { status, error: { error: status, code: CODES.noRecord, message, source: null } };
+  return { status, error: { error: status, code: CODES.noRecord, message, source } };
 }
 
 function done({ table, writer, call }: Writing, status: number, id: number): StatusDescriptor {

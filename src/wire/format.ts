@@ -10,6 +10,7 @@ import type {
   ColumnShape,
   ColumnType,
   DatabaseDescriptor,
+  Rollup,
   Row,
   RowPage,
   TableDescriptor,
@@ -41,6 +42,9 @@ export interface WireFormat {
   readRows(text: string, columns: readonly ColumnShape[], what: string): RowPage;
   /** A writer of pages of rows, prepared once for their columns. */
   rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string;
+
+  /** A writer of rows that stand for others (origin facts 1.2). */
+  rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string;
 
   /** Reads the answer of a write or a delete of `rowCount` rows. */
   readStatuses(text: string, rowCount: number, what: string): readonly writes.StatusDescriptor[];
@@ -74,6 +78,7 @@ const jsonFormat: WireFormat = {
   writeUser: json.writeUser,
   readRows: (text, columns, what) => json.readRows(json.parseBody(text, what), columns, what),
   rowsWriter: json.rowsWriter,
+  rollupsWriter: json.rollupsWriter,
   readStatuses: (text, rowCount, what) => writes.readStatuses(json.parseBody(text, what), rowCount, what),
   writeStatuses: writes.writeStatuses,
   writeDeleteStatuses: writes.writeDeleteStatuses,
@@ -106,6 +111,7 @@ const xmlFormat: WireFormat = {
   writeUser: xml.writeXmlUser,
   readRows: xml.readXmlRows,
   rowsWriter: xml.xmlRowsWriter,
+  rollupsWriter: xml.xmlRollupsWriter,
   readStatuses: xml.readXmlStatuses,
   writeStatuses: xml.writeXmlStatuses,
   writeDeleteStatuses: xml.writeXmlDeleteStatuses,

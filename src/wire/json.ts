@@ -10,6 +10,7 @@ import type {
   ColumnShape,
   DatabaseDescriptor,
   JsonObject,
+  Rollup,
   Row,
   RowPage,
   TableDescriptor,
@@ -270,9 +271,15 @@ export function readRows(json: unknown, columns: readonly ColumnShape[], what: s
     ids.push(id);
     const allow = object['@row.allow'];
     const values = readValues(object, readers, { what, id, unreadable });
-    if (values !== undefined) rows.push({ id, allow: typeof allow === 'string' ? allow : null, values });
+    if (values !== undefined) rows.push({ id, allow: readAllow(allow), values });
   }
   return { rows, unreadable, ids };
+}
+
+/** `Edit, Delete` at the service, `Edit,Delete` in the specification: one text for both. */
+function readAllow(allow: unknown): string | null {
+  if (typeof allow !== 'string') return null;
+  return allow.includes(' ') ? allow.replaceAll(' ', '') : allow;
 }
 
 function readValues(
@@ -307,6 +314,18 @@ export function rowsWriter(columns: readonly ColumnShape[], zone: string): (rows
       if (row.allow !== null) text += `,"@row.allow":${JSON.stringify(row.allow)}`;
       for (const [index, cell] of cells.entries()) text += cell.prefix + cell.write(row.values[index] ?? null);
       return `${text}}`;
+    });
+    return `[${texts.join(',')}]`;
+  };
+}
+
+/** Writes rows that stand for others, for a user in `zone`. */
+export function rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string {
+  const cells = columns.map(({ name, type }) => ({ name: JSON.stringify(name), write: writeOutput(type, zone) }));
+  return (rows) => {
+    const texts = rows.map(({ type, values }) => {
+      const fields = cells.map(({ name, write }, index) => `${name}:${write(values[index] ?? null)}`);
+      return `{${[...(type === null ? [] : [`"@row.type":${JSON.stringify(type)}`]), ...fields].join(',')}}`;
     });
     return `[${texts.join(',')}]`;
   };

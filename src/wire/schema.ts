@@ -159,6 +159,13 @@ export interface Row {
   readonly values: readonly Value[];
 }
 
+/** A row that stands for others (origin facts 1.2): a group of them, or all (`Grand`). */
+export interface Rollup {
+  /** `@row.type`; null for a group. */
+  readonly type: string | null;
+  readonly values: readonly Value[];
+}
+
 /** A row whose id is known but one of whose values has no meaning for its column's type; never contains the value. */
 export interface UnreadableRow {
   readonly id: number;

@@ -16,6 +16,7 @@ import type {
   ColumnType,
   DatabaseDescriptor,
   JsonObject,
+  Rollup,
   Row,
   RowPage,
   TableDescriptor,
@@ -292,6 +293,19 @@ export function xmlRowsWriter(columns: readonly ColumnShape[], zone: string): (r
       content += '</row>';
     }
     return response(content);
+  };
+}
+
+/** Writes rows that stand for others, for a user in `zone`. */
+export function xmlRollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string {
+  const cells = columns.map(({ name, type }) => ({ tag: elementFromName(name), write: writeXmlOutput(type, zone) }));
+  return (rows) => {
+    const texts = rows.map(({ type, values }) => {
+      const attribute = type === null ? '' : ` type="${escapeAttribute(xmlText(type))}"`;
+      const content = cells.map(({ tag, write }, index) => elementText(tag, write(values[index] ?? null)));
+      return `<row${attribute}>${content.join('')}</row>`;
+    });
+    return response(texts.join(''));
   };
 }
 

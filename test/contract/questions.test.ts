@@ -19,6 +19,57 @@ interface Question {
 
 const QUESTIONS: readonly Question[] = [
   {
+    question: 'Does `key//COUNT` with top=1 say how many rows there are, and where is the row of everything?',
+    ask: async (target) => {
+      const name = `${target.table.key}//COUNT`;
+      const table = segment(target.table.alias);
+      const answer = await target.call(`${table}/select.json?${query(['column', name], ['top', 1])}`);
+      if (answer.status !== 200) return `no (${answer.status})`;
+      const rows = JSON.parse(answer.text) as RowFields[];
+      const grandAt = rows.findIndex((row) => row['@row.type'] === 'Grand');
+      const [row] = rows.filter((other) => other['@row.type'] === undefined);
+      return `${typeof (row ?? rows[0])?.[name]}, ${grandAt < 0 ? 'no Grand' : grandAt === rows.length - 1 ? 'Grand last' : 'Grand first'}`;
+    },
+    sandbox: 'number, Grand last',
+  },
+  {
+    question: 'Under which name does a grouped column come?',
+    ask: async (target) => {
+      const key = target.table.key;
+      const table = segment(target.table.alias);
+      const pairs = query(['column', `${key}//EQ`], ['column', `${key}//COUNT`], ['top', 1]);
+      const answer = await target.call(`${table}/select.json?${pairs}`);
+      if (answer.status !== 200) return `no (${answer.status})`;
+      const [row] = (JSON.parse(answer.text) as RowFields[]).filter((other) => other['@row.type'] === undefined);
+      if (row === undefined) return null;
+      return Object.hasOwn(row, key) ? 'its own' : Object.hasOwn(row, `${key}//EQ`) ? 'with the suffix' : 'neither';
+    },
+    sandbox: 'its own',
+  },
+  {
+    question: 'How are the actions of a row separated?',
+    ask: async (target) => {
+      const [row] = await rowsOf(target, ['top', 1]);
+      const allow = row?.['@row.allow'];
+      if (typeof allow !== 'string' || !allow.includes(',')) return null;
+      return allow.includes(', ') ? 'comma and blank' : 'comma';
+    },
+    sandbox: 'comma and blank',
+  },
+  {
+    question: 'To which names does the automatic view answer?',
+    ask: async (target) => {
+      const table = segment(target.table.alias);
+      const known: string[] = [];
+      for (const name of ['Default View', 'List All']) {
+        const answer = await target.call(`${table}/${segment(name)}/select.json?${query(['top', 1])}`);
+        if (answer.status === 200) known.push(name);
+      }
+      return listText(known);
+    },
+    sandbox: 'Default View, List All',
+  },
+  {
     question: 'Which row properties come besides id and allow (row color)?',
     ask: async (target) => {
       const [row] = await rowsOf(target, ['top', 1]);

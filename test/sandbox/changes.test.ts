@@ -79,6 +79,9 @@ describe('updated', () => {
     ['an end, which counts', 'to=2026-01-01T00:01:00.045Z', [1, 3]],
     ['both ends', 'from=2026-01-01T00:01:00Z&to=2026-01-01T00:02:00Z', [1]],
     ['a day', 'from=2026-01-01', [2, 1, 3]],
+    ['a day in UTC', 'from=2026-01-01Z', [2, 1, 3]],
+    ['a day with an offset', 'from=2026-01-01-00:01', [2, 1]],
+    ['a day with an encoded plus sign', 'to=2026-01-02%2B23:59', [3]],
     ['ends in the wrong order', 'from=2026-02-01&to=2026-01-01', []],
     ['ends that are empty, and so absent', 'from=&to=', [2, 1, 3]],
   ])('takes %s', async (_what, query, expected) => {

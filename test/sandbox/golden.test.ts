@@ -144,12 +144,12 @@ test('sends a value of every type, timestamps in the zone of the user', async ()
 
   const guid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(text)?.[0] ?? 'no guid';
   expect(text).toBe(
-    '[{"@row.id":1,"@row.allow":"Edit,Delete","Id":"1","My Text":"a \\"b\\" \\\\ é","My Phone":"+33 1",' +
+    '[{"@row.id":1,"@row.allow":"Edit, Delete","Id":"1","My Text":"a \\"b\\" \\\\ é","My Phone":"+33 1",' +
       '"My Multiline":"one\\r\\ntwo","My Checkbox":true,"My Numeric":0.1,"My Date":"2024-02-29T00:00:00+00:00",' +
       '"My Time":"0001-01-01T23:59:58+00:00","My Timestamp":"2026-07-01T14:00:00+02:00","My Duration":5400,' +
       '"My User":"Ann Lee <ann@example.com>","My EMail":"ann@example.com","My URL":"https://example.com/?a=b&c",' +
       `"My Attachment":"logo;1.png;1;${guid}","Record Owner":"Alice Martin <alice.martin@example.com>"},` +
-      '{"@row.id":2,"@row.allow":"Edit,Delete","Id":"2","My Text":null,"My Phone":null,"My Multiline":null,' +
+      '{"@row.id":2,"@row.allow":"Edit, Delete","Id":"2","My Text":null,"My Phone":null,"My Multiline":null,' +
       '"My Checkbox":false,"My Numeric":null,"My Date":null,"My Time":null,' +
       '"My Timestamp":"2026-01-16T00:30:00+01:00","My Duration":null,"My User":null,"My EMail":null,"My URL":null,' +
       '"My Attachment":null,"Record Owner":"Alice Martin <alice.martin@example.com>"}]',
@@ -194,7 +194,7 @@ test('sends a column named __proto__ as a column', async () => {
 
   const { text } = await call(sandbox, 'T/select.json');
 
-  expect(text).toBe('[{"@row.id":1,"@row.allow":"Edit,Delete","Id":"1","__proto__":"x","constructor":"y"}]');
+  expect(text).toBe('[{"@row.id":1,"@row.allow":"Edit, Delete","Id":"1","__proto__":"x","constructor":"y"}]');
 });
 
 test('sends no rows as an empty array', async () => {
@@ -211,6 +211,18 @@ test.each([
     'Test/select.json?column=Nope',
     400,
     '{"error":400,"code":3100,"message":"Column does not exist","source":"Nope"}',
+  ],
+  [
+    'GET',
+    'Test/select.csv',
+    405,
+    '{"error":405,"code":2000,"message":"The sandbox does not serve .csv; it answers in .json and .xml","source":"select.csv"}',
+  ],
+  [
+    'GET',
+    'Test/1/document.json',
+    405,
+    '{"error":405,"code":2000,"message":"The sandbox does not serve document","source":"document.json"}',
   ],
   ['GET', 'Test/tables.json', 405, '{"error":405,"code":2000,"message":"Invalid method name"}'],
 ])('answers %s %s with a descriptor', async (verb, path, status, body) => {

@@ -64,13 +64,13 @@ describe('the rules of rows', () => {
       'update of a missing key',
       'update',
       { Id: '99', Name: 'x' },
-      { status: 404, key: '99', errors: [{ error: 404, ...missing }] },
+      { status: 404, key: '99', errors: [{ error: 404, ...missing, source: 'Id' }] },
     ],
     [
       'update of a missing id',
       'update',
       { '@row.id': 99, Id: '1' },
-      { status: 404, id: 99, key: '1', errors: [{ error: 404, ...missing }] },
+      { status: 404, id: 99, key: '1', errors: [{ error: 404, ...missing, source: '@row.id' }] },
     ],
     [
       'update without id and key',

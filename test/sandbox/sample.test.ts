@@ -138,7 +138,7 @@ describe('the users of the sample', () => {
       post(sandbox, 'Customer/update.json', { Id: '1', Segment: 'Other' }, { authorization }),
     );
 
-    expect(allowed).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '200']);
+    expect(allowed).toEqual(['200 Edit, Delete', '200 Edit, Delete', '200', '200']);
     expect(written).toEqual(['200 200', '200 304', '403', '200 403']);
   });
 
@@ -155,7 +155,7 @@ describe('the users of the sample', () => {
       call(sandbox, 'Employee/select.json?top=1', { authorization }),
     );
 
-    expect(seen).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '403']);
+    expect(seen).toEqual(['200 Edit, Delete', '200 Edit, Delete', '200', '403']);
   });
 
   test('see every column, but for one of them', async () => {
@@ -163,7 +163,7 @@ describe('the users of the sample', () => {
       call(sandbox, 'Customer/select.json?top=1&column=Cr%C3%A9dit%20accord%C3%A9', { authorization }),
     );
 
-    expect(seen).toEqual(['200 Edit,Delete', '200 Edit,Delete', '200', '403']);
+    expect(seen).toEqual(['200 Edit, Delete', '200 Edit, Delete', '200', '403']);
   });
 
   test('see times in their own time zone', async () => {

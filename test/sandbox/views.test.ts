@@ -97,9 +97,9 @@ test('selects what a view shows: its columns, rows and order', async () => {
   const answer = await call(sandbox, OLD);
 
   expect(answer.text).toBe(
-    '[{"@row.id":4,"@row.allow":"Edit,Delete","Age":200,"Name":"Dot"},' +
-      '{"@row.id":3,"@row.allow":"Edit,Delete","Age":40,"Name":"Bob"},' +
-      '{"@row.id":1,"@row.allow":"Edit,Delete","Age":30,"Name":"Cid"}]',
+    '[{"@row.id":4,"@row.allow":"Edit, Delete","Age":200,"Name":"Dot"},' +
+      '{"@row.id":3,"@row.allow":"Edit, Delete","Age":40,"Name":"Bob"},' +
+      '{"@row.id":1,"@row.allow":"Edit, Delete","Age":30,"Name":"Cid"}]',
   );
 });
 
@@ -143,7 +143,16 @@ test('shows the columns of views by default where the view names none, in groups
   const found = await rows(sandbox, 'Person/By%20Team/select.json');
 
   expect(found.map((row) => row['Name'])).toEqual(['ann', 'Dot', 'Bob', 'Cid']);
-  expect(Object.keys(found[0] ?? {})).toEqual(['@row.id', '@row.allow', 'Id', 'Name', 'Team', 'Record Owner']);
+  expect(Object.keys(found[0] ?? {})).toEqual([
+    '@row.id',
+    '@row.allow',
+    'Id',
+    'Name',
+    'Team',
+    'Record Owner',
+    'Team//EQ',
+  ]);
+  expect(found.map((row) => row['Team//EQ'])).toEqual(['a', 'a', 'b', 'b']);
 });
 
 test.each([
@@ -215,3 +224,12 @@ test('has views in the sample data', async () => {
   ]);
   expect(await rows(sandbox, 'Order/Late%20Today/select.json?top=3')).toHaveLength(3);
 });
+
+test.each(['Default%20View', 'List%20All', 'list%20all%20persons'])(
+  'answers to %s with the automatic view',
+  async (name) => {
+    await using sandbox = await startTestSandbox({ tables: [people] });
+
+    expect(await rows(sandbox, `Person/${name}/select.json`)).toHaveLength(4);
+  },
+);

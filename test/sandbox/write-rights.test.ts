@@ -50,7 +50,7 @@ describe('rights', () => {
     ]);
 
     expect(rows).toEqual([
-      { '@row.id': 1, '@row.allow': 'Edit,Delete', Name: 'Ada' },
+      { '@row.id': 1, '@row.allow': 'Edit, Delete', Name: 'Ada' },
       { '@row.id': 2, '@row.allow': '', Name: 'Bob' },
     ]);
     expect(result).toMatchObject([{ status: 200 }, { status: 403, errors: [{ error: 403, code: 4000 }] }]);

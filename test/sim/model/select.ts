@@ -117,7 +117,7 @@ function page(call: Call, table: ModelTable, columns: readonly ModelColumn[], ro
   const { state, user } = call;
   const shapes = columns.map((column) => ({ column, name: JSON.stringify(column.name), type: valueTypeOf(column) }));
   const texts = rows.map((row) => {
-    const allow = mayEdit(call, table, row) ? 'Edit,Delete' : '';
+    const allow = mayEdit(call, table, row) ? 'Edit, Delete' : '';
     let text = `{"@row.id":${row.id},"@row.allow":"${allow}"`;
     for (const { column, name, type } of shapes) {
       text += `,${name}:${shownValue(type, cellOf(state, table, column, row), user.timezone)}`;

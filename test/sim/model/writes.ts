@@ -184,6 +184,7 @@ function findTarget(writing: Writing, row: BodyRow, cells: CellMap): { readonly 
   const { call, table, match } = writing;
   const { method } = call.route;
   const seen = { knobs: call.knobs, state: call.ledger.state };
+  const place = row.id === null ? match.name : '@row.id';
   let found: ModelRow | undefined;
   if (method !== 'create' && row.id !== null) found = rowById(seen, table, row.id);
   else if (method !== 'create') {
@@ -196,13 +197,13 @@ function findTarget(writing: Writing, row: BodyRow, cells: CellMap): { readonly 
     if (alike.length > 1) return problem(3106, 'More than one record has the match value', match.name);
     [found] = alike;
   }
-  if (found !== undefined) return mayEdit(call, table, found) ? { row: found } : missing(403);
-  if (method === 'update') return missing(404);
+  if (found !== undefined) return mayEdit(call, table, found) ? { row: found } : missing(403, place);
+  if (method === 'update') return missing(404, place);
   return table.allowAdd ? null : problem(4002, 'Records cannot be added to the table', table.name, 403);
 }
 
-function missing(status: 403 | 404): Problem {
-  const error = { error: status, code: 4000, message: 'Record is not found or not accessible', source: null };
+function missing(status: 403 | 404, source: string | null): Problem {
+  const error = { error: status, code: 4000, message: 'Record is not found or not accessible', source };
   return { status, error };
 }
 
@@ -276,7 +277,7 @@ export function deleteRows(call: Call, table: ModelTable): Made {
     const row = find();
     const isDone =
       row !== undefined && mayEdit(call, table, row) && deleteRow(call.ledger, table, row.id, authorOf(call));
-    return isDone ? { ...echo, status: 200 } : { ...echo, status: 403, error: errorFields(missing(403).error) };
+    return isDone ? { ...echo, status: 200 } : { ...echo, status: 403, error: errorFields(missing(403, null).error) };
   });
   return { kind: 'result', text: JSON.stringify(statuses) };
 }
