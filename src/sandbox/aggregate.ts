@@ -10,9 +10,8 @@ import type { ColumnShape, Value } from '../wire/schema.ts';
 import { offsetTextFromUtc } from '../wire/zone.ts';
 import type { Answer, Call, Pairs } from './call.ts';
 import { add, compareNumeric, divide, fromDouble, roundToMultiple } from './formula/numbers.ts';
-import { findColumn, valuesOf } from './parameters.ts';
+import { findColumn, valuesOf, type Page } from './parameters.ts';
 import { badParameter, noColumn, Refusal } from './refusal.ts';
-import type { Page } from './rows-answer.ts';
 import { findByName, tablesBehind, type Column, type Role, type Table } from './store/catalog.ts';
 import type { RowFilter } from './store/matching.ts';
 

@@ -3,7 +3,7 @@
  * Input: query pairs and a table. Output: what they stand for, or the refusal to answer with. A table or column that the
  * role may not see is not found. Source: specification, section 4; origin facts, section 7.3. Pure.
  */
-import { KEYS_MAX, sortKeyFromText } from '../wire/query.ts';
+import { KEYS_MAX, sortKeyFromText, TOP_MAX } from '../wire/query.ts';
 import { isWritable } from '../wire/schema.ts';
 import type { Call, Pairs } from './call.ts';
 import { badParameter, CODES, hiddenColumn, noColumn, Refusal } from './refusal.ts';
@@ -75,6 +75,20 @@ export function readInteger(
   if (number >= bounds.min && number <= bounds.max) return number;
   const range = bounds.max === Number.MAX_SAFE_INTEGER ? `${bounds.min} or more` : `${bounds.min} to ${bounds.max}`;
   return badParameter(parameter, `The value of the parameter must be a whole number, ${range}`);
+}
+
+/** Which rows of an order an answer shows. */
+export interface Page {
+  readonly top: number;
+  readonly skip: number;
+}
+
+/** The parameters `top` and `skip`. */
+export function readPage(pairs: Pairs): Page | Refusal {
+  const top = readInteger(pairs, 'top', { min: 1, max: TOP_MAX, missing: TOP_MAX });
+  if (top instanceof Refusal) return top;
+  const skip = readInteger(pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
+  return skip instanceof Refusal ? skip : { top, skip };
 }
 
 /** `1` and `true`, `0` and `false`; the last one counts where a client repeats itself. */

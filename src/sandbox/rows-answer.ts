@@ -2,30 +2,14 @@
  * Rows as an answer: a page of a table in some order, or rows by id. Input: what a method found out from its parameters.
  * Output: the text, with what decides how long it holds. Reads the store, writes nothing.
  */
-import { TOP_MAX } from '../wire/query.ts';
 import type { Value } from '../wire/schema.ts';
 import { groupValue, type GroupField } from './aggregate.ts';
-import type { Call, PageAnswer, Pairs } from './call.ts';
-import { readInteger } from './parameters.ts';
-import { Refusal } from './refusal.ts';
+import type { Call, PageAnswer } from './call.ts';
+import type { Page } from './parameters.ts';
 import { readRowsWithRights } from './row-rights.ts';
 import { tablesBehind, type Column, type Table } from './store/catalog.ts';
 import type { RowFilter } from './store/matching.ts';
 import type { ColumnOrder } from './store/rows.ts';
-
-/** Which rows of an order an answer shows. */
-export interface Page {
-  readonly top: number;
-  readonly skip: number;
-}
-
-/** The parameters `top` and `skip`. */
-export function readPage(pairs: Pairs): Page | Refusal {
-  const top = readInteger(pairs, 'top', { min: 1, max: TOP_MAX, missing: TOP_MAX });
-  if (top instanceof Refusal) return top;
-  const skip = readInteger(pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
-  return skip instanceof Refusal ? skip : { top, skip };
-}
 
 /** One page of the rows that pass the filters. */
 export function pageAnswer(

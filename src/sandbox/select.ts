@@ -5,9 +5,9 @@
 import { aggregate, asksForAggregates } from './aggregate.ts';
 import type { Answer, Call } from './call.ts';
 import { readFilters } from './filter.ts';
-import { readColumns, readRecords, readSort } from './parameters.ts';
+import { readColumns, readPage, readRecords, readSort } from './parameters.ts';
 import { Refusal } from './refusal.ts';
-import { pageAnswer, readPage, rowsAnswer } from './rows-answer.ts';
+import { pageAnswer, rowsAnswer } from './rows-answer.ts';
 import type { Table } from './store/catalog.ts';
 import { selectView } from './view.ts';
 
