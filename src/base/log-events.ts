@@ -38,6 +38,7 @@ export const LOG_EVENTS = {
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
+  'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'problem.notStored': 'Why a table failed could not be written to the replica.',

@@ -68,6 +68,7 @@ export interface ScheduleTexts {
   readonly timeZone: string;
   readonly pull: string | false;
   readonly push: string | false;
+  readonly follow?: string | false | undefined;
   /** Undefined where files come with the pull. */
   readonly files?: string | false | undefined;
   readonly verify: string | false;

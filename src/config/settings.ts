@@ -25,8 +25,10 @@ export function originSettings({ origin, limits }: Config): OriginSettings {
 }
 
 /** The settings of every pull under a configuration. */
-export function pullSettings({ limits, safety, tables }: Config): PullSettings {
+export function pullSettings({ limits, safety, schedule, tables }: Config): PullSettings {
+  const ofTables = tables.rules.map(({ options }) => options.schedule?.follow);
   return {
+    follows: [schedule.follow, ...ofTables].some((text) => text !== false && text !== undefined),
     pageRows: limits.pageRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,

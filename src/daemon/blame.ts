@@ -17,7 +17,7 @@ export type Question = 'outage' | 'rights';
 /** What is in question about a failure; null where nothing is left to ask. */
 export function questionOf(work: WorkKind, { error, isOver, tables }: WorkOutcome): Question | null {
   if (error !== null && !isOver && mayBeOfOneTable(error)) return 'outage';
-  const isOfRights = error === null || (work !== 'pull' && error.kind === 'auth');
+  const isOfRights = error === null || (work !== 'pull' && work !== 'follow' && error.kind === 'auth');
   const errors = [error, ...tables.map((table) => table.error)];
   return isOfRights && errors.some((it) => it?.kind === 'auth') ? 'rights' : null;
 }

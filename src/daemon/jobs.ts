@@ -7,7 +7,7 @@ import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
 
 /** Kinds of work that have a schedule, in the order in which they are done when several are due. */
-export const WORK_KINDS = ['pull', 'push', 'files', 'verify', 'backup'] as const;
+export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify', 'backup'] as const;
 
 /** One of WORK_KINDS. */
 export type WorkKind = (typeof WORK_KINDS)[number];

@@ -60,6 +60,7 @@ export function nextStep(situation: Situation): Step {
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
   const isWanted: Readonly<Record<WorkKind, boolean>> = {
     pull: isRetry,
+    follow: false,
     push: isEdited,
     files: false,
     verify: false,

@@ -71,17 +71,18 @@ export async function runWork(kind: WorkKind, context: WorkContext): Promise<Wor
 
 /** What to run for each kind. */
 const WORK: Readonly<Record<WorkKind, Work>> = {
-  pull: runPull,
+  pull: (context) => runPull(context),
+  follow: (context) => runPull(context, true),
   push: runPush,
   files: runFiles,
   verify: runVerify,
   backup: runBackup,
 };
 
-async function runPull(work: WorkContext): Promise<WorkOutcome> {
+async function runPull(work: WorkContext, follow = false): Promise<WorkOutcome> {
   const { pull: context, push: pushing } = work;
   await finishPushes(pushing);
-  const report = await pull(context, { tables: [], confirm: false });
+  const report = await pull(context, { tables: [], confirm: false, follow });
   const files = await pullFilesAfter(filesContext(work, work.files.withPull), report);
   const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
     report.tables.reduce((total, table) => total + count(table), 0);

@@ -63,6 +63,7 @@ export type { RetryPolicy } from '../base/retries.ts';
 export type { OriginLimits } from './limits.ts';
 export type { Counters, FileReceiver, ReadOptions } from './requests.ts';
 export type {
+  CountRequest,
   DeletedRequest,
   DeletedRow,
   RetrieveRequest,

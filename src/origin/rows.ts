@@ -3,10 +3,11 @@
  * (specification 4.4 and 4.5. Origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
  * columns that the request gives.
  */
+import { RowsyncError } from '../base/errors.ts';
 import type { WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
 import { TOP_MAX, type Records, type SelectParameters } from '../wire/query.ts';
-import type { ColumnShape, RowPage, Value } from '../wire/schema.ts';
+import type { ColumnShape, Rollup, RowPage, Value } from '../wire/schema.ts';
 import { changesPath, retrievePath, selectPath, viewPath, type Address } from './address.ts';
 import type { Answer } from './answers.ts';
 import type { ReadOptions, Requests } from './requests.ts';
@@ -43,6 +44,14 @@ export interface UpdatedRequest {
   readonly to?: string | undefined;
 }
 
+/** What `count` takes. */
+export interface CountRequest {
+  readonly table: Address;
+  /** A column that has a value in every row, such as the key. */
+  readonly column: string;
+  readonly filter?: string | undefined;
+}
+
 /** What `deleted` takes; `columns` are those of the table's record picker that are to be read. */
 export interface DeletedRequest extends UpdatedRequest {
   readonly columns: readonly ColumnShape[];
@@ -75,6 +84,8 @@ export interface RowMethods {
   selectView(request: SelectViewRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
   retrieve(request: RetrieveRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  /** How many rows the caller is shown (origin facts 1.2); null where the origin refuses to count. */
+  count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
   /** Rows that were created or changed in a range of time, the last one first, however many there are. */
   updated(request: UpdatedRequest, options?: ReadOptions): Promise<Answer<readonly UpdatedRow[]>>;
   /**
@@ -132,6 +143,18 @@ export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
         options,
       );
     },
+    count: async ({ table, column, filter }, options) => {
+      const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
+      const query = { columns: [shape.name], sort: [], filter, top: 1 };
+      const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
+      try {
+        const answer = await run(['select', table, selectPath(extension, table, query)], read, options);
+        return answer.kind === 'ok' ? answer.value : null;
+      } catch (thrown) {
+        if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
+        throw thrown;
+      }
+    },
     updated: ({ table, ...range }, options) => {
       const read = (text: string, what: string): readonly UpdatedRow[] =>
         wholeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
@@ -184,6 +207,13 @@ function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows']
   const [first] = unreadable;
   if (first === undefined) return rows;
   throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
+}
+
+/** Without groups there is one row, and perhaps the same once more as that of everything. */
+function countIn(rollups: readonly Rollup[], what: string): number {
+  const [first, ...others] = rollups.map(({ values }) => values[0] ?? null);
+  if (typeof first === 'number' && Number.isInteger(first) && others.every((other) => other === first)) return first;
+  throw unexpected(what, 'a number of rows was expected');
 }
 
 function textOrNull(value: Value | undefined): string | null {

@@ -35,6 +35,7 @@ import { valueOf } from '../origin/answers.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
+import { followTable, readNewestStamp } from './follow.ts';
 import { runAll } from '../base/pool.ts';
 import { placeTables, prepareTable, requireSettled } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
@@ -53,12 +54,17 @@ const IDENTITY_NOTE = {
 const GONE_HINT =
   'If a right got lost, give it back; if the table is gone for good, rowsync schema prune drops it here.';
 
+/** What came of the rows of a table. */
+type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed'>;
+
 /** What the caller asks of one pull. */
 export interface PullOptions {
   /** Names as at the origin or in the replica, case does not count; empty for all that the configuration matches. */
   readonly tables: readonly string[];
   /** A person has looked: guards let this pull through. */
   readonly confirm: boolean;
+  /** Read only what was changed, where a table says when that was. */
+  readonly follow?: boolean | undefined;
   /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
   readonly discard?: boolean | undefined;
 }
@@ -286,19 +292,19 @@ async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
 async function pullTable(
   context: PullContext,
   summary: TableSummary,
-  options: Pick<PullOptions, 'confirm' | 'discard'> & { readonly stop: RowsyncError | null },
+  options: Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & { readonly stop: RowsyncError | null },
 ): Promise<TablePullReport> {
   const { clock, replica } = context;
   const startedMs = clock.monotonicMs();
   const counts: SweepCounts = { insertedCount: 0, updatedCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
-  let suspects: SuspectsOutcome = { deletedCount: 0, held: null };
+  let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false };
   let error = options.stop;
   const before = findTable(replica, summary.id);
   const nameBefore = before?.localName ?? summary.recordName;
   context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
   try {
     if (error === null) {
-      suspects = await pullRows(context, summary, counts, options);
+      outcome = await pullRows(context, summary, counts, options);
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
@@ -311,7 +317,7 @@ async function pullTable(
     table,
     rowCount: known?.rowCount ?? 0,
     ...counts,
-    ...suspects,
+    ...outcome,
     ...(isGuard ? { held: error } : {}),
     unreadableCount: countUnreadable(replica, summary.id),
     error: isGuard ? null : error,
@@ -331,8 +337,8 @@ async function pullRows(
   context: PullContext,
   summary: TableSummary,
   counts: SweepCounts,
-  options: Pick<PullOptions, 'confirm' | 'discard'>,
-): Promise<SuspectsOutcome> {
+  options: Pick<PullOptions, 'confirm' | 'discard' | 'follow'>,
+): Promise<RowsOutcome> {
   requireSettled(context, summary.id);
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person says so now, or said so while another process was at work.
@@ -353,8 +359,10 @@ async function pullRows(
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;
     let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
+    let isFollowed = false;
     try {
-      outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
+      isFollowed = options.follow === true && !confirmed && (await isFollowedNow(context, table, counts));
+      if (!isFollowed) outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
       moving = thrown;
@@ -366,7 +374,7 @@ async function pullRows(
       if (moving !== null) throw moving;
       if (given !== null) await useUp(context, summary.id);
       if (table.problem !== null) throw table.problem;
-      return { ...outcome, deletedCount };
+      return { ...outcome, deletedCount, isFollowed };
     }
     context.log.info('table.reshaped', { table: table.target.localName, round });
   }
@@ -378,6 +386,13 @@ async function pullRows(
 
 async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
   await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
+}
+
+/** Follows a table; says in the log why a sweep has to look instead. */
+async function isFollowedNow(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<boolean> {
+  const why = await followTable(context, table, counts);
+  if (why !== null) context.log.info('follow.swept', { table: table.target.localName, reason: why });
+  return why === null;
 }
 
 /**
@@ -408,11 +423,14 @@ async function sweepOnce(
   table: PreparedTable,
   sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
+  // Of a sweep that was begun earlier, nobody asked before it began.
+  const watermark =
+    context.settings.follows === true && !sweep.isResumed ? await readNewestStamp(context, table) : null;
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, sweep);
   // With the end of this sweep the table is opened to edits, which keep what they meet.
   if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
-  await finishSweep(context, table);
+  await finishSweep(context, table, watermark);
   return suspects;
 }
 

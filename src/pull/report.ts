@@ -20,6 +20,8 @@ export interface TablePullReport {
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
+  /** Whether only what was changed was read; then a delete, or what the origin does not stamp, may be missing here. */
+  readonly isFollowed: boolean;
   /** Pages answered 200. */
   readonly pagesReadCount: number;
   /** Pages answered 304, skipped by ETag. */

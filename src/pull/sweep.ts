@@ -85,10 +85,10 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
   }
 }
 
-/** Marks the sweep of a table as finished; called once its suspects are settled or held. */
-export async function finishSweep(context: PullContext, table: PreparedTable): Promise<void> {
+/** Marks the sweep of a table as finished, once its suspects are settled or held; `watermark`: a stamp from before it began, or null. */
+export async function finishSweep(context: PullContext, table: PreparedTable, watermark: string | null): Promise<void> {
   const switched = await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
-    closeSweep(tx, table.target.id, now(context));
+    closeSweep(tx, table.target.id, { at: now(context), watermark });
     return finishSwitch(tx, table.target.id);
   });
   if (switched) context.replica.forgetStatements();

@@ -92,7 +92,8 @@ const TABLES = sql`
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
-    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT
+    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, watermark_at TEXT,
+    followed_at TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -108,6 +109,9 @@ const TABLES_5 = [
 /** What version 6 added to the tables of every earlier one. */
 const TABLES_6 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT` },
+  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN watermark TEXT` },
+  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN watermark_at TEXT` },
+  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN followed_at TEXT` },
   // Added beside the old one: SQLite renames no column while a view of another client's reads from what is not there.
   { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0` },
   { since: 2, statement: sql`UPDATE _rowsync_conflicts SET requested = wish` },
@@ -265,6 +269,7 @@ const STATUS_VIEW = sql`
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
          t.swept_at AS last_sweep,
          (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) AS fresh_since,
+         t.followed_at,
          (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,
          CASE t.push WHEN 'off' THEN 'mirror' WHEN 'on' THEN 'two-way' ELSE 'waiting' END AS mode,
          (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown')) AS pending,

@@ -162,13 +162,17 @@ export interface LedgerTable {
   readonly pushConsent: number | null;
   /** Ledger rows of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
   readonly missingColumns: readonly number[];
+  /** The origin's stamp up to which changed rows are here; null where none was asked for. */
+  readonly watermark: string | null;
+  /** Since when it is known. */
+  readonly watermarkAt: string | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns`;
+  missing_columns AS missingColumns, watermark, watermark_at AS watermarkAt`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -225,12 +229,31 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
   return sweep + 1;
 }
 
-/** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */
-export function closeSweep(tx: Tx, tableId: number, at: string): void {
+/** Stores up to which stamp of the origin changed rows are here, and when that was asked. */
+export function storeFollowed(
+  tx: Tx,
+  tableId: number,
+  { watermark, at }: { readonly watermark: string; readonly at: string },
+): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = ?, end_proven = 1, doubted = iif(doubted = 2, 2, 0),
-          problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = ?`,
-  ).run(at, tableId);
+    sql`UPDATE _rowsync_tables SET watermark_at = iif(watermark = @watermark, watermark_at, @at), watermark = @watermark,
+          followed_at = @at, problem_code = NULL, problem_message = NULL, problem_hint = NULL
+        WHERE id = @tableId`,
+  ).run({ watermark, at, tableId });
+}
+
+/** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */
+export function closeSweep(
+  tx: Tx,
+  tableId: number,
+  { at, watermark }: { readonly at: string; readonly watermark: string | null },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
+          watermark_at = iif(@watermark IS NULL OR watermark = @watermark, watermark_at, sweep_started_at),
+          watermark = coalesce(@watermark, watermark), doubted = iif(doubted = 2, 2, 0),
+          problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
+  ).run({ at, watermark, tableId });
 }
 
 /** Stores whether edits of a table are captured. */

@@ -190,6 +190,17 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   return { count, missingCount };
 }
 
+/** How many rows the origin must have, where none came and none went: those that it confirmed, and those that could not be read. */
+export function countExpected(from: Connection, { id, localName }: RowTarget): number {
+  return from
+    .prepare(
+      sql`SELECT (SELECT count(*) FROM ${ident(localName)}) + (SELECT count(*) FROM _rowsync_unreadable u
+            WHERE u.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${ident(localName)} known WHERE known._id = u.row_id))`,
+    )
+    .pluck()
+    .get(id) as number; // a sum of counts
+}
+
 /** How many suspects a table has. */
 export function countSuspects(from: Connection, tableId: number): number {
   return from

@@ -43,6 +43,7 @@ export interface WireFormat {
   /** A writer of pages of rows, prepared once for their columns. */
   rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string;
 
+  readRollups(text: string, columns: readonly ColumnShape[], what: string): readonly Rollup[];
   /** A writer of rows that stand for others (origin facts 1.2). */
   rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string;
 
@@ -78,6 +79,7 @@ const jsonFormat: WireFormat = {
   writeUser: json.writeUser,
   readRows: (text, columns, what) => json.readRows(json.parseBody(text, what), columns, what),
   rowsWriter: json.rowsWriter,
+  readRollups: (text, columns, what) => json.readRollups(json.parseBody(text, what), columns, what),
   rollupsWriter: json.rollupsWriter,
   readStatuses: (text, rowCount, what) => writes.readStatuses(json.parseBody(text, what), rowCount, what),
   writeStatuses: writes.writeStatuses,
@@ -111,6 +113,7 @@ const xmlFormat: WireFormat = {
   writeUser: xml.writeXmlUser,
   readRows: xml.readXmlRows,
   rowsWriter: xml.xmlRowsWriter,
+  readRollups: xml.readXmlRollups,
   rollupsWriter: xml.xmlRollupsWriter,
   readStatuses: xml.readXmlStatuses,
   writeStatuses: xml.writeXmlStatuses,

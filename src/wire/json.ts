@@ -282,6 +282,21 @@ function readAllow(allow: unknown): string | null {
   return allow.includes(' ') ? allow.replaceAll(' ', '') : allow;
 }
 
+/** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
+export function readRollups(json: unknown, columns: readonly ColumnShape[], what: string): readonly Rollup[] {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
+  return (json as unknown[]).map((item, index) => {
+    const object = readObject(item, `${what}, row ${index + 1}`);
+    const type = object['@row.type'];
+    const values = columns.map((column): Value => {
+      const value = readOutput(column.type)(object[column.name]);
+      if (value === undefined) throw unexpected(what, `row ${index + 1} has no usable "${column.name}"`);
+      return value;
+    });
+    return { type: typeof type === 'string' ? type : null, values };
+  });
+}
+
 function readValues(
   object: JsonObject,
   readers: readonly ColumnReader[],

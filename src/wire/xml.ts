@@ -143,6 +143,20 @@ export function readXmlRows(text: string, columns: readonly ColumnShape[], what:
   return { rows, unreadable, ids };
 }
 
+/** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
+export function readXmlRollups(text: string, columns: readonly ColumnShape[], what: string): readonly Rollup[] {
+  return readResponse(text, what).children.map((row, index) => {
+    const byName = cellByName(row);
+    const values = columns.map(({ name, type }): Value => {
+      const cell = byName.get(name);
+      const value = cell === undefined ? undefined : readXmlOutput(type)(isNil(cell) ? null : cell.text);
+      if (value === undefined) throw json.unexpected(what, `row ${index + 1} has no usable "${name}"`);
+      return value;
+    });
+    return { type: row.attributes.get('type') ?? null, values };
+  });
+}
+
 function readValues(
   row: XmlElement,
   readers: readonly ColumnReader[],

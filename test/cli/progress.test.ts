@@ -27,6 +27,7 @@ const report: TablePullReport = {
   pagesReadCount: 4,
   pagesNotModifiedCount: 1,
   unreadableCount: 0,
+  isFollowed: false,
   held: null,
   error: null,
   durationMs: 1_230,

@@ -23,6 +23,7 @@ const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullR
   pagesReadCount: 0,
   pagesNotModifiedCount: 2,
   unreadableCount: 0,
+  isFollowed: false,
   held: null,
   error: null,
   durationMs: 10.4,

@@ -31,7 +31,12 @@ export function addPullCommands(program: Command, runner: Runner): void {
     runner(command, (invocation) =>
       orLeaveConsent(invocation, { ...options, kinds: ['pull'] }, () => pullAndPrint(invocation, options)),
     ),
-  ).description('read what changed at the origin into the replica');
+  )
+    .option(
+      '--follow',
+      'read only rows that were changed since the last pull; tables that do not say when are read as always',
+    )
+    .description('read what changed at the origin into the replica');
   define(program.command('sync'), (command, options) =>
     runner(command, (invocation) =>
       orLeaveConsent(invocation, { ...options, kinds: ['pull', 'push'] }, () => syncAndPrint(invocation, options)),
@@ -50,11 +55,12 @@ function define(command: Command, action: (command: Command, options: RunOptions
     .option('--confirm', 'let through deletes, schema changes and mass edits that a guard would hold')
     .option('--discard', 'give up edits of tables that are no longer to be pushed; sync_conflicts keeps them')
     .addHelpText('after', examples(command.name()))
-    .action((tables: string[], options: { confirm?: boolean; discard?: boolean; strict?: boolean }) =>
+    .action((tables: string[], options: { confirm?: boolean; discard?: boolean; follow?: boolean; strict?: boolean }) =>
       action(command, {
         tables,
         confirm: options.confirm === true,
         discard: options.discard === true,
+        follow: options.follow === true,
         isStrict: options.strict === true,
       }),
     );
@@ -111,7 +117,11 @@ export async function runPull(invocation: Invocation, options: PullOptions): Pro
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {
     await finishPushes(sides.push);
-    const rows = await pull(sides.pull, options);
+    const settings = {
+      ...sides.pull.settings,
+      follows: sides.pull.settings.follows === true || options.follow === true,
+    };
+    const rows = await pull({ ...sides.pull, settings }, options);
     return { rows, pushed: null, files: await pullFilesAfter(sides.files, rows) };
   });
 }

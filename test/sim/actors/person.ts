@@ -83,17 +83,18 @@ export class Person {
     await this.#decide(life, decision);
   }
 
-  /** Drops columns for which the table is held, if none of them is one that the origin may show again. */
-  async prune(life: Life): Promise<void> {
+  /** Drops columns for which the table is held, if none of them is one that the origin may show again; whether it did. */
+  async prune(life: Life): Promise<boolean> {
     const { user, names, count, note } = this.#parts;
     const missing = user.query(
       `SELECT c.id FROM _rowsync_tables t, json_each(t.missing_columns) m JOIN _rowsync_columns c ON c.seq = m.value
        WHERE t.id = ${names.tableId}`,
     );
-    if (missing.length === 0 || missing.some(([id]) => names.columnWithId(Number(id)) !== undefined)) return;
+    if (missing.length === 0 || missing.some(([id]) => names.columnWithId(Number(id)) !== undefined)) return false;
     count('person prune');
     note('person: drops the columns that the origin does not have any more');
     await life.prune();
+    return true;
   }
 
   /** The workflow refuses nothing from now on, and the person has all refused rows tried again. */

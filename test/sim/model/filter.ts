@@ -1,5 +1,5 @@
 /**
- * Filters, in the forms that the engine sends: `[Column] = literal`, joined by `and` and `or`, with parentheses. Input: a
+ * Filters, in the forms that the engine sends: `[Column] = literal`, and `>` and `>=` of Timestamps, joined by `and` and `or`, with parentheses. Input: a
  * text and the columns that the caller sees. Output: a question about rows, or the refusal to answer with. A comparison
  * with null is false; texts compare without regard to case (origin facts 5.1 to 5.5). Pure.
  */
@@ -20,7 +20,7 @@ interface Literal {
 }
 
 const TOKEN =
-  /\s*(?:(\[(?:[^\]\\]|\\.)*\])|("(?:[^"\\]|\\.)*")|(#[^#]{0,30}#)|(\d+(?:\.\d+)?)(s?)|(and|or)\b|([()=-]))/iy;
+  /\s*(?:(\[(?:[^\]\\]|\\.)*\])|("(?:[^"\\]|\\.)*")|(#[^#]{0,30}#)|(\d+(?:\.\d+)?)(s?)|(and|or)\b|(>=|[()=>-]))/iy;
 
 const NO_COLUMN = new Refusal(400, 3100, 'Column does not exist', 'filter');
 
@@ -140,10 +140,12 @@ class FilterReader {
     if (reference?.kind !== 'column') return badFilter('no column where one is expected');
     this.#at += 1;
     const column = columnOf(this.#columns, reference.text);
-    if (!this.#take('sign', '=')) return badFilter('no equals sign');
+    const sign = SIGNS.find((known) => this.#take('sign', known));
+    if (sign === undefined) return badFilter('no equals sign');
     const literal = this.#literal();
     if (literal === null) return badFilter('no literal');
-    const test = column === undefined ? NO_COLUMN : equals(column, literal);
+    const test =
+      column === undefined ? NO_COLUMN : sign === '=' ? equals(column, literal) : isLater(column, literal, sign);
     if (!(test instanceof Refusal)) return test;
     this.problem ??= test;
     return () => false;
@@ -179,6 +181,19 @@ function columnOf(columns: readonly ModelColumn[], name: string): ModelColumn | 
     columns.find((column) => column.name.toLowerCase() === folded) ??
     columns.find((column) => column.alias.toLowerCase() === folded)
   );
+}
+
+const SIGNS = ['=', '>=', '>'] as const;
+
+/** Whether an instant is after another, or also that one. */
+function isLater(column: ModelColumn, { type, value }: Literal, sign: '>' | '>='): RowTest | Refusal {
+  if (valueTypeOf(column) !== 'Timestamp' || type !== 'timestamp')
+    return badFilter('an order that the model does not know');
+  return (cell) => {
+    const held = cell(column);
+    const difference = held === null ? -1 : compareInstants(String(held), String(value));
+    return difference > 0 || (difference === 0 && sign === '>=');
+  };
 }
 
 function equals(column: ModelColumn, { type, value }: Literal): RowTest | Refusal {

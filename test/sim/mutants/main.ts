@@ -146,7 +146,15 @@ async function huntSeeds(
   const workers = Array.from({ length: seeds.workers }, (_, index) => {
     const worker = fork(join(PROJECT, 'test/sim/run/worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const end = seeds.from + seeds.count;
-    const order: WorkerOrder = { root, from: seeds.from + index, step: seeds.workers, end, isLong: false, traits: [] };
+    const order: WorkerOrder = {
+      root,
+      from: seeds.from + index,
+      step: seeds.workers,
+      end,
+      isLong: false,
+      follows: false,
+      traits: [],
+    };
     worker.send(order);
     return worker;
   });

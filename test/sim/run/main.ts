@@ -3,6 +3,7 @@
  *
  *    npm run sim -- --seeds 5000 --from 1 --workers 2     kept cases first, then seeds; sums and what is too rare
  *    npm run sim -- --seeds 5000 --long                   worlds that do not end early: fewer a minute, and what needs many steps
+ *    npm run sim -- --seeds 5000 --follow                 the engine follows its table in every other cycle
  *    npm run sim -- --seeds 5000 --with person,copy       only those of these seeds whose worlds have all of it (TRAITS in setup.ts)
  *    npm run sim -- --replay 76                           one seed, or a kept case by its file: shrunk, as a story
  *    npm run sim -- --replay 76 --keep test/sim/corpus/name.json
@@ -46,6 +47,7 @@ const { values } = parseArgs({
     source: { type: 'string' },
     all: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
+    follow: { type: 'boolean', default: false },
     with: { type: 'string', default: '' },
     exhaustive: { type: 'boolean', default: false },
     scenario: { type: 'string' },
@@ -115,6 +117,7 @@ async function runSeeds(): Promise<Sums> {
       step: workers,
       end: from + count,
       isLong: values.long,
+      follows: values.follow,
       traits,
     };
     worker.send(order);
@@ -151,7 +154,7 @@ function printSums(sums: Sums, durationMs: number): boolean {
 }
 
 async function main(): Promise<boolean> {
-  using runner = new Runner(await loadEngine(root), values.long);
+  using runner = new Runner(await loadEngine(root), values.long, values.follow);
   if (values.exhaustive) {
     return await runExhaustive(runner, {
       root,

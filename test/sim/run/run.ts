@@ -37,7 +37,8 @@ export interface WorldResult {
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
-  return drawSetup(tapes.of('setup'), drawn, tapes.isLong);
+  const setup = drawSetup(tapes.of('setup'), drawn, tapes.isLong);
+  return tapes.follows ? { ...setup, follows: true, systemColumns: true } : setup;
 }
 
 /** Runs one world. */

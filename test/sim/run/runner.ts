@@ -41,13 +41,15 @@ export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=
 export class Runner {
   readonly #modules: EngineModules;
   readonly #isLong: boolean;
+  readonly #follows: boolean;
   readonly #disk: Disk;
   readonly #warm = new WarmStarts();
 
-  /** `isLong`: the worlds of seeds do not end early. */
-  constructor(modules: EngineModules, isLong = false) {
+  /** `isLong`: the worlds of seeds do not end early. `follows`: they follow their table in every other cycle. */
+  constructor(modules: EngineModules, isLong = false, follows = false) {
     this.#modules = modules;
     this.#isLong = isLong;
+    this.#follows = follows;
     this.#disk = new Disk((path) => modules.openReplica(path, { clock: systemClock }).close());
   }
 
@@ -68,18 +70,18 @@ export class Runner {
   /** Whether the world of a seed has all of these traits. */
   isOfKind(seed: number, traits: readonly string[]): boolean {
     if (traits.length === 0) return true;
-    const setup = setupOf(Tapes.fromSeed(seed, this.#isLong));
+    const setup = setupOf(Tapes.fromSeed(seed, this.#isLong, this.#follows));
     return traits.every((trait) => TRAITS[trait]?.(setup) === true);
   }
 
   /** Runs one seed and adds it up. */
   async runSeed(seed: number, sums: Sums): Promise<void> {
-    const { failure, coverage, trace } = await this.run(Tapes.fromSeed(seed, this.#isLong));
+    const { failure, coverage, trace } = await this.run(Tapes.fromSeed(seed, this.#isLong, this.#follows));
     sums.seedCount += 1;
     for (const [what, count] of coverage) sums.coverage.set(what, (sums.coverage.get(what) ?? 0) + count);
     if (failure !== null) sums.found.push({ seed, ...failure });
     if (seed % TWICE_EVERY !== 0) return;
-    const again = await this.run(Tapes.fromSeed(seed, this.#isLong));
+    const again = await this.run(Tapes.fromSeed(seed, this.#isLong, this.#follows));
     if (digestOf(trace) === digestOf(again.trace)) return;
     const line = trace.findIndex((text, index) => text !== again.trace[index]);
     sums.found.push({
@@ -91,12 +93,12 @@ export class Runner {
 
   /** The smallest world that fails as a seed does; null where the seed is well. */
   async shrinkSeed(seed: number, runsMax: number): Promise<(Case & { readonly runCount: number }) | null> {
-    const { failure, record } = await this.run(Tapes.fromSeed(seed, this.#isLong));
+    const { failure, record } = await this.run(Tapes.fromSeed(seed, this.#isLong, this.#follows));
     if (failure === null) return null;
     const isSame = async (tapes: typeof record): Promise<boolean> =>
-      (await this.run(Tapes.fromRecord(seed, tapes))).failure?.oracle === failure.oracle;
+      (await this.run(Tapes.fromRecord(seed, tapes, this.#follows))).failure?.oracle === failure.oracle;
     const shrunk = await shrink(record, isSame, runsMax);
-    const last = await this.run(Tapes.fromRecord(seed, shrunk.record));
+    const last = await this.run(Tapes.fromRecord(seed, shrunk.record, this.#follows));
     return { seed, ...(last.failure ?? failure), about: '', tapes: last.record, runCount: shrunk.runCount };
   }
 }

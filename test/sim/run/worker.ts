@@ -13,6 +13,8 @@ export interface WorkerOrder {
   readonly end: number;
   /** Whether worlds do not end early. */
   readonly isLong: boolean;
+  /** Whether they follow their table in every other cycle. */
+  readonly follows: boolean;
   /** What every world must have; others are passed over. */
   readonly traits: readonly string[];
 }
@@ -35,8 +37,8 @@ function report({ seedCount, found, coverage }: Sums): Promise<void> {
   });
 }
 
-async function work({ root, from, step, end, isLong, traits }: WorkerOrder): Promise<void> {
-  using runner = new Runner(await loadEngine(new URL(root)), isLong);
+async function work({ root, from, step, end, isLong, follows, traits }: WorkerOrder): Promise<void> {
+  using runner = new Runner(await loadEngine(new URL(root)), isLong, follows);
   let sums: Sums = { seedCount: 0, found: [], coverage: new Map() };
   // Whoever waits for the seeds may end before they do.
   for (let seed = from; seed < end && process.connected; seed += step) {

@@ -137,6 +137,7 @@ export interface CycleOrder {
 /** One life. */
 export class Life {
   readonly #parts: LifeParts;
+  #pullCount = 0;
   readonly #clock: Clock;
   readonly #fileSystem: FileSystem | undefined;
   #isAlive = true;
@@ -207,7 +208,9 @@ export class Life {
     let files: FilesReport | null = null;
     if (order.pull) {
       await modules.finishPushes(pushing);
-      const report = await modules.pull(this.#pullContext(), { tables: [], confirm: order.confirm });
+      this.#pullCount += 1;
+      const follow = this.#parts.settings.pull.follows === true && this.#pullCount % 2 === 0 && !order.confirm;
+      const report = await modules.pull(this.#pullContext(), { tables: [], confirm: order.confirm, follow });
       for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
         errors.push(...[error, held].filter((each) => each !== null));
       }
@@ -217,7 +220,7 @@ export class Life {
         counts.deletedCount += table.deletedCount;
         counts.pagesReadCount += table.pagesReadCount;
       }
-      if (errors.length === 0) this.#parts.onPulled();
+      if (errors.length === 0 && !report.tables.some(({ isFollowed }) => isFollowed)) this.#parts.onPulled();
       if (filing !== null && order.files === 'withPull') files = await modules.pullFilesAfter(filing, report);
     }
     if (filing !== null && order.files === 'now') {

@@ -58,6 +58,8 @@ export interface Setup {
   readonly files: FilesSetup | null;
   /** Whether nobody may edit here: the replica follows the origin, and refuses edits. */
   readonly isMirror: boolean;
+  /** The table is followed in every other cycle, in place of a sweep. */
+  readonly follows?: boolean;
 }
 
 /** Who acts between two steps of the engine. */
@@ -255,6 +257,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
     pull: {
       ...shared,
       pageRows,
+      follows: setup.follows === true,
       tableOptions: () => ({ sort: null, editing }),
     },
     push: {

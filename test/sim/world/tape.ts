@@ -151,22 +151,37 @@ export class Tapes {
   readonly seed: number;
   /** Whether the world continues for as long as its setup says, and does not end early as most do. */
   readonly isLong: boolean;
+  /** Whether the engine follows the table in every other cycle, in place of a sweep. */
+  readonly follows: boolean;
   readonly #tapes: ReadonlyMap<TapeName, Tape>;
 
-  private constructor(seed: number, isLong: boolean, tapes: ReadonlyMap<TapeName, Tape>) {
+  private constructor(
+    seed: number,
+    { isLong, follows }: { readonly isLong: boolean; readonly follows: boolean },
+    tapes: ReadonlyMap<TapeName, Tape>,
+  ) {
     this.seed = seed;
     this.isLong = isLong;
+    this.follows = follows;
     this.#tapes = tapes;
   }
 
   /** Tapes drawn anew from a seed. */
-  static fromSeed(seed: number, isLong = false): Tapes {
-    return new Tapes(seed, isLong, new Map(TAPE_NAMES.map((name) => [name, new Tape([], sfc32(seed, name))])));
+  static fromSeed(seed: number, isLong = false, follows = false): Tapes {
+    return new Tapes(
+      seed,
+      { isLong, follows },
+      new Map(TAPE_NAMES.map((name) => [name, new Tape([], sfc32(seed, name))])),
+    );
   }
 
   /** Tapes that were recorded, perhaps shortened since. */
-  static fromRecord(seed: number, record: TapeRecord): Tapes {
-    return new Tapes(seed, false, new Map(TAPE_NAMES.map((name) => [name, new Tape(record[name] ?? [], null)])));
+  static fromRecord(seed: number, record: TapeRecord, follows = false): Tapes {
+    return new Tapes(
+      seed,
+      { isLong: false, follows },
+      new Map(TAPE_NAMES.map((name) => [name, new Tape(record[name] ?? [], null)])),
+    );
   }
 
   /** One actor's tape. */

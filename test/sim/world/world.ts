@@ -71,6 +71,8 @@ export class World {
   #jumpMs = 0;
   #isEnding = false;
   #isIdle = false;
+  /** A person let columns go right before this cycle. */
+  #isHeldBack = false;
   readonly #past: Past;
 
   constructor(
@@ -464,6 +466,8 @@ export class World {
         throw new Ended();
       }
       if (await this.#isQuietCycle()) break;
+      // Until a person let its columns go, the table waited: rest is counted from there.
+      if (this.#isHeldBack) cycle = 1;
     }
     this.#rows = this.#user.rows();
     for (const { oracle, what } of this.#judge()) this.#fail(oracle, what);
@@ -473,7 +477,10 @@ export class World {
   /** Runs one more cycle; whether there was nothing to do any more. */
   async #isQuietCycle(): Promise<boolean> {
     this.#isIdle = false;
-    await this.#finish((life) => this.#person.prune(life));
+    this.#isHeldBack = false;
+    await this.#finish(async (life) => {
+      this.#isHeldBack = await this.#person.prune(life);
+    });
     this.#stillness.begin();
     let report: CycleReport | null = null;
     await this.#finish(async (life) => {

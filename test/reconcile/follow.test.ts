@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import {
+  firstCursor,
+  judgeChangedPage,
+  laterStamp,
+  mayFollow,
+  type ChangedPage,
+  type Followable,
+  type FollowCursor,
+  type FollowStep,
+} from '../../src/reconcile/follow.ts';
+
+const STEADY: Followable = {
+  state: 'steady',
+  push: 'off',
+  sweepOpen: false,
+  endProven: true,
+  identityChecked: true,
+  heldCode: null,
+  isDistrusted: false,
+  watermark: '2026-01-01T00:00:00Z',
+};
+
+test.each<[string, Partial<Followable>, boolean]>([
+  ['after a whole sweep', {}, true],
+  ['two-way', { push: 'on' }, true],
+  ['without a watermark', { watermark: null }, false],
+  ['while it is loaded', { state: 'loading' }, false],
+  ['about to be two-way', { push: 'waiting' }, false],
+  ['in the middle of a sweep', { sweepOpen: true }, false],
+  ['when all its pages are suspect', { endProven: false }, false],
+  ['under another caller', { identityChecked: false }, false],
+  ['while deletes are held', { heldCode: 'guard.deletes' }, false],
+  ['when another client may have changed it', { isDistrusted: true }, false],
+])('a table %s can be followed, or not: %j is %s', (_what, changes, expected) => {
+  expect(mayFollow({ ...STEADY, ...changes })).toBe(expected);
+});
+
+test.each<[number, string, boolean]>([
+  [0, '2025-12-31T23:58:00Z', false],
+  [120_000, '2025-12-31T23:58:00Z', false],
+  [120_001, '2026-01-01T00:00:00Z', true],
+  [-5_000, '2025-12-31T23:58:00Z', false],
+])('known for %i ms, a watermark is asked from %s, strictly: %s', (knownForMs, after, isStrict) => {
+  expect(firstCursor('2026-01-01T00:00:00Z', knownForMs)).toMatchObject({ after, isStrict });
+});
+
+describe('after a page', () => {
+  const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;
+  const cursor = (changes: Partial<FollowCursor> = {}): FollowCursor => ({
+    after: at(1),
+    isStrict: false,
+    skip: 0,
+    firstId: null,
+    tieRounds: 0,
+    ...changes,
+  });
+  const page = (top: number, ...rows: readonly (readonly [number, string | null])[]): ChangedPage => ({
+    ids: rows.map(([id]) => id),
+    stampById: new Map(rows.flatMap(([id, stamp]) => (stamp === null ? [] : [[id, stamp] as const]))),
+    top,
+  });
+
+  test.each<[string, FollowCursor, ChangedPage, FollowStep]>([
+    ['that is not full, all is read', cursor(), page(3, [1, at(1)], [2, at(2)]), { kind: 'done' }],
+    ['without a row, all is read', cursor(), page(3), { kind: 'done' }],
+    [
+      'that is full, the next begins with the last second',
+      cursor({ isStrict: true }),
+      page(2, [1, at(1)], [2, at(3)]),
+      { kind: 'next', cursor: cursor({ after: at(3) }) },
+    ],
+    [
+      'of one second, the next begins with the last row',
+      cursor(),
+      page(2, [1, at(1)], [2, at(1)]),
+      { kind: 'next', cursor: cursor({ skip: 1, firstId: 2 }) },
+    ],
+    [
+      'that begins with another row, the second is read again',
+      cursor({ skip: 4, firstId: 9 }),
+      page(2, [10, at(1)], [11, at(1)]),
+      { kind: 'next', cursor: cursor({ tieRounds: 1 }) },
+    ],
+    [
+      'that begins with another row for the third time, a sweep looks',
+      cursor({ skip: 4, firstId: 9, tieRounds: 2 }),
+      page(2, [10, at(1)], [11, at(1)]),
+      { kind: 'sweep', why: 'moving' },
+    ],
+    ['with a row from before, a sweep looks', cursor(), page(3, [1, at(0)]), { kind: 'sweep', why: 'stamps' }],
+    [
+      'whose last row cannot be read, a sweep looks',
+      cursor(),
+      page(2, [1, at(2)], [2, null]),
+      { kind: 'sweep', why: 'unreadable' },
+    ],
+    [
+      'with fractions, whole seconds count',
+      cursor(),
+      page(1, [1, '2026-01-01T00:00:01.5Z']),
+      { kind: 'next', cursor: cursor({ skip: 0, firstId: 1 }) },
+    ],
+  ])('%s', (_what, before, changed, step) => {
+    expect(judgeChangedPage(before, changed)).toEqual(step);
+  });
+});
+
+test('a watermark never goes back', () => {
+  expect(laterStamp('2026-01-01T00:00:05Z', ['2026-01-01T00:00:04Z', '2026-01-01T00:00:06.5Z'])).toBe(
+    '2026-01-01T00:00:06Z',
+  );
+  expect(laterStamp('2026-01-01T00:00:05Z', [])).toBe('2026-01-01T00:00:05Z');
+});
