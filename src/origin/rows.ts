@@ -143,18 +143,7 @@ export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
         options,
       );
     },
-    count: async ({ table, column, filter }, options) => {
-      const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
-      const query = { columns: [shape.name], sort: [], filter, top: 1 };
-      const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
-      try {
-        const answer = await run(['select', table, selectPath(extension, table, query)], read, options);
-        return answer.kind === 'ok' ? answer.value : null;
-      } catch (thrown) {
-        if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
-        throw thrown;
-      }
-    },
+    count: (request, options) => countRows({ requests, format }, request, options),
     updated: ({ table, ...range }, options) => {
       const read = (text: string, what: string): readonly UpdatedRow[] =>
         wholeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
@@ -207,6 +196,23 @@ function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows']
   const [first] = unreadable;
   if (first === undefined) return rows;
   throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
+}
+
+async function countRows(
+  { requests, format }: { readonly requests: Requests; readonly format: WireFormat },
+  { table, column, filter }: CountRequest,
+  options: Pick<ReadOptions, 'signal'> = {},
+): Promise<number | null> {
+  const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
+  const path = selectPath(format.extension, table, { columns: [shape.name], sort: [], filter, top: 1 });
+  const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
+  try {
+    const answer = await requests.run({ method: 'select', table: table.name, path, read }, options);
+    return answer.kind === 'ok' ? answer.value : null;
+  } catch (thrown) {
+    if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
+    throw thrown;
+  }
 }
 
 /** Without groups there is one row, and perhaps the same once more as that of everything. */

@@ -82,8 +82,7 @@ export async function followTable(
   const at = stampFromMs(clock.nowMs());
   let { watermark } = ledger;
   for (let round = 1; round <= 2; round += 1) {
-    const knownForMs = round === 1 ? Date.parse(at) - Date.parse(ledger.watermarkAt ?? at) : 0;
-    const read = await readChanges(context, table, { stamps, watermark, knownForMs, counts });
+    const read = await readChanges(context, table, { stamps, watermark, counts });
     if ('why' in read) return read.why;
     ({ watermark } = read);
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
@@ -105,7 +104,6 @@ async function readChanges(
   from: {
     readonly stamps: Stamps;
     readonly watermark: string;
-    readonly knownForMs: number;
     readonly counts: SweepCounts;
   },
 ): Promise<{ readonly watermark: string } | { readonly why: WhySwept }> {
@@ -113,10 +111,9 @@ async function readChanges(
   const { shape, index, key } = from.stamps;
   const top = settings.pageRows;
   let { watermark } = from;
-  let cursor = firstCursor(watermark, from.knownForMs);
+  let cursor = firstCursor(watermark);
   for (let page = 0; page < FOLLOW_PAGES_MAX; page += 1) {
-    const operator = cursor.isStrict ? '>' : '>=';
-    const filter = `${columnReference(shape.name)} ${operator} ${timestampLiteral(cursor.after)}`;
+    const filter = `${columnReference(shape.name)} >= ${timestampLiteral(cursor.after)}`;
     const sort = [shape.name, key].map((column) => ({ column }));
     const query = { columns: table.selection.columns, sort, filter, top, skip: cursor.skip };
     const answer = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });

@@ -8,8 +8,8 @@ import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 /** For transactions that were stamped before others and became visible after them. */
 export const OVERLAP_MS = 120_000;
 
-/** Pages of one round. So many changes are read by a sweep at about the same cost. */
-export const FOLLOW_PAGES_MAX = 200;
+/** Pages of one round; a sweep reads what is more, also after an import that gave a whole table one stamp. */
+export const FOLLOW_PAGES_MAX = 20;
 
 /** How often ties that move while they are read are begun again. */
 const TIE_ROUNDS_MAX = 3;
@@ -50,8 +50,6 @@ export function mayFollow(table: Followable): boolean {
 export interface FollowCursor {
   /** Rows at or after this stamp, to the second: literals of filters have no fractions. */
   readonly after: string;
-  /** Only rows after it. */
-  readonly isStrict: boolean;
   /** Rows of that second that were read already, but for the last one, which is asked for again. */
   readonly skip: number;
   /** With which row the page must begin; null where any may be the first. */
@@ -59,14 +57,9 @@ export interface FollowCursor {
   readonly tieRounds: number;
 }
 
-/**
- * Where a round begins: an overlap before the watermark. Once that is known for longer than the overlap, nothing is expected to come under its
- * stamps any more; otherwise a table would be read whole each time after an import that gave all of its rows one stamp.
- */
-export function firstCursor(watermark: string, knownForMs: number): FollowCursor {
-  const isOld = knownForMs > OVERLAP_MS;
-  const after = isOld ? secondOf(watermark) : stampBefore(watermark, OVERLAP_MS);
-  return { after, isStrict: isOld, skip: 0, firstId: null, tieRounds: 0 };
+/** Where a round begins. */
+export function firstCursor(watermark: string): FollowCursor {
+  return { after: stampBefore(watermark, OVERLAP_MS), skip: 0, firstId: null, tieRounds: 0 };
 }
 
 /** A page of rows that were changed, in the order of their stamps. */
@@ -98,8 +91,7 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
   const stamp = stampById.get(last);
   if (stamp === undefined) return { kind: 'sweep', why: 'unreadable' };
   const after = secondOf(stamp);
-  if (after > cursor.after)
-    return { kind: 'next', cursor: { after, isStrict: false, skip: 0, firstId: null, tieRounds: 0 } };
+  if (after > cursor.after) return { kind: 'next', cursor: { after, skip: 0, firstId: null, tieRounds: 0 } };
   return { kind: 'next', cursor: { ...cursor, skip: cursor.skip + ids.length - 1, firstId: last } };
 }
 

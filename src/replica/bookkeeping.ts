@@ -74,6 +74,8 @@ const DESCRIPTORS = sql`
  *                              creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
  *    pull_consent,
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
+ *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
+ *    followed_at               when changed rows were last asked for
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
@@ -92,8 +94,7 @@ const TABLES = sql`
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
-    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, watermark_at TEXT,
-    followed_at TEXT
+    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -110,7 +111,6 @@ const TABLES_5 = [
 const TABLES_6 = [
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT` },
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN watermark TEXT` },
-  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN watermark_at TEXT` },
   { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN followed_at TEXT` },
   // Added beside the old one: SQLite renames no column while a view of another client's reads from what is not there.
   { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0` },

@@ -164,15 +164,13 @@ export interface LedgerTable {
   readonly missingColumns: readonly number[];
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
-  /** Since when it is known. */
-  readonly watermarkAt: string | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, watermark, watermark_at AS watermarkAt`;
+  missing_columns AS missingColumns, watermark`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -236,8 +234,7 @@ export function storeFollowed(
   { watermark, at }: { readonly watermark: string; readonly at: string },
 ): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET watermark_at = iif(watermark = @watermark, watermark_at, @at), watermark = @watermark,
-          followed_at = @at, problem_code = NULL, problem_message = NULL, problem_hint = NULL
+    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, problem_code = NULL, problem_message = NULL, problem_hint = NULL
         WHERE id = @tableId`,
   ).run({ watermark, at, tableId });
 }
@@ -250,7 +247,6 @@ export function closeSweep(
 ): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
-          watermark_at = iif(@watermark IS NULL OR watermark = @watermark, watermark_at, sweep_started_at),
           watermark = coalesce(@watermark, watermark), doubted = iif(doubted = 2, 2, 0),
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, tableId });

@@ -61,6 +61,19 @@ test('pulls when it starts, and then on every tick', async () => {
   expect(finished(daemon)).toHaveLength(6);
 });
 
+test('follows on its own ticks, and reads everything on those of the pull', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { follow: "* * * * *", pull: "0 * * * *" }\n');
+  await daemon.idle();
+  sandbox.store.insert('Note', { Title: 'd' });
+
+  await daemon.elapse(2);
+
+  expect(finished(daemon)).toEqual(['pull done', 'follow done', 'follow done']);
+  expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(4);
+  expect(daemon.rows('SELECT followed_at IS NOT NULL AS isFollowed FROM sync_status')).toEqual([{ isFollowed: 1 }]);
+});
+
 test('makes one run of all ticks that were missed while the machine slept', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   await using daemon = startDaemon(sandbox);

@@ -22,6 +22,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       pages: 'Pages of the last sweep.',
       last_sweep: 'End of the last pull that read the whole table.',
       fresh_since: 'Every row was equal to the origin at this time or later.',
+      followed_at:
+        'When only changed rows were last asked for: all that the origin stamps as changed before is here. NULL for never.',
       unreadable: 'Rows that could not be read; see `sync_failures`.',
       mode: '`mirror`, `two-way`, or `waiting` (two-way after the next whole sweep).',
       pending: 'Edited rows that are not at the origin yet.',

@@ -27,15 +27,21 @@ async function start(rowCount = 30, pageRows = 5): Promise<{ fixture: Fixture; c
     { clock, settings: { pageRows, follows: true } },
   );
   await fixture.pull();
+  // Later than all others by more than the overlap, so that they are not read again.
+  clock.advance(3_600_000);
+  fixture.sandbox.store.update('Note', rowCount, { Count: 1 });
+  await fixture.pull();
   clock.advance(3_600_000);
   fixture.sandbox.requests.clear();
   return { fixture, clock };
 }
 
 /** Rows here and there are the same. */
-function expectSame({ sandbox, rows }: Fixture): void {
-  const there = sandbox.store.rows('Note').map(({ id, values }) => [id, values['Title']]);
-  const here = rows('SELECT _id, "Title" FROM "Note" ORDER BY _id').map((row) => Object.values(row as object));
+function expectSame(fixture: Fixture): void {
+  const there = fixture.sandbox.store.rows('Note').map(({ id, values }) => [id, values['Title']]);
+  const here = fixture
+    .rows('SELECT _id, "Title" FROM "Note" ORDER BY _id')
+    .map((row) => Object.values(row as Record<string, unknown>));
   expect(here).toEqual(there);
 }
 
@@ -52,7 +58,7 @@ test('an unchanged table costs two questions about its rows, however many pages 
   expect(report.tables).toMatchObject([{ insertedCount: 0, updatedCount: 0, pagesReadCount: 0, error: null }]);
   expect(selects(fixture)).toBe(2);
   expect(fixture.rows('SELECT followed_at, state FROM sync_status')).toEqual([
-    { followed_at: '2026-01-01T01:00:00Z', state: 'steady' },
+    { followed_at: '2026-01-01T02:00:00Z', state: 'steady' },
   ]);
 });
 
@@ -102,9 +108,11 @@ test('a delete and an insert at once leave the number as it was; the next sweep 
   fixture.sandbox.store.delete('Note', 7);
   fixture.sandbox.store.insert('Note', { Title: 'added' });
 
-  await fixture.pull({ follow: true });
-  await fixture.pull();
+  const followed = await fixture.pull({ follow: true });
+  const pulled = await fixture.pull();
 
+  expect(followed.tables).toMatchObject([{ insertedCount: 1, deletedCount: 0 }]);
+  expect(pulled.tables).toMatchObject([{ deletedCount: 1 }]);
   expectSame(fixture);
 });
 
@@ -118,8 +126,9 @@ test('an ETag vouches for nothing that it did not bring: rows that are changed b
   fixture.sandbox.requests.clear();
   fixture.sandbox.store.update('Note', 3, { Title: 'title 3' });
 
-  await fixture.pull();
+  const report = await fixture.pull();
 
+  expect(report.tables).toMatchObject([{ updatedCount: 1 }]);
   expectSame(fixture);
 });
 

@@ -36,20 +36,14 @@ test.each<[string, Partial<Followable>, boolean]>([
   expect(mayFollow({ ...STEADY, ...changes })).toBe(expected);
 });
 
-test.each<[number, string, boolean]>([
-  [0, '2025-12-31T23:58:00Z', false],
-  [120_000, '2025-12-31T23:58:00Z', false],
-  [120_001, '2026-01-01T00:00:00Z', true],
-  [-5_000, '2025-12-31T23:58:00Z', false],
-])('known for %i ms, a watermark is asked from %s, strictly: %s', (knownForMs, after, isStrict) => {
-  expect(firstCursor('2026-01-01T00:00:00Z', knownForMs)).toMatchObject({ after, isStrict });
+test('a round begins an overlap before the watermark', () => {
+  expect(firstCursor('2026-01-01T00:00:00Z')).toMatchObject({ after: '2025-12-31T23:58:00Z', skip: 0 });
 });
 
 describe('after a page', () => {
   const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;
   const cursor = (changes: Partial<FollowCursor> = {}): FollowCursor => ({
     after: at(1),
-    isStrict: false,
     skip: 0,
     firstId: null,
     tieRounds: 0,
@@ -66,7 +60,7 @@ describe('after a page', () => {
     ['without a row, all is read', cursor(), page(3), { kind: 'done' }],
     [
       'that is full, the next begins with the last second',
-      cursor({ isStrict: true }),
+      cursor(),
       page(2, [1, at(1)], [2, at(3)]),
       { kind: 'next', cursor: cursor({ after: at(3) }) },
     ],

@@ -62,6 +62,6 @@ export function textOfCase(kept: Case): string {
 }
 
 /** The tapes of a kept world. */
-export function tapesOf({ seed, tapes }: Pick<Case, 'seed' | 'tapes'>): Tapes {
-  return Tapes.fromRecord(seed, tapes);
+export function tapesOf({ seed, tapes }: Pick<Case, 'seed' | 'tapes'>, follows = false): Tapes {
+  return Tapes.fromRecord(seed, tapes, follows);
 }

@@ -82,7 +82,7 @@ async function replay(runner: Runner, what: string, keep: string | undefined): P
     say(`Seed ${what} is well.`);
     return true;
   }
-  const { failure, trace } = await runner.run(tapesOf(kept));
+  const { failure, trace } = await runner.run(tapesOf(kept, values.follow));
   say(storyOf(trace, values.all));
   say(failure === null ? 'All is well.' : `Broken: ${failure.oracle}: ${failure.what}`);
   const again = keep ?? (values.long ? `${what} --long` : what);

@@ -71,7 +71,7 @@ export class World {
   #jumpMs = 0;
   #isEnding = false;
   #isIdle = false;
-  /** A person let columns go right before this cycle. */
+  /** A person let columns go right before this cycle: until then the table waited, and rest is counted from there. */
   #isHeldBack = false;
   readonly #past: Past;
 
@@ -461,12 +461,8 @@ export class World {
     this.#user.tidyUp();
     await this.#finish((life) => this.#person.letAll(life));
     for (let cycle = 1; ; cycle += 1) {
-      if (cycle > CYCLES_MAX) {
-        this.#fail('L1', `after ${CYCLES_MAX} cycles without faults there is still something to do`);
-        throw new Ended();
-      }
+      if (cycle > CYCLES_MAX) this.#giveUp(`after ${CYCLES_MAX} cycles without faults there is still something to do`);
       if (await this.#isQuietCycle()) break;
-      // Until a person let its columns go, the table waited: rest is counted from there.
       if (this.#isHeldBack) cycle = 1;
     }
     this.#rows = this.#user.rows();
@@ -477,10 +473,7 @@ export class World {
   /** Runs one more cycle; whether there was nothing to do any more. */
   async #isQuietCycle(): Promise<boolean> {
     this.#isIdle = false;
-    this.#isHeldBack = false;
-    await this.#finish(async (life) => {
-      this.#isHeldBack = await this.#person.prune(life);
-    });
+    await this.#finish(async (life) => void (this.#isHeldBack = await this.#person.prune(life)));
     this.#stillness.begin();
     let report: CycleReport | null = null;
     await this.#finish(async (life) => {
@@ -506,12 +499,14 @@ export class World {
 
   async #until(isDone: () => boolean): Promise<void> {
     for (let turn = 0; !isDone(); turn += 1) {
-      if (turn > TURNS_MAX) {
-        this.#fail('L1', 'the engine does not come to an end');
-        throw new Ended();
-      }
+      if (turn > TURNS_MAX) this.#giveUp('the engine does not come to an end');
       await this.#turn();
     }
+  }
+
+  #giveUp(what: string): never {
+    this.#fail('L1', what);
+    throw new Ended();
   }
 
   #judge(): readonly Complaint[] {
