@@ -6,7 +6,7 @@
 import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 
 /** For transactions that were stamped before others and became visible after them. */
-export const OVERLAP_MS = 120_000;
+const OVERLAP_MS = 120_000;
 
 /** Pages of one round; a sweep reads what is more, also after an import that gave a whole table one stamp. */
 export const FOLLOW_PAGES_MAX = 20;

@@ -71,7 +71,10 @@ test('follows on its own ticks, and reads everything on those of the pull', asyn
 
   expect(finished(daemon)).toEqual(['pull done', 'follow done', 'follow done']);
   expect(daemon.rows('SELECT "Title" FROM "Note"')).toHaveLength(4);
-  expect(daemon.rows('SELECT followed_at IS NOT NULL AS isFollowed FROM sync_status')).toEqual([{ isFollowed: 1 }]);
+  expect(daemon.rows('SELECT followed_at IS NOT NULL AS isFollowed FROM sync_status')).toEqual([
+    { isFollowed: 1 },
+    { isFollowed: 1 },
+  ]);
 });
 
 test('makes one run of all ticks that were missed while the machine slept', async () => {

@@ -71,8 +71,7 @@ export class World {
   #jumpMs = 0;
   #isEnding = false;
   #isIdle = false;
-  /** A person let columns go right before this cycle: until then the table waited, and rest is counted from there. */
-  #isHeldBack = false;
+  #isHeldBack = false; // by columns that vanished, until a person let them go right before this cycle
   readonly #past: Past;
 
   constructor(
