@@ -19,7 +19,9 @@ import { readPages } from '../replica/pages.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns } from '../replica/tables.ts';
+import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
+import { stampColumn } from '../reconcile/follow.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
 import { plural, shellWord } from '../base/text.ts';
 
@@ -48,9 +50,45 @@ export async function* checkAnswers(
   try {
     yield* await checkFirstPages(parts, tables.slice(0, TABLES_MAX));
     if (parts.reader !== null) yield* await checkStoredPages(parts, parts.reader, tables);
+    yield await checkFollow(parts, tables);
   } catch (thrown) {
     yield failed('etags', asRowsyncError(thrown));
   }
+}
+
+/** Whether changed rows can be asked for: the columns of every table, and what the origin answers for one of them. */
+async function checkFollow(parts: AnswerParts, tables: readonly TableDescriptor[]): Promise<CheckResult> {
+  const { origin, config, signal } = parts;
+  const stamped = tables.flatMap((table) => {
+    const column = stampColumn(table.columns);
+    return column === null ? [] : [{ table, column }];
+  });
+  const [first] = stamped;
+  const isAsked = config.schedule.follow !== undefined && config.schedule.follow !== false;
+  const say = isAsked ? warn : (name: string, message: string) => ok(name, message);
+  if (first === undefined)
+    return say('follow', 'no table says when a row was changed', 'Show Date Modified to the role of the calling user.');
+  const { table, column } = first;
+  const filter = `${columnReference(column.name)} >= ${timestampLiteral('1970-01-01T00:00:00Z')}`;
+  const columns = [{ name: column.name, type: columnType(column.type) }];
+  const query = { columns: [column.name], sort: [{ column: column.name, descending: true }], filter, top: 1 };
+  try {
+    await origin.select({ table: addressOf(table), columns, query }, { signal });
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    if (error.kind !== 'originRefused') throw error;
+    return say('follow', `the origin refuses to look for changed rows: ${error.message}`, error.hint);
+  }
+  const count = await origin.count({ table: addressOf(table), column: table.key }, { signal });
+  const tablesText = `${plural(tables.length, 'table')}, of which ${stamped.length} can be followed`;
+  const costText = 'without changes, two requests and a description each';
+  if (count === null)
+    return say(
+      'follow',
+      `${tablesText}; the origin does not count rows`,
+      'Deletes come with the next whole pull only.',
+    );
+  return ok('follow', `${tablesText}: ${costText}`);
 }
 
 async function checkFirstPages(

@@ -44,6 +44,49 @@ async function pulled(sandbox: TestSandbox, yaml = 'limits: { pageRows: 4 }\n') 
   return workspace;
 }
 
+const FOLLOWING = 'schedule: { follow: "* * * * *" }\nlimits: { pageRows: 4 }\n';
+
+test('says how many tables can be followed', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox, FOLLOWING);
+
+  const [found] = await check(workspace.folder, 'follow');
+
+  expect(found).toMatchObject({ outcome: 'ok' });
+  expect(found?.message).toMatch(/^\d+ tables?, of which \d can be followed: without changes, two requests/);
+});
+
+test.each([
+  ['a schedule asks for it', FOLLOWING, 'warn'],
+  ['nobody asks for it', 'limits: { pageRows: 4 }\n', 'ok'],
+])('an origin that does not count rows, where following is on or off (%s)', async (_what, yaml, outcome) => {
+  await using sandbox = await startTestSandbox({
+    tables: TABLES,
+    intercept: (request, response) => {
+      if (!request.path.includes('COUNT')) return false;
+      response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":400,"code":3100,"message":"no"}');
+      return true;
+    },
+  });
+  using workspace = await pulled(sandbox, yaml);
+
+  const [found] = await check(workspace.folder, 'follow');
+
+  expect(found).toMatchObject({ outcome });
+  expect(found?.message).toContain('the origin does not count rows');
+});
+
+test('a role that is not shown when rows were changed', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  const hiddenColumns = TABLES.map(({ name }) => [name, 'Date Modified'] as const);
+  sandbox.store.setRole({ name: 'Administrator', canWrite: true, hiddenTables: [], hiddenColumns });
+  using workspace = await pulled(sandbox, FOLLOWING);
+
+  const [found] = await check(workspace.folder, 'follow');
+
+  expect(found).toMatchObject({ outcome: 'warn', message: 'no table says when a row was changed' });
+});
+
 test('an origin that keeps its word', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = await pulled(sandbox);
