@@ -82,10 +82,11 @@ export async function followTable(
   const at = stampFromMs(clock.nowMs());
   let { watermark } = ledger;
   for (let round = 1; round <= 2; round += 1) {
+    // Before the changes are read: whatever was added until now is among them, and cannot hide a delete.
+    const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
     const read = await readChanges(context, table, { stamps, watermark, counts });
     if ('why' in read) return read.why;
     ({ watermark } = read);
-    const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
     if (there !== null && there !== countExpected(replica, confirmedRows(table))) continue;
     await replica.write(`Noting what was followed of ${localName}`, (tx) => storeFollowed(tx, id, { watermark, at }));
     return null;

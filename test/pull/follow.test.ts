@@ -114,6 +114,18 @@ test('a delete beside an insert is noticed too, since what was added is here bef
   expectSame(fixture);
 });
 
+test('a row that is added while it reads hides no delete', async () => {
+  const { fixture } = await start();
+  await using _ = fixture;
+  fixture.sandbox.store.delete('Note', 7);
+  fixture.sandbox.before(2, () => void fixture.sandbox.store.insert('Note', { Title: 'added' }), { method: 'select' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: false }]);
+  expectSame(fixture);
+});
+
 test('an ETag vouches for nothing that it did not bring: rows that are changed back are read', async () => {
   const { fixture, clock } = await start();
   await using _ = fixture;
@@ -188,7 +200,7 @@ test('an origin that does not count is followed, and deletes wait for the sweep'
   await using _ = fixture;
   const body = JSON.stringify({ error: 400, code: 3100, message: 'Column does not exist' });
   fixture.sandbox.answerInstead(
-    2,
+    1,
     { status: 400, headers: { 'Content-Type': 'application/json' }, body },
     { method: 'select' },
   );
