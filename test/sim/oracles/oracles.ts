@@ -61,6 +61,8 @@ export class Oracles {
   readonly #parts: OracleParts;
   readonly #vouching: Vouching;
   readonly #freshness: Freshness;
+  /** Whether the table was followed in this cycle, and not swept. */
+  #hasFollowed = false;
   readonly #overwrites: Overwrites;
   readonly #parking: Parking;
   readonly #hiding: Hiding;
@@ -119,6 +121,7 @@ export class Oracles {
   onCommitted({ what, isDurable }: TransactionFacts): void {
     if (isDurable) this.#durableBatch = this.#newestBatch;
     this.#parking.onCommitted(what);
+    if (what.startsWith('Noting what was followed')) this.#hasFollowed = true;
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
   }
 
@@ -139,6 +142,7 @@ export class Oracles {
     this.#parking.onCycle();
     this.#holding.onCycle(isPush && confirm);
     this.#shapeCount = this.#parts.admin.shapeCount;
+    this.#hasFollowed = false;
     // In a story, administrators do nothing that no pull could see.
     const isScripted = this.#parts.setup.actors.length === 0;
     this.#freshness.begin(isPull && (this.#isJudged || isScripted));
@@ -195,7 +199,9 @@ export class Oracles {
     const asSent = suspects.filter(
       ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
     );
-    const excused = new Set([...waiting, ...asSent].map(([id]) => Number(id)));
+    // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
+    const uncounted = this.#hasFollowed ? [...(base?.keys() ?? [])].filter((id) => !there.has(id)) : [];
+    const excused = new Set([...[...waiting, ...asSent].map(([id]) => Number(id)), ...uncounted]);
     const gone = this.#goneIn((statement) => user.query(statement));
     for (const what of this.#freshness.complaints(base, excused, gone)) fail('fresh', what);
   }
