@@ -1,6 +1,6 @@
 /**
- * Runs asynchronous work with a bound on how much is under way. Of many items, where the first failure stops new work, waits for
- * what is under way, and is thrown. Of one question that many ask.
+ * Runs asynchronous work with a bound on how much is under way: of many items, where the first failure stops new work, waits for what is
+ * under way, and is thrown; and of one question that many ask.
  */
 
 /** Takes items from `next` until it returns null with nothing under way, running at most `limit` at a time. */

@@ -2,7 +2,8 @@
  * Finds, reads and validates the configuration file as a whole.
  *
  * Input: a YAML file, the environment, secret files. Output: a `Config` in which every default is filled in, every path absolute
- * (relative ones are relative to the file) and every secret read. Or one error that lists every problem there is. Invariant: a
+ * (relative ones are relative to the file) and every secret read, or one error that
+ * lists every problem there is. Invariant: a
  * problem never shows a secret (I16).
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';

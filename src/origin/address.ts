@@ -1,7 +1,6 @@
 /**
- * Where each method of the Records API stands at the origin. The checked base address, and paths below the database without any
- * secret in them, so that they may be logged and kept as cache keys (I16, specification 2.1 and 4. Origin facts 1.1 to 1.4).
- * Pure.
+ * Where each method of the Records API stands at the origin: the checked base address, and paths below the database without
+ * any secret in them, so that they may be logged and kept as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Extension } from '../wire/format.ts';

@@ -1,6 +1,6 @@
 /**
  * The methods that read rows: Select on a table or a view, Retrieve, and what was updated or deleted in a range of time
- * (specification 4.4 and 4.5. Origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
+ * (specification 4.4 and 4.5; origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
  * columns that the request gives.
  */
 import { RowsyncError } from '../base/errors.ts';

@@ -3,7 +3,7 @@
  * sweep proved whole. Output: whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
  *
  *    pages of a round   FOLLOW_PAGES_MAX
- *    rounds             two: rows that came while they were counted are read by the second
+ *    rounds             two: what came while rows were counted is told from a delete by the second
  *
  * What follow stores stands on no page yet, so the rows come under suspicion until a page shows them: no ETag vouches for what
  * it did not bring (I6). Deletes are not seen here. The number of rows tells that some are missing, and the sweep says which (I5).
@@ -102,11 +102,7 @@ function confirmedRows({ target, twoWay }: PreparedTable): RowTarget {
 async function readChanges(
   context: PullContext,
   table: PreparedTable,
-  from: {
-    readonly stamps: Stamps;
-    readonly watermark: string;
-    readonly counts: SweepCounts;
-  },
+  from: { readonly stamps: Stamps; readonly watermark: string; readonly counts: SweepCounts },
 ): Promise<{ readonly watermark: string } | { readonly why: WhySwept }> {
   const { origin, settings, signal } = context;
   const { shape, index, key } = from.stamps;

@@ -201,7 +201,7 @@ function request(
 }
 
 /**
- * How the origin is told of a column. By its alias, which stays what it is while a colleague renames it, or gives its name to
+ * How the origin is told of a column: by its alias, which stays what it is while a colleague renames it, or gives its name to
  * another column, between our question and our change. By name where it has none.
  */
 function addressOf({ alias, name }: { readonly alias: string; readonly name: string }): string {

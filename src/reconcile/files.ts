@@ -1,5 +1,5 @@
 /**
- * What becomes of attached files: which revisions to fetch, which a rule leaves out, which are gone. And whether what came is the
+ * What becomes of attached files: which revisions to fetch, which a rule leaves out, which are gone, and whether what came is the
  * file that was asked for. Input: the value of a cell, the list of its revisions, what is stored of them, the configuration.
  * Output: plans and verdicts. Pure.
  *

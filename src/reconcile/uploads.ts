@@ -4,7 +4,8 @@
  * push/upload.ts.
  *
  * The origin numbers the revisions of a cell one by one, so that exactly one more than before, after a write of ours that it
- * took, is ours. Unless the origin was put back from a backup since, and the number was given a second time. So the name must be
+ * took, is ours.
+ * An origin that was put back from a backup gives a number a second time. So the name must be
  * ours too, and the row read back at once. A file whose answer was lost is told by size and hash. Pure.
  */
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';

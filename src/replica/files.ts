@@ -74,7 +74,7 @@ export interface CellToLookAt {
 
 /**
  * Cells above `after` that differ from what was looked at or want more revisions, have to be asked for each time, or failed and
- * are due. In the order of their rows, at most `count`.
+ * are due; in the order of their rows, at most `count`.
  */
 export function readCellsToLookAt(
   from: Connection,

@@ -47,7 +47,7 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
 }
 
 /**
- * Stores the identity. Where it changed, no ETag and no descriptor is trusted any more and deletes wait once. Also those to which
+ * Stores the identity. Where it changed, no ETag and no descriptor is trusted any more and deletes wait once, also those to which
  * a person agreed before, who was shown what the former caller did not see.
  */
 export function storeIdentity(

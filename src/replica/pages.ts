@@ -253,7 +253,7 @@ export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]):
 }
 
 /**
- * Puts rows under suspicion that were read or changed outside of a sweep, by a push: the table now holds more than the pages that show
+ * Puts rows under suspicion that were read or changed outside of a sweep, by a push or by following: the table now holds more than the pages that show
  * them said. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such
  * rows. The next sweep then asks for the rows themselves. A page that is read anew clears them.
  */

@@ -1,7 +1,7 @@
 /**
- * Updated and Deleted: which rows changed or were deleted in a span of time, the latest first, without a limit (origin facts 1.3
- * and 1.4. Not in the specification, and behind a switch for that reason). Reads the store, writes nothing. Stamps carry
- * milliseconds, as no Select does.
+ * Updated and Deleted: which rows changed or were deleted in a span of time, the latest first, without a limit (origin
+ * facts 1.3 and 1.4; not in the specification, and behind a switch for that reason). Reads the store, writes nothing.
+ * Stamps carry milliseconds, as no Select does.
  */
 import type { Value } from '../wire/schema.ts';
 import { millisecondTextFromUtc, utcFromInputText } from '../wire/zone.ts';

@@ -1,10 +1,10 @@
 /**
- * Whole XML documents of the Records API, read and written (specification 2.4 to 2.8, 4.5 to 4.8. Origin facts 2.5): `<Response>`
- * with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular items
- * (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
+ * Whole XML documents of the Records API, read and written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5):
+ * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
+ * items (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
  *
- * Descriptors, statuses and attachments are brought into the fields of the JSON form and read or taken from there. So each field
- * is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s. Pure.
+ * Descriptors, statuses and attachments are brought into the fields of the JSON form and read or taken from there, so
+ * that each field is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { attachmentFields, readAttachments, type AttachmentInfo } from './attachments.ts';

@@ -18,15 +18,16 @@ const APPLICATION_ID = 0x72_73_62_78;
 const FORMAT_VERSION = 2;
 
 /**
- * _sandbox_database one row: who this database is, where its data came from, and the next unused object id _sandbox_tables one
- * row per table. Sql_name is the SQLite table that holds its rows. Rules is JSON (WorkflowRule) _sandbox_columns one row per
- * column. Sql_name is null for computed ones. Computed, default_value, options are JSON;.
- *                     next_number counts an Autonumber
- * _sandbox_views one row per view. Shown is JSON: columnIds, groups, sort, filter. Roles is a JSON list, or null for all
- * _sandbox_users passwords are as typed. This is a test server on the loopback interface _sandbox_roles rights is JSON: canWrite,
- * editOwnOnly, hiddenTableIds, hiddenColumnIds _sandbox_tokens API tokens, lower case. A revoked one stays, so that it is refused
- * for ever _sandbox_files every revision of every file. The cell of its row reads `name;revision;guid` _sandbox_deleted the
- * recycle bin. Cells is JSON, text by column id.
+ *    _sandbox_database  one row: who this database is, where its data came from, and the next unused object id
+ *    _sandbox_tables    one row per table; sql_name is the SQLite table that holds its rows; rules is JSON (WorkflowRule)
+ *    _sandbox_columns   one row per column; sql_name is null for computed ones; computed, default_value, options are JSON;
+ *                       next_number counts an Autonumber
+ *    _sandbox_views     one row per view; shown is JSON: columnIds, groups, sort, filter; roles is a JSON list, or null for all
+ *    _sandbox_users     passwords are as typed: this is a test server on the loopback interface
+ *    _sandbox_roles     rights is JSON: canWrite, editOwnOnly, hiddenTableIds, hiddenColumnIds
+ *    _sandbox_tokens    API tokens, lower case; a revoked one stays, so that it is refused for ever
+ *    _sandbox_files     every revision of every file; the cell of its row reads `name;revision;guid`
+ *    _sandbox_deleted   the recycle bin; cells is JSON, text by column id
  */
 const BOOKKEEPING = `
   CREATE TABLE _sandbox_database (
