@@ -361,8 +361,7 @@ async function pullRows(
     let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
     let isFollowed = false;
     try {
-      isFollowed =
-        options.follow === true && given === null && !confirmed && (await isFollowedNow(context, table, counts));
+      isFollowed = options.follow === true && !confirmed && (await isFollowedNow(context, table, counts));
       if (!isFollowed) outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
