@@ -1,24 +1,16 @@
 /**
- * Rows as people and programs read them: a table, JSON or CSV.
- *
- * Input: column names and rows of SQLite values. Output: text in chunks, so that an answer of any length streams. A table is
- * for eyes: safe on a terminal, cut to its width, and bounded. JSON and CSV are complete and exact. Pure.
+ * Rows as people read them on a terminal: a table. Input: column names and rows of SQLite values. Output: text that is safe on a
+ * terminal, cut to its width, and bounded. JSON and CSV, which programs read, are in base/answer.ts. Pure.
  */
-import { stringify as csvText } from 'csv-stringify/sync';
 import { getBorderCharacters, table as boxText } from 'table';
-import { displayWidth, plural, printable, printableJson, truncate } from '../base/text.ts';
+import { isNumber, plainText, type Answer } from '../base/answer.ts';
+import { displayWidth, plural, printable, truncate } from '../base/text.ts';
 
 /** The forms of an answer. */
 export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
 
 /** One of OUTPUT_FORMATS. */
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
-
-/** An answer of the replica. */
-export interface Answer {
-  readonly columns: readonly string[];
-  readonly rows: Iterable<readonly unknown[]>;
-}
 
 /** Rows that a table shows; more cannot be read on a screen, and all of them have to be held to align the columns. */
 export const TABLE_ROWS_MAX = 1_000;
@@ -31,9 +23,6 @@ const COLUMN_WIDTH_MIN = 6;
 
 /** Characters between two columns: a line and a space on either side. */
 const COLUMN_GAP = 3;
-
-/** Rows turned into text at a time. */
-const CHUNK_ROWS = 500;
 
 /** One column of a table. */
 export interface TableColumn {
@@ -120,101 +109,7 @@ function blocks(columns: readonly TableColumn[], rows: readonly (readonly string
     .join('');
 }
 
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number' || typeof value === 'bigint';
-}
-
 function cellText(value: unknown): string {
   if (value === null) return 'NULL';
   return printable(typeof value === 'string' ? value.slice(0, CELL_CHARS_MAX) : plainText(value));
-}
-
-/** A value that is not null as text; bytes as an SQL literal. */
-function plainText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (value instanceof Uint8Array) return `x'${Buffer.from(value).toString('hex')}'`;
-  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : infinityText(value);
-  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
-}
-
-/** As SQLite's own shell writes it; a number that any JSON parser reads as infinite again. */
-function infinityText(value: number): string {
-  return value > 0 ? '9e999' : '-9e999';
-}
-
-/**
- * An answer as a JSON array of one object per row, one row per line. Integers keep every digit. A column whose name
- * occurred before gets a number, so that no value is lost.
- */
-export function* answerAsJson(answer: Answer): Generator<string> {
-  const names = uniqueNames(answer.columns).map((name) => JSON.stringify(name));
-  let before = '[';
-  for (const chunk of chunks(answer.rows)) {
-    let text = '';
-    for (const row of chunk) {
-      text += `${before}{${row.map((value, index) => `${names[index] ?? '""'}:${jsonText(value)}`).join(',')}}`;
-      before = ',\n';
-    }
-    yield printableJson(text);
-  }
-  yield before === '[' ? '[]\n' : ']\n';
-}
-
-function jsonText(value: unknown): string {
-  return value === null ? 'null' : isNumber(value) ? plainText(value) : JSON.stringify(plainText(value));
-}
-
-function uniqueNames(columns: readonly string[]): readonly string[] {
-  const taken = new Set<string>();
-  return columns.map((column) => {
-    let name = column;
-    for (let count = 2; taken.has(name); count += 1) name = `${column}:${count}`;
-    taken.add(name);
-    return name;
-  });
-}
-
-/** How to write CSV. */
-export interface CsvOptions {
-  /** Puts an apostrophe before text that a spreadsheet would run as a formula. */
-  readonly escapeFormulas: boolean;
-  /** Neutralises what a terminal would act on; for output that goes to one. */
-  readonly forTerminal: boolean;
-}
-
-/** An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. */
-export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<string> {
-  const write = (rows: readonly (readonly unknown[])[]): string =>
-    csvText(
-      rows.map((row) => row.map((value) => csvField(value, options))),
-      { quoted_match: /^$/ },
-    );
-  yield write([answer.columns]);
-  for (const chunk of chunks(answer.rows)) yield write(chunk);
-}
-
-/**
- * How a text begins that some spreadsheet runs (OWASP, CSV injection). Signs in either width, also behind what is not seen and is
- * dropped on import, and the characters that end a cell there.
- */
-const FORMULA = /^(?:[\t\r\n]|[\s\p{Cf}]*[=+\-@＝＋－＠])/u;
-
-function csvField(value: unknown, options: CsvOptions): unknown {
-  if (value === null || typeof value === 'bigint') return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : infinityText(value);
-  const text = plainText(value);
-  const whole = options.escapeFormulas && FORMULA.test(text) ? `'${text}` : text;
-  return options.forTerminal ? printable(whole) : whole;
-}
-
-function* chunks<T>(items: Iterable<T>): Generator<readonly T[]> {
-  let chunk: T[] = [];
-  for (const item of items) {
-    chunk.push(item);
-    if (chunk.length === CHUNK_ROWS) {
-      yield chunk;
-      chunk = [];
-    }
-  }
-  if (chunk.length > 0) yield chunk;
 }

@@ -2,14 +2,8 @@
  * Answers as a table, JSON and CSV.
  */
 import { expect, test } from 'vitest';
-import {
-  answerAsCsv,
-  answerAsJson,
-  answerAsTable,
-  boxTable,
-  TABLE_ROWS_MAX,
-  type Answer,
-} from '../../src/cli/output.ts';
+import { answerAsCsv, answerAsJson, type Answer } from '../../src/base/answer.ts';
+import { answerAsTable, boxTable, TABLE_ROWS_MAX } from '../../src/cli/output.ts';
 import { displayWidth } from '../../src/base/text.ts';
 
 const answer: Answer = {

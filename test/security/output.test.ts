@@ -4,12 +4,13 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { answerAsCsv, answerAsJson } from '../../src/base/answer.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { LogForm } from '../../src/base/log-form.ts';
 import { printable, shellWord } from '../../src/base/text.ts';
 import { problemsText } from '../../src/cli/report.ts';
-import { answerAsCsv, answerAsJson, answerAsTable } from '../../src/cli/output.ts';
+import { answerAsTable } from '../../src/cli/output.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 /** What no output for eyes may hold, but the line breaks that end lines. */

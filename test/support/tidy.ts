@@ -41,7 +41,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['src/config/'],
   table: ['src/cli/'],
   'cli-progress': ['src/cli/'],
-  'csv-stringify': ['src/cli/'],
+  'csv-stringify': ['src/base/'],
   'prom-client': ['src/daemon/'],
   mime: ['src/push/'],
 };

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import { answerAsJson } from '../../base/answer.ts';
 import { EXIT } from '../../base/errors.ts';
 import { exportFiles } from '../../files/export.ts';
 import { pruneFiles } from '../../files/prune.ts';
@@ -34,7 +35,7 @@ import {
   type Invocation,
   type Runner,
 } from '../invocation.ts';
-import { answerAsJson, answerAsTable } from '../output.ts';
+import { answerAsTable } from '../output.ts';
 
 const EXAMPLES = `
 Content is in the file store (replica.files); sync_files says for each revision where.

@@ -2,10 +2,11 @@
  * `rowsync sql`: one read-only query on the replica, also while a pull is running.
  */
 import { Option, type Command } from 'commander';
+import { answerAsCsv, answerAsJson, type Answer } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { openReader } from '../../replica/reader.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
-import { answerAsCsv, answerAsJson, answerAsTable, OUTPUT_FORMATS, type Answer, type OutputFormat } from '../output.ts';
+import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../output.ts';
 import { readAll } from '../session.ts';
 
 /** Characters of a query; SQLite itself takes no longer ones (SQLITE_MAX_SQL_LENGTH). */

@@ -1,0 +1,110 @@
+/**
+ * Answers of the replica as programs read them: JSON or CSV. Input: column names and rows of SQLite values. Output: text in chunks,
+ * so that an answer of any length streams; complete and exact. Pure.
+ */
+import { stringify as csvText } from 'csv-stringify/sync';
+import { printable, printableJson } from './text.ts';
+
+/** An answer of the replica. */
+export interface Answer {
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly unknown[]>;
+}
+
+/** Rows turned into text at a time. */
+const CHUNK_ROWS = 500;
+
+/** Whether SQLite gave a number. */
+export function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+/** A value that is not null as text; bytes as an SQL literal. */
+export function plainText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Uint8Array) return `x'${Buffer.from(value).toString('hex')}'`;
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : infinityText(value);
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+}
+
+/** As SQLite's own shell writes it; a number that any JSON parser reads as infinite again. */
+function infinityText(value: number): string {
+  return value > 0 ? '9e999' : '-9e999';
+}
+
+/**
+ * An answer as a JSON array of one object per row, one row per line. Integers keep every digit. A column whose name
+ * occurred before gets a number, so that no value is lost.
+ */
+export function* answerAsJson(answer: Answer): Generator<string> {
+  const names = uniqueNames(answer.columns).map((name) => JSON.stringify(name));
+  let before = '[';
+  for (const chunk of chunks(answer.rows)) {
+    let text = '';
+    for (const row of chunk) {
+      text += `${before}{${row.map((value, index) => `${names[index] ?? '""'}:${jsonText(value)}`).join(',')}}`;
+      before = ',\n';
+    }
+    yield printableJson(text);
+  }
+  yield before === '[' ? '[]\n' : ']\n';
+}
+
+function jsonText(value: unknown): string {
+  return value === null ? 'null' : isNumber(value) ? plainText(value) : JSON.stringify(plainText(value));
+}
+
+function uniqueNames(columns: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = column;
+    for (let count = 2; taken.has(name); count += 1) name = `${column}:${count}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+/** How to write CSV. */
+export interface CsvOptions {
+  /** Puts an apostrophe before text that a spreadsheet would run as a formula. */
+  readonly escapeFormulas: boolean;
+  /** Neutralises what a terminal would act on; for output that goes to one. */
+  readonly forTerminal: boolean;
+}
+
+/** An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. */
+export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<string> {
+  const write = (rows: readonly (readonly unknown[])[]): string =>
+    csvText(
+      rows.map((row) => row.map((value) => csvField(value, options))),
+      { quoted_match: /^$/ },
+    );
+  yield write([answer.columns]);
+  for (const chunk of chunks(answer.rows)) yield write(chunk);
+}
+
+/**
+ * How a text begins that some spreadsheet runs (OWASP, CSV injection). Signs in either width, also behind what is not seen and is
+ * dropped on import, and the characters that end a cell there.
+ */
+const FORMULA = /^(?:[\t\r\n]|[\s\p{Cf}]*[=+\-@＝＋－＠])/u;
+
+function csvField(value: unknown, options: CsvOptions): unknown {
+  if (value === null || typeof value === 'bigint') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : infinityText(value);
+  const text = plainText(value);
+  const whole = options.escapeFormulas && FORMULA.test(text) ? `'${text}` : text;
+  return options.forTerminal ? printable(whole) : whole;
+}
+
+function* chunks<T>(items: Iterable<T>): Generator<readonly T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    chunk.push(item);
+    if (chunk.length === CHUNK_ROWS) {
+      yield chunk;
+      chunk = [];
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}
