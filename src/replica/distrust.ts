@@ -6,11 +6,13 @@
 import type { Tx } from './connection.ts';
 import { forgetEtags } from './pages.ts';
 import { ident, sql } from '../base/sql.ts';
+import { touchTable } from './touched.ts';
 
 /** Takes nothing in the user table for certain; it must stand in the file. */
 export function distrustRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
   const table = ident(localName);
   forgetEtags(tx, id);
+  touchTable(tx, id);
   tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1, row_count = (SELECT count(*) FROM ${table}) WHERE id = ?`).run(
     id,
   );

@@ -7,6 +7,7 @@ import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
+import { touchTable } from './touched.ts';
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
 const RUNS_MAX = 10_000;
@@ -245,6 +246,7 @@ export function closeSweep(
   tableId: number,
   { at, watermark }: { readonly at: string; readonly watermark: string | null },
 ): void {
+  if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
           watermark = coalesce(@watermark, watermark), doubted = iif(doubted = 2, 2, 0),

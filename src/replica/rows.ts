@@ -2,7 +2,6 @@
  * Rows in and out of user tables. Values become what SQLite stores and back; writing is one upsert statement for many
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
-import type Database from 'better-sqlite3';
 import { must } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -12,7 +11,8 @@ import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasForeignTriggers } from './objects.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
-import { baseName, columnList, readColumns, readStanding, rowsDiffer } from './tables.ts';
+import { baseName, columnList, hasBase, readColumns, readStanding, rowsDiffer } from './tables.ts';
+import { areRowsNoted, touchRows } from './touched.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred
@@ -85,7 +85,9 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 /** Like `upsertRows`, for tables whose rows nobody counts; returns how many rows were written. */
 export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
   const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
-  const prepare = (count: number): Database.Statement => tx.prepare(upsertSql(target, count));
+  const touched = isNoted(tx, target) ? [] : null;
+  const write = (at: number, count: number): number =>
+    runCounted(tx, upsertSql(target, count), bindings(rows, at, count), touched);
   const added = readAbsent(
     tx,
     target,
@@ -95,13 +97,30 @@ export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): numb
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
-    if (isWhole) changedCount += prepare(chunk).run(bindings(rows, from, chunk)).changes;
-    else for (let at = from; at < rows.length; at += 1) changedCount += prepare(1).run(bindings(rows, at, 1)).changes;
+    if (isWhole) changedCount += write(from, chunk);
+    else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
   }
+  if (touched !== null) touchRows(tx, target.id, touched, 'written');
   requireTaken(target, { expected, count: changedCount });
   if (added.length > 0) fillKept(tx, target, added);
   if (changedCount > 0) distrustMirrors(tx);
   return changedCount;
+}
+
+/** Whether a sink wants to know what is written here: what counts of a two-way table is its base. */
+function isNoted(from: Connection, { id, localName }: RowTarget): boolean {
+  return areRowsNoted(from, id) && (localName === baseName(id) || !hasBase(from, id));
+}
+
+/** Runs a statement that writes rows and returns how many; their ids go into `touched`, unless that is null. */
+function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: number[] | null): number {
+  if (touched === null) return tx.prepare(text).run(values).changes;
+  const ids = tx
+    .prepare(sql`${text} RETURNING _id`)
+    .pluck()
+    .all(values) as number[]; // _id is an INTEGER within 53 bits
+  for (const id of ids) touched.push(id);
+  return ids.length;
 }
 
 /** Of a table that has columns which are only kept: those of the rows that do not stand in it. */
@@ -205,9 +224,21 @@ export function copyRows(
           SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   const expected = hasForeignTriggers(tx) ? countToCopy(tx, { from, to }, ids) : null;
-  const { changes } = tx.prepare(text).run(JSON.stringify(ids));
+  const changes = runNoted(tx, to, { text, ids, change: 'written' });
   requireTaken(to, { expected, count: changes });
   if (changes > 0) distrustMirrors(tx);
+}
+
+/** Runs a statement that writes or deletes rows by a list of their ids, and notes for sinks which; returns how many. */
+function runNoted(
+  tx: Tx,
+  target: RowTarget,
+  run: { readonly text: Sql; readonly ids: readonly number[]; readonly change: 'written' | 'deleted' },
+): number {
+  const touched = isNoted(tx, target) ? [] : null;
+  const count = runCounted(tx, run.text, [JSON.stringify(run.ids)], touched);
+  if (touched !== null) touchRows(tx, target.id, touched, run.change);
+  return count;
 }
 
 /** How many rows of one table do not stand in the other one as they are. */
@@ -308,9 +339,8 @@ export function readCells(
 /** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
   const expected = hasForeignTriggers(tx) ? countStanding(tx, target, ids) : null;
-  const { changes } = tx
-    .prepare(sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
-    .run(JSON.stringify(ids));
+  const text = sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
+  const changes = runNoted(tx, target, { text, ids, change: 'deleted' });
   requireTaken(target, { expected, count: changes });
   if (changes > 0) distrustMirrors(tx);
   return changes;

@@ -15,6 +15,7 @@ import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasTable, readTableText } from './objects.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
+import { touchTable } from './touched.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** A column of a user table, as the ledger knows it. */
@@ -225,6 +226,7 @@ function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: str
 
 /** Drops the base table: the table is a mirror again. */
 export function dropBase(tx: Tx, tableId: number): void {
+  if (hasBase(tx, tableId)) touchTable(tx, tableId); // from here on the user table counts
   tx.prepare(sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`).run();
 }
 

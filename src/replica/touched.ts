@@ -1,0 +1,65 @@
+/**
+ * Which rows changed since a sink last asked: one line a row, moved up with each change of it, so that there are never more lines than
+ * rows, however long a sink is away. Written by the functions that write rows (rows.ts), in the same transaction. What counts is what
+ * the origin confirmed: the rows of a mirror, or those of a base.
+ *
+ * The table stands in the file exactly while a sink is configured; without one, nothing is written. Lines only say where to look: a reader
+ * takes the row itself from the table that holds it.
+ */
+import type { Connection, Tx } from './connection.ts';
+import { hasTable } from './objects.ts';
+import { sql } from '../base/sql.ts';
+
+/**
+ *    row_id   0 stands for every row of the table: something changed of which no single rows are known
+ *    seq      grows with every change, over all tables; no line is ever deleted, so the largest one never comes again
+ *    gone     1 where the row was deleted
+ *    at       when, in seconds since 1970
+ */
+const TOUCHED = sql`
+  CREATE TABLE _rowsync_touched (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, seq INTEGER NOT NULL, gone INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (table_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+const TOUCHED_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsync_touched (seq)`;
+
+/** The row id of the line that stands for every row. */
+export const ALL_ROWS = 0;
+
+/** Whether changes of rows are noted at all. */
+export function areTouchesNoted(from: Connection): boolean {
+  return hasTable(from, '_rowsync_touched');
+}
+
+/** Begins to note changes, or forgets all that was noted. */
+export function noteTouches(tx: Tx, isWanted: boolean): void {
+  if (areTouchesNoted(tx) === isWanted) return;
+  const statements = isWanted ? [TOUCHED, TOUCHED_BY_SEQ] : [sql`DROP TABLE _rowsync_touched`];
+  for (const statement of statements) tx.prepare(statement).run();
+}
+
+/**
+ * Whether changes of single rows of a table are noted: not while it is read for the first time, since a line for all of its rows follows when
+ * that ends.
+ */
+export function areRowsNoted(from: Connection, tableId: number): boolean {
+  if (!areTouchesNoted(from)) return false;
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND state <> 'loading'`;
+  return from.prepare(text).get(tableId) !== undefined;
+}
+
+/** Notes that rows were written or deleted; the caller has asked `areRowsNoted`. */
+export function touchRows(tx: Tx, tableId: number, ids: readonly number[], change: 'written' | 'deleted'): void {
+  if (ids.length === 0) return;
+  tx.prepare(
+    sql`INSERT INTO _rowsync_touched (table_id, row_id, seq, gone, at)
+        SELECT @tableId, value, (SELECT coalesce(max(seq), 0) FROM _rowsync_touched) + key + 1, @gone, unixepoch()
+        FROM json_each(@ids) WHERE true
+        ON CONFLICT (table_id, row_id) DO UPDATE SET seq = excluded.seq, gone = excluded.gone, at = excluded.at`,
+  ).run({ tableId, gone: change === 'deleted' ? 1 : 0, ids: JSON.stringify(ids) });
+}
+
+/** Notes that any row of a table may be another one now. */
+export function touchTable(tx: Tx, tableId: number): void {
+  if (areTouchesNoted(tx)) touchRows(tx, tableId, [ALL_ROWS], 'written');
+}
