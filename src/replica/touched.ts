@@ -27,7 +27,7 @@ const TOUCHED_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsy
 export const ALL_ROWS = 0;
 
 /** Whether changes of rows are noted at all. */
-export function areTouchesNoted(from: Connection): boolean {
+function areTouchesNoted(from: Connection): boolean {
   return hasTable(from, '_rowsync_touched');
 }
 
