@@ -35,7 +35,11 @@ function readTop(path: string): TidyFile {
 const paths = filesUnder('');
 const sources = paths.filter((path) => path.startsWith('src/') && path.endsWith('.ts')).map(readTop);
 const texts = paths.filter((path) => !/\.(?:sqlite|db|png|gz)$/.test(path)).map(readTop);
-const manifest = JSON.parse(readTop('package.json').text) as { version: string; dependencies: Record<string, string> };
+const manifest = JSON.parse(readTop('package.json').text) as {
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
 
 function planted(path: string, ...lines: readonly string[]): TidyFile {
   return { path, text: lines.join('\n') };
@@ -102,7 +106,9 @@ describe('imports', () => {
   });
 
   test('of every dependency have an owner, and every owner is a folder of the flow', () => {
+    const known = { ...manifest.dependencies, ...manifest.devDependencies };
     expect(Object.keys(manifest.dependencies).filter((name) => !Object.hasOwn(OWNERS, name))).toEqual([]);
+    expect(Object.keys(OWNERS).filter((name) => !Object.hasOwn(known, name))).toEqual([]);
     const owners = Object.values(OWNERS).flat();
     expect(owners.filter((owner) => !Object.hasOwn(LAYERS, owner.split('/')[1] ?? ''))).toEqual([]);
   });

@@ -47,7 +47,13 @@ function unicodeEscapes(character: string): string {
   ).join('');
 }
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Made when the first text needs it: that takes several milliseconds. */
+let segmenter: Intl.Segmenter | undefined;
+
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** Characters that take two columns: East Asian scripts, full-width forms, emoji. */
 const WIDE =
@@ -57,7 +63,7 @@ const WIDE =
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7E]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -66,7 +72,7 @@ export function truncate(text: string, widthMax: number): string {
   if (displayWidth(text) <= widthMax) return text;
   let cut = '';
   let width = 1;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     width += WIDE.test(segment) ? 2 : 1;
     if (width > widthMax) break;
     cut += segment;
@@ -74,11 +80,9 @@ export function truncate(text: string, widthMax: number): string {
   return `${cut}…`;
 }
 
-const counts = new Intl.NumberFormat('en-US');
-
-/** `12,345`. */
+/** `12,345`, for whole numbers. */
 export function countText(count: number): string {
-  return counts.format(count);
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 /** `1 row`, `12,345 rows`. */

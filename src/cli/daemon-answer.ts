@@ -3,11 +3,10 @@
  * that the configuration names. Output: the part of `/status` that the command line shows, or the daemon's answer; null where
  * nobody answers in time.
  */
-import { request, type RequestOptions } from 'node:http';
+import type { RequestOptions } from 'node:http';
 import type { PersonDecision } from '../capture/decide.ts';
 import type { ListenAddress } from '../config/load.ts';
 import type { DecisionAnswer } from '../daemon/decision-queue.ts';
-import { readPageKey } from '../daemon/page/key.ts';
 
 /** What the daemon says of itself. */
 export interface DaemonAnswer {
@@ -43,6 +42,7 @@ export async function askDaemonTo(
   replicaPath: string,
   decision: PersonDecision,
 ): Promise<DecisionAnswer | null> {
+  const { readPageKey } = await import('../daemon/page/key.ts');
   const key = readPageKey(replicaPath);
   if (key === null) return null;
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
@@ -55,7 +55,8 @@ export async function askDaemonTo(
   }
 }
 
-function ask(address: ListenAddress, options: RequestOptions, body = ''): Promise<string> {
+async function ask(address: ListenAddress, options: RequestOptions, body = ''): Promise<string> {
+  const { request } = await import('node:http');
   const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
   return new Promise((resolve, reject) => {
     const asking = request({ ...where, ...options, agent: false }, (response) => {

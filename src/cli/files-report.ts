@@ -6,7 +6,7 @@ import type { FilesReport } from '../files/context.ts';
 import type { ExportReport } from '../files/export.ts';
 import type { PruneReport } from '../files/prune.ts';
 import type { FilesVerifyReport } from '../files/verify.ts';
-import { errorJson } from './invocation.ts';
+import { errorJson } from './error-text.ts';
 import { problemsText } from './report.ts';
 import { bytesText, countText, durationText, plural, printable } from '../base/text.ts';
 

@@ -1,26 +1,22 @@
 /**
  * One use of a command: the session, the options that every command has, and what commands share: loading the
- * configuration, opening the origin and the replica, printing results.
+ * configuration, opening the origin and the replica, printing results. What only some commands need is loaded when it is asked for.
  */
 import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../base/errors.ts';
-import { createLogger, type Logger } from '../base/log.ts';
+import type { Logger } from '../base/log.ts';
 import { journalLines } from '../base/log-form.ts';
-import { findConfig, loadConfig, type Config } from '../config/load.ts';
-import { filesSettings, originSettings, pullSettings, pushSettings } from '../config/settings.ts';
-import { uploadKeeper } from '../files/upload.ts';
+import type { Config } from '../config/load.ts';
+import { findConfig } from '../config/paths.ts';
 import type { FilesContext } from '../files/context.ts';
-import { openOrigin, type Origin } from '../origin/client.ts';
-import { secretsOf } from '../origin/credentials.ts';
+import type { Origin } from '../origin/client.ts';
 import type { OriginLimits } from '../origin/limits.ts';
 import type { PullContext } from '../pull/context.ts';
 import type { PushContext } from '../push/context.ts';
-import { openReplica, type Replica } from '../replica/database.ts';
-import { openReader } from '../replica/reader.ts';
+import type { Replica } from '../replica/database.ts';
 import { becomeOwnerOf } from './owner.ts';
-import { noProgress, startProgress } from './progress.ts';
 import type { Session } from './session.ts';
-import { printable, printableJson, printableLines } from '../base/text.ts';
+import { printable, printableJson } from '../base/text.ts';
 
 /** The options that every command takes, as Commander gives them. */
 export interface GlobalOptions {
@@ -47,6 +43,7 @@ export async function loadNamedConfig(
   options: { readonly needsCredentials: boolean },
 ): Promise<Config> {
   const { session } = invocation;
+  const { loadConfig } = await import('../config/load.ts');
   const { config, warnings } = loadConfig(findConfig(invocation.configPath, session.folder), options);
   const { stderr } = session;
   for (const warning of warnings) {
@@ -54,6 +51,26 @@ export async function loadNamedConfig(
     await stderr.write(stderr.isJournal ? journalLines('warn', text) : text);
   }
   return config;
+}
+
+/** The side of the origin, loaded once a command needs it. */
+async function loadOrigin() {
+  const [{ createLogger }, { originSettings }, { openOrigin }, { secretsOf }] = await Promise.all([
+    import('../base/log.ts'),
+    import('../config/settings.ts'),
+    import('../origin/client.ts'),
+    import('../origin/credentials.ts'),
+  ]);
+  return { createLogger, originSettings, openOrigin, secretsOf };
+}
+
+/** The side of the replica, likewise. */
+async function loadReplica() {
+  const [{ openReplica }, { openReader }] = await Promise.all([
+    import('../replica/database.ts'),
+    import('../replica/reader.ts'),
+  ]);
+  return { openReplica, openReader };
 }
 
 /** Opens the origin of a configuration for the time of `work`; `limits` are those that differ from the usual. */
@@ -64,6 +81,7 @@ export async function withOrigin<T>(
   limits: Partial<OriginLimits> = {},
 ): Promise<T> {
   const { clock, stderr } = invocation.session;
+  const { createLogger, originSettings, openOrigin, secretsOf } = await loadOrigin();
   const settings = originSettings(config);
   const log = createLogger({
     level: invocation.isVerbose ? 'debug' : 'silent',
@@ -91,6 +109,15 @@ export async function withSides<T>(
   config: Config,
   work: (sides: Sides) => Promise<T>,
 ): Promise<T> {
+  // Before root becomes another user, who may not be able to read where rowsync is installed.
+  const [{ filesSettings, pullSettings, pushSettings }, { uploadKeeper }, { noProgress, startProgress }] =
+    await Promise.all([
+      import('../config/settings.ts'),
+      import('../files/upload.ts'),
+      import('./progress.ts'),
+      loadOrigin(),
+      loadReplica(),
+    ]);
   becomeOwnerOf(config.replica.path);
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
@@ -117,6 +144,7 @@ export async function withSides<T>(
 
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
 export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
+  const { openReader } = await loadReplica();
   becomeOwnerOf(config.replica.path);
   openReader(config.replica.path).close();
   return openForWriting(invocation, config);
@@ -124,6 +152,7 @@ export async function openExistingReplica(invocation: Invocation, config: Config
 
 /** Opens the replica, and says so where an earlier version had written it. */
 async function openForWriting({ session }: Invocation, { replica: { path, shared } }: Config): Promise<Replica> {
+  const { openReplica } = await loadReplica();
   const replica = openReplica(path, { clock: session.clock, shared });
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;
@@ -137,16 +166,6 @@ async function openForWriting({ session }: Invocation, { replica: { path, shared
 /** Prints a result as one JSON document. */
 export async function printJson({ session }: Invocation, value: unknown): Promise<void> {
   await session.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
-}
-
-/** The message of an error for people: one line, whatever names stand in it; only problems of what they wrote themselves are a list. */
-export function messageText({ kind, message }: RowsyncError): string {
-  return kind === 'config' || kind === 'usage' ? printableLines(message) : printable(message);
-}
-
-/** An error as it stands in JSON output. */
-export function errorJson(error: RowsyncError): Readonly<Record<'code' | 'kind' | 'message' | 'hint', string>> {
-  return { code: error.code, kind: error.kind, message: error.message, hint: error.hint };
 }
 
 /**

@@ -27,15 +27,19 @@ function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-const exitCode = await run(process.argv.slice(2), {
-  stdout: outputTo(process.stdout),
-  stderr,
-  stdin: process.stdin,
-  clock: systemClock,
-  stopSignal,
-  onSignal: (name, listener) => void process.on(name, listener),
-  folder: process.cwd(),
-});
+async function main(): Promise<never> {
+  const exitCode = await run(process.argv.slice(2), {
+    stdout: outputTo(process.stdout),
+    stderr,
+    stdin: process.stdin,
+    clock: systemClock,
+    stopSignal,
+    onSignal: (name, listener) => void process.on(name, listener),
+    folder: process.cwd(),
+  });
+  // Everything is closed and flushed by now; a handle forgotten somewhere must not keep a finished command alive.
+  process.exit(exitCode);
+}
 
-// Everything is closed and flushed by now; a handle forgotten somewhere must not keep a finished command alive.
-process.exit(exitCode);
+// The bundle is CommonJS, which awaits in functions only.
+void main();

@@ -4,32 +4,14 @@
  * Input: arguments and a session. Output: an exit code (EXIT in base/errors.ts); text on the session's outputs. Never ends
  * the process itself. Results go to stdout, everything else to stderr, so that an output can be piped.
  */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
-import { CONFIG_PATHS } from '../config/load.ts';
-import { addBackupCommands } from './commands/backup.ts';
-import { addCheckCommand } from './commands/check.ts';
-import { addConflictCommands } from './commands/conflicts.ts';
-import { addCompletionCommand } from './commands/completion.ts';
-import { addDaemonCommand } from './commands/daemon.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addFailureCommands } from './commands/failures.ts';
-import { addFilesCommands } from './commands/files.ts';
-import { addInitCommand } from './commands/init.ts';
-import { addManCommand } from './commands/man.ts';
-import { addPullCommands } from './commands/pull.ts';
-import { addPushCommands } from './commands/push.ts';
-import { addRebuildCommand } from './commands/rebuild.ts';
-import { addResyncCommand } from './commands/resync.ts';
-import { addSandboxCommand } from './commands/sandbox.ts';
-import { addSchemaCommand } from './commands/schema.ts';
-import { addServiceCommand } from './commands/service.ts';
-import { addSqlCommand } from './commands/sql.ts';
-import { addStatusCommand } from './commands/status.ts';
-import { addVerifyCommand } from './commands/verify.ts';
+import { CONFIG_PATHS } from '../config/paths.ts';
 import { journalLines } from '../base/log-form.ts';
-import { errorJson, messageText, type GlobalOptions, type Runner } from './invocation.ts';
+import { commandsFor } from './commands.ts';
+import { errorJson, messageText } from './error-text.ts';
+import { versionOf } from './installation.ts';
+import type { GlobalOptions, Runner } from './invocation.ts';
 import type { Session } from './session.ts';
 import { printable, printableJson, printableLines } from '../base/text.ts';
 
@@ -46,20 +28,20 @@ Exit codes:
 export async function run(args: readonly string[], session: Session): Promise<number> {
   const outcome: { exitCode: number } = { exitCode: EXIT.done };
   const usage: string[] = [];
-  const program = buildProgram(session, {
-    onUsage: (text) => usage.push(text),
-    runner: async (command, work) => {
-      const globals = command.optsWithGlobals<GlobalOptions>();
-      outcome.exitCode = await work({
-        session,
-        configPath: globals.config,
-        isJson: globals.json === true,
-        isVerbose: globals.verbose === true,
-      });
-    },
-  });
+  const given = args.map(withoutDashes);
+  const program = buildProgram(session, (text) => usage.push(text));
+  const runner: Runner = async (command, work) => {
+    const globals = command.optsWithGlobals<GlobalOptions>();
+    outcome.exitCode = await work({
+      session,
+      configPath: globals.config,
+      isJson: globals.json === true,
+      isVerbose: globals.verbose === true,
+    });
+  };
   try {
-    await program.parseAsync(args.map(withoutDashes), { from: 'user' });
+    for (const { load } of commandsFor(given)) (await load())(program, runner);
+    await program.parseAsync(given, { from: 'user' });
     return outcome.exitCode;
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.done; // --help and --version
@@ -77,14 +59,12 @@ function withoutDashes(argument: string): string {
   return /^--\s/.test(argument) ? ` ${argument}` : argument;
 }
 
-function buildProgram(
-  session: Session,
-  hooks: { readonly onUsage: (text: string) => void; readonly runner: Runner },
-): Command {
+/** The program before any command is added. */
+function buildProgram(session: Session, onUsage: (text: string) => void): Command {
   const program = new Command('rowsync');
   program
     .description('Keeps a local SQLite replica of a hosted table database (TeamDesk, dbFLEX).')
-    .version(version(), '--version', 'print the version')
+    .version(versionOf(), '--version', 'print the version')
     .option('-c, --config <file>', `configuration (default: the first of ${CONFIG_PATHS.map(shownPath).join(', ')})`)
     .option('--json', 'print results and errors as JSON')
     .option('--verbose', 'log every request to stderr, as JSON lines')
@@ -93,7 +73,7 @@ function buildProgram(
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void session.stdout.write(text),
-      writeErr: (text) => hooks.onUsage(text),
+      writeErr: onUsage,
       getOutHelpWidth: () => session.stdout.width() ?? 80,
       getErrHelpWidth: () => session.stderr.width() ?? 80,
       getOutHasColors: () => false,
@@ -101,38 +81,11 @@ function buildProgram(
     })
     .exitOverride()
     .addHelpText('after', EXIT_CODES_HELP);
-  addDemoCommand(program, hooks.runner);
-  addInitCommand(program, hooks.runner);
-  addCheckCommand(program, hooks.runner);
-  addPullCommands(program, hooks.runner);
-  addDaemonCommand(program, hooks.runner);
-  addPushCommands(program, hooks.runner);
-  addStatusCommand(program, hooks.runner);
-  addSqlCommand(program, hooks.runner);
-  addConflictCommands(program, hooks.runner);
-  addFailureCommands(program, hooks.runner);
-  addVerifyCommand(program, hooks.runner);
-  addFilesCommands(program, hooks.runner);
-  addRebuildCommand(program, hooks.runner);
-  addResyncCommand(program, hooks.runner);
-  addSchemaCommand(program, hooks.runner);
-  addBackupCommands(program, hooks.runner);
-  addServiceCommand(program, hooks.runner);
-  addSandboxCommand(program, hooks.runner);
-  addCompletionCommand(program, hooks.runner);
-  addManCommand(program, hooks.runner);
   return program;
 }
 
 function shownPath(path: string): string {
   return path.startsWith('/') ? path : `./${path}`;
-}
-
-/** The version of the package that this file belongs to; the same relative path from src and from dist. */
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const parsed: unknown = JSON.parse(text);
-  return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
 }
 
 function usageError(error: CommanderError): RowsyncError {

@@ -3,7 +3,8 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullReport, TablePullReport } from '../pull/report.ts';
-import { errorJson, exitCodeOf, messageText } from './invocation.ts';
+import { errorJson, messageText } from './error-text.ts';
+import { exitCodeOf } from './invocation.ts';
 import { boxTable, type TableColumn } from './output.ts';
 import { bytesText, countText, durationText, plural, printable } from '../base/text.ts';
 

@@ -48,6 +48,9 @@ const TMPFILES = '/etc/tmpfiles.d/rowsync.conf';
 /** The units that are installed, from systemd/. */
 const SERVICE_UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-sync@.timer'] as const;
 
+/** The files in systemd/: the units, and what makes the user and the folders. */
+export const UNIT_FILES = [...SERVICE_UNITS, 'rowsync.sysusers.conf', 'rowsync.tmpfiles.conf'] as const;
+
 /** The token is root's: systemd reads it, and hands a copy to the service. */
 const TOKEN_MODE = 0o600;
 

@@ -6,7 +6,7 @@
  * lists every problem there is. Invariant: a
  * problem never shows a secret (I16).
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { RowsyncError } from '../base/errors.ts';
@@ -94,26 +94,8 @@ export interface LoadOptions {
   readonly environment?: Environment | undefined;
 }
 
-/** Where a configuration is looked for if none is named; the first that exists is taken. */
-export const CONFIG_PATHS = ['rowsync.yaml', '/etc/rowsync/rowsync.yaml'] as const;
-
 /** Bytes of a configuration file; a real one has a few hundred lines. */
 const CONFIG_BYTES_MAX = 1024 * 1024;
-
-/**
- * The absolute path of the configuration file to use: the named one, else the first of CONFIG_PATHS that exists.
- * @throws RowsyncError `config.missing` when there is none.
- */
-export function findConfig(named: string | undefined, folder: string): string {
-  if (named !== undefined) return resolve(folder, named);
-  const candidates = CONFIG_PATHS.map((path) => resolve(folder, path));
-  const found = candidates.find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  throw new RowsyncError('config', 'config.missing', {
-    message: `No configuration was found; looked for ${candidates.join(' and ')}`,
-    hint: 'Run rowsync init to write one, or name it with --config FILE.',
-  });
-}
 
 /**
  * Loads a configuration file.

@@ -3,7 +3,7 @@
  * form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema. Input: bounds and words.
  * Output: schemas for options.ts. Pure.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A mapping in which every key is declared; an unknown one is a problem of its own that names the known ones. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string): z.ZodObject<Shape, z.core.$strict> {

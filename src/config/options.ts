@@ -5,16 +5,14 @@
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  * Pure.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
 import { byteCount, decimalNumber, section, text, wholeNumber } from './option-kinds.ts';
 import { cronComplaint } from './schedule.ts';
+import { SECRET_REFERENCE } from './secrets.ts';
 
 /** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
 const PRINTABLE = /^(?!\s*$)[^\p{Cc}]+$/u;
-
-/** What stands for a secret in the file: one environment variable and nothing else. */
-export const SECRET_REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
 const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
 const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';

@@ -5,7 +5,7 @@
  * shown as it stands in the file, before any environment variable is put in, and never where it could be a secret. Pure.
  */
 import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** Where an option stands: keys and list indexes from the top of the file. */
 export type OptionPath = readonly (string | number)[];

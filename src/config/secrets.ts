@@ -9,7 +9,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 
 import type { Credentials } from '../origin/credentials.ts';
-import { SECRET_REFERENCE } from './options.ts';
 import type { OptionPath, Problem } from './problems.ts';
 
 /** The environment variables of the process. */
@@ -25,6 +24,9 @@ const SECRET_BYTES_MAX = 16 * 1024;
 
 /** Bits of a mode that let others than the owner read, write or list a file. */
 const OTHERS_MODE = 0o077;
+
+/** What stands for a secret in the file: one environment variable and nothing else. */
+export const SECRET_REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 

@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Command } from 'commander';
+import { COMMANDS as COMMANDS_TABLE, commandsFor } from '../../src/cli/commands.ts';
 import { runCli } from '../support/session.ts';
 
 let folder: string;
@@ -159,3 +161,28 @@ test.each([
   expect(exitCode).toBe(2);
   expect(stderr).toContain(says);
 });
+
+test.each(COMMANDS_TABLE)('the table of commands names what the module of $names adds', async ({ names, load }) => {
+  const program = new Command();
+
+  (await load())(program, () => Promise.resolve());
+
+  expect(program.commands.map((command) => command.name())).toEqual(names);
+});
+
+test.each([
+  { args: ['--version'], names: [] },
+  { args: ['status'], names: ['status'] },
+  { args: ['--config', 'pull', '--json', 'status', 'push'], names: ['status'] },
+  { args: ['-c', 'a.yaml', 'sync', '--confirm'], names: ['pull', 'sync'] },
+  { args: ['help', 'resolve'], names: ['conflicts', 'resolve', 'discard'] },
+])('a command line loads the commands that it names: $args', ({ args, names }) => {
+  expect(commandsFor(args).flatMap((found) => found.names)).toEqual(names);
+});
+
+test.each([[[]], [['--help']], [['help']], [['pul']], [['man']], [['completion', 'bash']]])(
+  'every command is loaded where the answer may list all: %j',
+  (args) => {
+    expect(commandsFor(args)).toEqual(COMMANDS_TABLE);
+  },
+);

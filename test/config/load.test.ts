@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
-import { findConfig, loadConfig, type LoadedConfig } from '../../src/config/load.ts';
+import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
+import { findConfig } from '../../src/config/paths.ts';
 import type { Environment } from '../../src/config/secrets.ts';
 
 const TOKEN = '0123456789abcdef0123456789abcdef';

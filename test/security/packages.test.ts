@@ -1,7 +1,7 @@
 /** What comes with rowsync. Few packages, each of one version and with its hash, none that runs at its installation. */
 import { readdirSync, readFileSync } from 'node:fs';
-
 import { expect, test } from 'vitest';
+import { shippedFolders } from '../../packaging/shipped.ts';
 
 interface Locked {
   readonly version?: string;
@@ -17,15 +17,16 @@ const manifest = JSON.parse(read('package.json')) as {
   scripts: Record<string, string>;
 };
 const lock = JSON.parse(read('package-lock.json')) as { lockfileVersion: number; packages: Record<string, Locked> };
-const production = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
+/** What users get: what is installed with rowsync, and what stands in its bundles. */
+const shipped = await shippedFolders();
+const production = Object.entries(lock.packages).filter(([path]) => shipped.includes(path));
 
-/** Packages that users install because rowsync names them; a new one is a decision, and is added here. */
-const DEPENDENCIES_MAX = 14;
-/** With all that those bring along. */
+/** All packages that users get; what a new one brings along is a decision, and is added here. */
 const PRODUCTION_MAX = 60;
 
 test('packages are few, and named with one version each', () => {
-  expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(DEPENDENCIES_MAX);
+  expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3']);
+  expect(shipped).toEqual(expect.arrayContaining(['node_modules/better-sqlite3', 'node_modules/undici']));
   expect(production.length).toBeLessThanOrEqual(PRODUCTION_MAX);
   for (const version of Object.values({ ...manifest.dependencies, ...manifest.devDependencies })) {
     expect(version).toMatch(/^\d+\.\d+\.\d+$/);
@@ -34,7 +35,7 @@ test('packages are few, and named with one version each', () => {
 
 test('the lock file has each of them, with its hash', () => {
   expect(lock.lockfileVersion).toBe(3);
-  for (const [name, version] of Object.entries(manifest.dependencies)) {
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
     expect(lock.packages[`node_modules/${name}`]?.version).toBe(version);
   }
   expect(

@@ -164,7 +164,7 @@ describe.skipIf(reason !== null)(`on a clean Debian${reason === null ? '' : ` (n
 
   test('a program where services cannot see it is refused', async () => {
     await shell('cp /usr/local/bin/node ~ann/node');
-    const program = '~ann/node /usr/local/lib/node_modules/rowsync/dist/cli/main.js';
+    const program = '~ann/node /usr/local/lib/node_modules/rowsync/dist/cli/main.cjs';
 
     const { exitCode, text } = await attempt(`${program} service install hidden ${FROM_ORIGIN}`);
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const TOP = fileURLToPath(new URL('../../', import.meta.url));
-const PACKED = ['src', 'config', 'systemd', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE'];
+const PACKED = ['src', 'packaging', 'config', 'systemd', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE'];
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
 const runFile = promisify(execFile);

@@ -212,7 +212,7 @@ export function privacyProblems({ path, text }: TidyFile): readonly string[] {
   });
 }
 
-const TOP_LEVEL = ['src', 'test', 'config', 'systemd', '.ci'];
+const TOP_LEVEL = ['src', 'test', 'config', 'packaging', 'systemd', '.ci'];
 
 /**
  * Every path that a README names exists. A path is what stands in backquotes and starts with a folder of the repository

@@ -8,7 +8,8 @@ import { resolve } from 'node:path';
 import { backUpAll, lostFilesError, restoreAll } from '../../daemon/backup.ts';
 import type { CarryReport } from '../../files/carry.ts';
 import { openReader } from '../../replica/reader.ts';
-import { errorJson, exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { errorJson } from '../error-text.ts';
+import { exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { becomeOwnerWhoReads } from '../owner.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 

@@ -5,7 +5,8 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { createLogger, type Logger } from '../../base/log.ts';
-import { findConfig, loadConfig, type Config } from '../../config/load.ts';
+import { loadConfig, type Config } from '../../config/load.ts';
+import { findConfig } from '../../config/paths.ts';
 import { originSettings } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';

@@ -11,6 +11,7 @@ import { RowsyncError } from '../../base/errors.ts';
 import { systemCode } from '../../config/secrets.ts';
 import type { PullReport } from '../../pull/report.ts';
 import { openReader } from '../../replica/reader.ts';
+import { isCheckout } from '../installation.ts';
 import { exitCodeOf, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { answerAsTable } from '../output.ts';
 import { startSandbox, type Sandbox } from '../sandbox.ts';
@@ -28,7 +29,7 @@ const CHANGES = 12;
 const SEED = 7;
 
 /** What the reader has to type in front of a command; in a checkout there is no `rowsync` on the path. */
-const ROWSYNC = import.meta.url.endsWith('.ts') ? 'npm run -s rowsync --' : 'rowsync';
+const ROWSYNC = isCheckout ? 'npm run -s rowsync --' : 'rowsync';
 
 /** A question that the Records API cannot answer: it joins and sums. */
 const QUERY = `SELECT c."Segment", count(DISTINCT o."Order No.") AS "Orders",

@@ -25,8 +25,8 @@ import {
   filesVerifyText,
   pruneText,
 } from '../files-report.ts';
+import { errorJson } from '../error-text.ts';
 import {
-  errorJson,
   exitCodeOf,
   loadNamedConfig,
   openExistingReplica,

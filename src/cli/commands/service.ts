@@ -4,13 +4,21 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
+import { ownCommand, readShipped } from '../installation.ts';
 import type { Invocation, Runner } from '../invocation.ts';
-import { firstConfig, planInstall, planUninstall, servicePaths, unitOf, type ServiceStep } from '../service-plan.ts';
+import {
+  firstConfig,
+  planInstall,
+  planUninstall,
+  servicePaths,
+  UNIT_FILES,
+  unitOf,
+  type ServiceStep,
+} from '../service-plan.ts';
 import { examineUnits } from '../unit-checks.ts';
 import { printable, printableLines } from '../../base/text.ts';
 
@@ -97,8 +105,8 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
       'Such as --url https://www.teamdesk.net --database 21995.',
     );
   }
-  const main = fileURLToPath(new URL(`../main${extension()}`, import.meta.url));
-  const hidden = [process.execPath, main].find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
+  const program = ownCommand(NODE_FLAGS);
+  const hidden = program.find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
   if (hidden !== undefined && options.root === undefined) {
     throw failed(
       `Services cannot see ${hidden}`,
@@ -108,16 +116,11 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
   return planInstall({
     name,
     by: options.timer === true ? 'timer' : 'daemon',
-    program: [process.execPath, ...NODE_FLAGS, main],
+    program,
     units: readUnits(),
     config: hasConfig ? null : firstConfig(name, origin),
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
   });
-}
-
-/** The program is TypeScript in a checkout and JavaScript in a package. */
-function extension(): string {
-  return import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 }
 
 function uninstallSteps(name: string, { root = '/' }: ServiceOptions): readonly ServiceStep[] {
@@ -148,10 +151,8 @@ function usage(message: string, hint: string): RowsyncError {
   return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }
 
-/** The same relative path from src and from dist. */
 function readUnits(): ReadonlyMap<string, string> {
-  const folder = fileURLToPath(new URL('../../../systemd/', import.meta.url));
-  return new Map(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+  return new Map(UNIT_FILES.map((file) => [file, readShipped(`systemd/${file}`)]));
 }
 
 function readToken(file: string): string {

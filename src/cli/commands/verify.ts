@@ -6,15 +6,8 @@ import type { Command } from 'commander';
 import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
-import {
-  errorJson,
-  exitCodeOf,
-  loadNamedConfig,
-  printJson,
-  withSides,
-  type Invocation,
-  type Runner,
-} from '../invocation.ts';
+import { errorJson } from '../error-text.ts';
+import { exitCodeOf, loadNamedConfig, printJson, withSides, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable, type TableColumn } from '../output.ts';
 import { problemsText } from '../report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';

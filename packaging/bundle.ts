@@ -1,0 +1,99 @@
+/**
+ * Bundles of the program and of the library. Input: the sources and the packages of the checkout. Output: files below a folder,
+ * and the packages that went into them with their versions and licenses.
+ *
+ * The program is CommonJS in one file: modules that only `import()` reaches run when they are asked for, and a single executable can hold it.
+ * Names are kept and only blanks go, so that a stack still says where something happened.
+ */
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
+import { TOP } from './paths.ts';
+
+/** A package that is part of a bundle. */
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** As SPDX says it. */
+  readonly license: string;
+  /** Its folder, relative to the checkout. */
+  readonly folder: string;
+}
+
+/** Of undici a pool of connections is used: past the front door of the package, its fetch, WebSocket and caches stay away. */
+const undiciPool: Plugin = {
+  name: 'undici-pool',
+  setup: (loader) => {
+    loader.onLoad({ filter: /node_modules\/undici\/index\.js$/ }, () => ({
+      contents: "exports.Pool = require('./lib/dispatcher/pool.js');",
+    }));
+  },
+};
+
+const COMMON = {
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+  absWorkingDir: TOP,
+  external: ['better-sqlite3'],
+  plugins: [undiciPool],
+} satisfies BuildOptions;
+
+const PROGRAM = {
+  ...COMMON,
+  format: 'cjs',
+  define: { 'import.meta.url': 'ownUrl' },
+  banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
+} satisfies BuildOptions;
+
+/** Bundles the program into one file, with what `more` changes. */
+export async function bundleProgram(outfile: string, more: BuildOptions = {}): Promise<readonly BundledPackage[]> {
+  const { metafile } = await build({ ...PROGRAM, ...more, entryPoints: ['src/cli/main.ts'], outfile, metafile: true });
+  return packagesOf(metafile);
+}
+
+/** Bundles the program and the library for npm. */
+export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
+  const program = await bundleProgram(join(folder, 'cli/program.cjs'));
+  // In a file of its own: the cache must be on before the program is compiled.
+  await build({ ...PROGRAM, entryPoints: ['src/cli/start.ts'], outfile: join(folder, 'cli/main.cjs') });
+  const library = await build({
+    ...COMMON,
+    format: 'esm',
+    entryPoints: ['src/origin/library.ts'],
+    outfile: join(folder, 'origin/library.js'),
+    banner: { js: "import { createRequire } from 'node:module';const require = createRequire(import.meta.url);" },
+  });
+  const all = [...program, ...packagesOf(library.metafile)];
+  return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>
+    a.folder < b.folder ? -1 : 1,
+  );
+}
+
+function packagesOf({ inputs }: Metafile): readonly BundledPackage[] {
+  const folders = Object.keys(inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  return [...new Set(folders)].map(packageAt);
+}
+
+/** What a package says of itself; the folder is relative to the checkout. */
+export function packageAt(folder: string): BundledPackage {
+  const text = readFileSync(join(TOP, folder, 'package.json'), 'utf8');
+  const { name, version, license } = JSON.parse(text) as { name: string; version: string; license?: string };
+  if (license === undefined) throw new Error(`${name} does not say its license`);
+  return { name, version, license, folder };
+}
+
+/** Writes the licenses of all packages into one file, as they ask for it. */
+export function writeLicenses(path: string, packages: readonly BundledPackage[]): void {
+  const texts = packages.map(({ name, version, license, folder }) => {
+    const files = readdirSync(join(TOP, folder)).filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file));
+    const text = files.toSorted().map((file) => readFileSync(join(TOP, folder, file), 'utf8').trim());
+    return [`${name} ${version} (${license})`, ...text].join('\n\n');
+  });
+  writeFileSync(path, `${texts.join(`\n\n${'-'.repeat(72)}\n\n`)}\n`);
+}
