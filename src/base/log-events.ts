@@ -37,6 +37,7 @@ export const LOG_EVENTS = {
     'The user, its role, permissions or time zone is another than before; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
+  'windows.none': 'A table is read as one run of pages, because its windows do not hold: the reason says what.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
   'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',

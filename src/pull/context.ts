@@ -18,6 +18,8 @@ import type { PullProgress } from './report.ts';
 export interface PullSettings {
   /** Rows per page, 2 to 500. */
   readonly pageRows: number;
+  /** Pages of a window; left out for the default (reconcile/windows.ts). */
+  readonly windowPages?: number | undefined;
   readonly maxDeletePercent: number;
   /** Requests under way at a time, and pages in memory per table. */
   readonly concurrency: number;

@@ -409,7 +409,7 @@ async function sweepTable(
   },
 ): Promise<SuspectsOutcome> {
   const { prepare, counts, consent } = options;
-  const tally = { counts, reportedPages: new Set<number>() };
+  const tally = { counts, reportedPages: new Set<string>() };
   const isResumed = readTable(context.replica, table.target.id).sweepOpen;
   const first = await sweepOnce(context, table, { tally, consent, isResumed });
   if (!isResumed) return first;

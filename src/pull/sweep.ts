@@ -2,16 +2,30 @@
  * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep is
  * resumed, because every applied page carries the number of its sweep (I10, I13). Loops that send requests, and their bounds:
  *
- *    pages of one pass        the cursor stops behind the first page that is not full, or at REPEATED_PAGES_MAX that are the one before
- *    passes over torn pages   REPAIR_ROUNDS_MAX
+ *    pages of one pass        the cursor stops behind the end of each window, or at REPEATED_PAGES_MAX that are the one before
+ *    passes over torn pages   REPAIR_ROUNDS_MAX a window
  *    proof of the end         one request, once per small table and identity
  *    suspects                 suspects.ts, one request per batch
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { finishSwitch } from '../capture/mode.ts';
-import { isSameMap, judgePages, pageSkip, planRepair, REPAIR_ROUNDS_MAX } from '../reconcile/pages.ts';
-import { closeSweep, openSweep, readTable } from '../replica/ledger.ts';
+import { isSameMap, judgePages, pageSkip, planRepair, REPAIR_ROUNDS_MAX, type PageEdges } from '../reconcile/pages.ts';
+import {
+  createdColumn,
+  cutWindow,
+  endOfWindow,
+  FIRST_WINDOW,
+  judgeStamps,
+  NO_STAMP_WINDOW,
+  planJoins,
+  WINDOW_PAGES,
+  windowFilter,
+  whyOneWindow,
+  type OneWindow,
+  type PageStamps,
+} from '../reconcile/windows.ts';
+import { closeSweep, openSweep, readTable, storeOneWindow } from '../replica/ledger.ts';
 import {
   notePage,
   dropPagesFrom,
@@ -19,13 +33,15 @@ import {
   readPages,
   type AnsweredPage,
   type KnownPage,
+  type PagePlace,
   type Proof,
 } from '../replica/pages.ts';
 import type { SelectParameters } from '../wire/query.ts';
+import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import { storeRows } from './store.ts';
-import { PageCursor, samePageError } from './cursor.ts';
+import { samePageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 
 /**
@@ -35,6 +51,9 @@ import { runPool } from '../base/pool.ts';
 const WAITING_MAX = 2;
 /** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are asked for again. */
 const PROOFS_MAX = 64;
+
+/** The origin's code for a column that does not exist (origin facts 4.2). */
+const NO_COLUMN_CODE = 3100;
 
 /** What a sweep did; counts are rows unless the name says otherwise. */
 export interface SweepCounts {
@@ -48,7 +67,7 @@ export interface SweepCounts {
 export interface SweepTally {
   readonly counts: SweepCounts;
   /** Pages reported as progress; a page that is read again counts once. */
-  readonly reportedPages: Set<number>;
+  readonly reportedPages: Set<string>;
 }
 
 /**
@@ -57,31 +76,121 @@ export interface SweepTally {
  * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, `origin.samePage`, or of the replica; what was applied stays.
  */
 export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
-  const sweep = await context.replica.write(`Starting a sweep of ${table.target.localName}`, (tx) =>
-    openSweep(tx, table.target.id, now(context)),
+  const { target } = table;
+  const sweep = await context.replica.write(`Starting a sweep of ${target.localName}`, (tx) =>
+    openSweep(tx, target.id, now(context)),
   );
-  const pass: Pass = { context, table, sweep, tally, proofs: [] };
-  await readPass(pass, 0, 'resume');
-  let before: readonly KnownPage[] | null = null;
-  let wasInFull = false;
-  for (let round = 1; ; round += 1) {
-    await dropBehindEnd(pass);
-    const pages = readPages(context.replica, table.target.id);
-    const verdict = judgePages(pages, context.settings.pageRows);
-    const behind = verdict.kind === 'whole' ? await findRowsBehind(pass) : null;
-    const isSame = before !== null && isSameMap(before, pages);
-    const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
-    if (step.kind === 'done') return;
-    if (step.kind === 'giveUp') {
-      if (behind === null || step.why !== 'short') throw movingError(table);
-      throw behind.isSamePage
-        ? samePageError(table.address.name)
-        : shortPageError(table, behind, context.settings.pageRows);
+  const pass: Pass = { context, table, sweep, tally, proofs: [], created: await prepareWindows(context, table) };
+  try {
+    await readWindows(pass, null);
+  } catch (thrown) {
+    if (!(thrown instanceof WindowLie)) throw thrown;
+    context.log.warn('windows.none', { table: target.localName, reason: thrown.why });
+    await mergeWindows(context, table, thrown.why);
+    await readWindows({ ...pass, created: null }, null);
+  }
+}
+
+/** Reads some windows of a table again, each as a sweep does; null for all. @throws RowsyncError as `sweepPages`. */
+async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
+  await readPass(pass, { only, from: 0, kind: 'resume' });
+  const repairs = new Map<string, Repair>();
+  for (;;) {
+    const windows = windowsOf(pass).filter((window) => only?.has(window) ?? true);
+    let repaired = false;
+    for (const window of windows) {
+      const repair = repairs.get(window) ?? { round: 1, before: null, wasInFull: false };
+      if (await repairWindow(pass, window, repair)) {
+        repairs.set(window, repair);
+        repaired = true;
+      }
     }
-    wasInFull ||= step.inFull;
-    before = pages;
-    context.log.info('sweep.torn', { table: table.target.localName, page: step.from, round });
-    await readPass(pass, step.from, step.inFull ? 'repairInFull' : 'repair');
+    if (!repaired) return; // ends: each window has a bounded number of rounds, and only full windows are cut
+  }
+}
+
+/** What was done so far about the pages of one window. */
+interface Repair {
+  round: number;
+  before: readonly PageEdges[] | null;
+  wasInFull: boolean;
+}
+
+/** Judges the pages of a window and reads them once more where they do not fit together; false where they do. */
+async function repairWindow(pass: Pass, window: string, repair: Repair): Promise<boolean> {
+  const { context, table } = pass;
+  await dropBehindEnd(pass, window);
+  const pages = edgesOf(pass, window);
+  const verdict = judgePages(pages);
+  const behind = verdict.kind === 'whole' ? await findRowsBehind(pass) : null;
+  const { round, before, wasInFull } = repair;
+  const isSame = before !== null && isSameMap(before, pages);
+  const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
+  if (step.kind === 'done') return false;
+  if (step.kind === 'giveUp') {
+    if (behind === null || step.why !== 'short') throw movingError(table);
+    throw behind.isSamePage
+      ? samePageError(table.address.name)
+      : shortPageError(table, behind, context.settings.pageRows);
+  }
+  Object.assign(repair, { round: round + 1, before: pages, wasInFull: wasInFull || step.inFull });
+  context.log.info('sweep.torn', { table: table.target.localName, page: step.from, round });
+  const kind = step.inFull ? 'repairInFull' : 'repair';
+  await readPass(pass, { only: new Set([window]), from: step.from, kind });
+  return true;
+}
+
+/**
+ * Notes whether the table is read by windows, and joins those that shrank; returns the name of the creation time, null where it is
+ * one window.
+ */
+async function prepareWindows(context: PullContext, table: PreparedTable): Promise<string | null> {
+  const { replica, settings } = context;
+  const { id } = table.target;
+  const created = createdColumn(table.descriptor.columns);
+  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
+  if (why !== null || created === null) {
+    await mergeWindows(context, table, why);
+    return null;
+  }
+  const counts = new Map<string, number>();
+  for (const { window } of readPages(replica, id)) counts.set(window, (counts.get(window) ?? 0) + 1);
+  const windows = [...counts].map(([window, pageCount]) => ({ window, pageCount }));
+  const joined = planJoins(windows, settings.windowPages ?? WINDOW_PAGES);
+  if (joined.length > 0 || readTable(replica, id).oneWindow !== null) {
+    await replica.write(`Joining windows of ${table.target.localName}`, (tx) => {
+      storeOneWindow(tx, id, null);
+      for (const window of joined) dropPagesFrom(tx, id, { window, page: 0 });
+    });
+  }
+  return created.name;
+}
+
+/** A reason that was found by looking, and holds until the ETags are forgotten. */
+function lieOf(why: string | null): OneWindow | null {
+  return why === 'filter' || why === 'order' ? why : null;
+}
+
+/** Makes one window of all, for a reason; the rows of the others are read with those of the first. */
+async function mergeWindows({ replica }: PullContext, { target }: PreparedTable, why: OneWindow | null): Promise<void> {
+  const others = new Set(
+    readPages(replica, target.id).flatMap(({ window }) => (window === FIRST_WINDOW ? [] : [window])),
+  );
+  if (others.size === 0 && readTable(replica, target.id).oneWindow === why) return;
+  await replica.write(`Reading ${target.localName} as one window`, (tx) => {
+    storeOneWindow(tx, target.id, why);
+    for (const window of others) dropPagesFrom(tx, target.id, { window, page: 0 });
+  });
+}
+
+/** The pages of a window do not say what its filter and its order promise. */
+class WindowLie extends Error {
+  override readonly name = 'WindowLie';
+  readonly why: 'filter' | 'order';
+
+  constructor(why: 'filter' | 'order') {
+    super(`the windows of a table do not hold: ${why}`);
+    this.why = why;
   }
 }
 
@@ -101,85 +210,201 @@ interface Pass {
   readonly tally: SweepTally;
   /** Pages that were answered 304 and are not noted yet. */
   readonly proofs: Proof[];
+  /** Name of the creation time; null where the table is read as one window. */
+  readonly created: string | null;
 }
 
 function now(context: PullContext): string {
   return stampFromMs(context.clock.nowMs());
 }
 
-function pageQuery(pass: Pass, page: number): SelectParameters {
+function windowPages({ context, created }: Pass): number {
+  return created === null ? Number.POSITIVE_INFINITY : (context.settings.windowPages ?? WINDOW_PAGES);
+}
+
+/** The windows that have pages, in order; the first one always. */
+function windowsOf({ context, table }: Pass): readonly string[] {
+  return [...new Set([FIRST_WINDOW, ...readPages(context.replica, table.target.id).map(({ window }) => window)])];
+}
+
+/** The pages of a window, with where it ends. */
+function edgesOf(pass: Pass, window: string): readonly (KnownPage & PageEdges)[] {
+  const end = endOfWindow(windowsOf(pass), window);
+  return readPages(pass.context.replica, pass.table.target.id).flatMap((page) =>
+    page.window === window ? [{ ...page, isEnd: isEndPage(pass, page, end) }] : [],
+  );
+}
+
+/** Whether a window that ends at `end` ends on a page. */
+function isEndPage(
+  { context }: Pass,
+  { rowCount, lastStamp }: Pick<KnownPage, 'rowCount' | 'lastStamp'>,
+  end: string | null,
+): boolean {
+  return rowCount < context.settings.pageRows || (end !== null && lastStamp !== null && lastStamp >= end);
+}
+
+function pageQuery(pass: Pass, { window, page }: PagePlace): SelectParameters {
   const { selection } = pass.table;
   const { pageRows } = pass.context.settings;
   const sort = selection.sort.map((column) => ({ column }));
-  return { columns: selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
+  const filter = pass.created === null ? undefined : windowFilter(window, pass.created);
+  return { columns: selection.columns, sort, filter, top: pageRows, skip: pageSkip(page, pageRows) };
 }
 
 /** What a pass over the pages is for; `repairInFull` sends no ETags. */
 type PassKind = 'resume' | 'repair' | 'repairInFull';
 
+/** What a pass reads: some windows or, for null, all, from a page of each on. */
+interface PassPlan {
+  readonly only: ReadonlySet<string> | null;
+  readonly from: number;
+  readonly kind: PassKind;
+}
+
+/** A pass under way. */
+interface Reading extends Pass {
+  readonly kind: PassKind;
+  readonly cursor: TableCursor;
+  /** What the page map had when the pass began, by window and page. */
+  readonly known: ReadonlyMap<string, readonly KnownPage[]>;
+  /** The windows that there are by now. */
+  readonly windows: string[];
+}
+
 /**
- * Reads the pages from `from` on. To `resume`, those that this sweep has proven already are left out, and those behind the end
+ * Reads the pages of some windows. To `resume`, those that this sweep has proven already are left out, and those behind the end
  * are not asked for. Any other pass repairs a page map that contradicts itself, and asks for all it knows.
  */
-async function readPass(pass: Pass, from: number, kind: PassKind): Promise<void> {
+async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<void> {
   const { context, table } = pass;
-  const { pageRows, concurrency } = context.settings;
-  const pages = readPages(context.replica, table.target.id);
-  const byPage = new Map(pages.map((page) => [page.page, page]));
+  const { concurrency } = context.settings;
+  const known = new Map<string, KnownPage[]>();
+  for (const page of readPages(context.replica, table.target.id)) {
+    known.set(page.window, [...(known.get(page.window) ?? []), page]);
+  }
+  const windows = [...new Set([FIRST_WINDOW, ...known.keys()])];
+  const reading: Reading = { ...pass, kind, cursor: new TableCursor(), known, windows };
+  if (windows.length > 1 && !windows.includes(NO_STAMP_WINDOW)) windows.push(NO_STAMP_WINDOW);
+  const settled = windows
+    .filter((window) => only?.has(window) ?? true)
+    .flatMap((window) => addWindow(reading, window, from));
+  for (const page of settled) noteAnswer(reading, page, { ...page, firstId: null, isShifted: false });
+  await runPool(
+    () => reading.cursor.next(),
+    concurrency + WAITING_MAX,
+    (place) => readPage(reading, place),
+  );
+  await noteProofs(pass);
+  if (reading.cursor.isRepeating) throw samePageError(table.address.name);
+}
+
+/** Adds a window to what is read; returns the pages that need not be. */
+function addWindow(reading: Reading, window: string, from: number): readonly KnownPage[] {
+  const pages = reading.known.get(window) ?? [];
   const lastKnown = pages.at(-1)?.page ?? -1;
   const isSettled = (page: KnownPage): boolean =>
-    page.page < from || (kind === 'resume' && page.sweep === pass.sweep && isSameUrl(pass, page));
+    page.page < from || (reading.kind === 'resume' && page.sweep === reading.sweep && isSameUrl(reading, page));
   const settled = pages.filter(isSettled);
   const settledPages = new Set(settled.map(({ page }) => page));
-  const cursor = new PageCursor({
+  reading.cursor.add(window, {
     // A sweep that was cut off leaves holes in the page map, so every number up to the last one counts.
     known: Array.from({ length: lastKnown + 1 }, (_, page) => page).filter((page) => !settledPages.has(page)),
     firstFresh: lastKnown + 1,
-    pageRows,
-    ahead: concurrency + WAITING_MAX,
-    asksBehindEnd: kind !== 'resume',
+    ahead: reading.context.settings.concurrency + WAITING_MAX,
+    asksBehindEnd: reading.kind !== 'resume',
+    windowPages: window === NO_STAMP_WINDOW ? undefined : windowPages(reading),
+    asksLastFirst: window !== FIRST_WINDOW && window !== NO_STAMP_WINDOW,
   });
-  for (const page of settled) cursor.answered(page.page, page.rowCount);
-  await runPool(
-    () => cursor.next(),
-    concurrency + WAITING_MAX,
-    (page) => readPage(pass, page, { known: byPage.get(page), cursor, inFull: kind === 'repairInFull' }),
-  );
-  await noteProofs(pass);
-  if (cursor.isRepeating) throw samePageError(table.address.name);
+  return settled;
 }
 
 function isSameUrl(pass: Pass, page: KnownPage): boolean {
-  return page.url === pass.context.origin.selectUrl(pass.table.address, pageQuery(pass, page.page));
+  return page.url === pass.context.origin.selectUrl(pass.table.address, pageQuery(pass, page));
 }
 
-/** Asks for one page and applies the answer. The cursor hears of it first, so that the next request leaves meanwhile. */
-async function readPage(
-  pass: Pass,
-  page: number,
-  { known, cursor, inFull }: { known: KnownPage | undefined; cursor: PageCursor; inFull: boolean },
-): Promise<void> {
-  const { context, table } = pass;
-  const query = pageQuery(pass, page);
+/**
+ * Tells the cursor what came, and cuts the window where it is to end with this page: the next one is read behind it. Returns whether it was
+ * cut. The cursor hears of an answer before its rows are stored, so that the next request leaves meanwhile.
+ */
+function noteAnswer(
+  reading: Reading,
+  { window, page }: PagePlace,
+  answer: Pick<KnownPage, 'rowCount' | 'firstId' | 'lastStamp' | 'tieCount'> & { readonly isShifted: boolean },
+): boolean {
+  const { windows, known, cursor } = reading;
+  const end = endOfWindow(windows, window);
+  const { pageRows } = reading.context.settings;
+  const lastKnown = known.get(window)?.at(-1)?.page ?? -1;
+  const isFull = answer.rowCount >= pageRows;
+  const next = cutWindow({ ...answer, window, page, end, isFull, lastKnown, windowPages: windowPages(reading) });
+  cursor.of(window)?.answered(page, isEndPage(reading, answer, end), answer.firstId);
+  if (next === null) return false;
+  cursor.of(window)?.cutBehind(page);
+  for (const added of [next, NO_STAMP_WINDOW]) {
+    if (windows.includes(added)) continue;
+    windows.push(added);
+    addWindow(reading, added, 0);
+  }
+  windows.sort();
+  return true;
+}
+
+/** Asks for one page and applies the answer. */
+async function readPage(reading: Reading, place: PagePlace): Promise<void> {
+  const { context, table, cursor } = reading;
+  const known = reading.known.get(place.window)?.find(({ page }) => page === place.page);
+  const query = pageQuery(reading, place);
   const url = context.origin.selectUrl(table.address, query);
-  const etag = known?.url === url && !inFull ? known.etag : null;
+  const etag = known?.url === url && reading.kind !== 'repairInFull' ? known.etag : null;
   const request = { table: table.address, columns: table.shapes, query };
-  const answer = await context.origin.select(request, { etag, signal: context.signal });
+  const asked = context.origin.select(request, { etag, signal: context.signal });
+  const answer = await (query.filter === undefined ? asked : asked.catch(throwAsLie));
+  // The window was cut before this page while the answer was on its way.
+  if (cursor.of(place.window)?.isCutBefore(place.page) === true) return;
   if (answer.kind === 'notModified') {
     const rowCount = known?.rowCount ?? 0;
-    cursor.answered(page, rowCount);
-    pass.tally.counts.pagesNotModifiedCount += 1;
-    pass.proofs.push({ page, at: now(context) });
-    progress(pass, page, rowCount, true);
-    if (pass.proofs.length >= PROOFS_MAX) await noteProofs(pass);
+    if (known !== undefined) noteAnswer(reading, place, { ...known, firstId: null, isShifted: false });
+    reading.tally.counts.pagesNotModifiedCount += 1;
+    reading.proofs.push({ ...place, at: now(context) });
+    progress(reading, place, rowCount, true);
+    if (reading.proofs.length >= PROOFS_MAX) await noteProofs(reading);
     return;
   }
-  const { ids } = answer.value;
-  cursor.answered(page, ids.length, ids[0] ?? null);
-  await storePage(pass, { page, url, etag: answer.etag, content: answer.value });
+  const { value: content } = answer;
+  const { lie, ...stamps } = stampsOfPage(reading, place.window, content);
+  if (lie !== null && reading.windows.length > 1) throw new WindowLie(lie);
+  const { ids } = content;
+  const isShifted = known !== undefined && known.lastId !== (ids.at(-1) ?? null);
+  const page = { rowCount: ids.length, firstId: ids[0] ?? null, ...stamps, isShifted };
+  const isCut = noteAnswer(reading, place, page);
+  await storePage(reading, { ...place, ...stamps, url, etag: answer.etag, content }, isCut);
 }
 
-async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url' | 'etag' | 'content'>): Promise<void> {
+/** The origin refuses the filter of a window; a column that is not there any more is drift. */
+function throwAsLie(thrown: unknown): never {
+  const refusal = thrown instanceof RowsyncError ? thrown.refusal : null;
+  if (refusal?.status === 400 && refusal.code !== NO_COLUMN_CODE) throw new WindowLie('filter');
+  throw thrown;
+}
+
+/** The creation times of a page; of a table that is read as one window, none are looked at. */
+function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: RowPage): PageStamps {
+  const index = table.shapes.findIndex(({ name }) => name === created);
+  if (index < 0) return { lastStamp: null, tieCount: ids.length, lie: null };
+  const stampById = new Map(
+    rows.map(({ id, values }) => {
+      const stamp = values[index];
+      return [id, typeof stamp === 'string' ? stamp : null] as const;
+    }),
+  );
+  return judgeStamps(
+    window,
+    ids.map((id) => stampById.get(id)),
+  );
+}
+
+async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'>, isCut: boolean): Promise<void> {
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
   const what = `Storing page ${page} of ${table.target.localName}`;
@@ -187,12 +412,13 @@ async function storePage(pass: Pass, answered: Pick<AnsweredPage, 'page' | 'url'
     const at = now(context);
     const stored = storeRows(tx, table, content.rows, at);
     notePage(tx, table.target.id, { ...answered, sweep, at }, stored);
+    if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });
     return stored;
   });
   tally.counts.insertedCount += changes.insertedCount;
   tally.counts.updatedCount += changes.updatedCount;
   tally.counts.pagesReadCount += 1;
-  progress(pass, page, content.ids.length, false);
+  progress(pass, answered, content.ids.length, false);
 }
 
 async function noteProofs({ context, table, sweep, proofs }: Pass): Promise<void> {
@@ -206,27 +432,29 @@ async function noteProofs({ context, table, sweep, proofs }: Pass): Promise<void
 }
 
 /** Reports a page once; the row that it shares with the page before is not counted again. */
-function progress(pass: Pass, page: number, rowCount: number, notModified: boolean): void {
+function progress(pass: Pass, { window, page }: PagePlace, rowCount: number, notModified: boolean): void {
   const { reportedPages } = pass.tally;
-  if (reportedPages.has(page)) return;
-  reportedPages.add(page);
+  const place = `${window}/${page}`;
+  if (reportedPages.has(place)) return;
+  reportedPages.add(place);
   const ownRowCount = page === 0 ? rowCount : Math.max(0, rowCount - 1);
   pass.context.onProgress?.({ kind: 'page', table: pass.table.target.localName, rowCount: ownRowCount, notModified });
 }
 
 /**
- * Drops the pages of earlier sweeps that lie behind the end which this sweep found. Pages that this sweep has read stay:
- * rows on them would show that the end is none.
+ * Drops the pages of a window that lie behind its end. Pages that this sweep has read behind a page that was not full stay: rows on
+ * them would show that the end is none.
  */
-async function dropBehindEnd(pass: Pass): Promise<void> {
-  const { context, table } = pass;
-  const pages = readPages(context.replica, table.target.id);
-  const end = pages.find(({ rowCount, sweep }) => sweep === pass.sweep && rowCount < context.settings.pageRows);
-  if (end === undefined) return;
-  const behind = pages.filter(({ page }) => page > end.page);
-  if (behind.length === 0 || behind.some(({ sweep, rowCount }) => sweep === pass.sweep && rowCount > 0)) return;
+async function dropBehindEnd(pass: Pass, window: string): Promise<void> {
+  const { context, table, sweep } = pass;
+  const pages = edgesOf(pass, window);
+  const end = pages.find((page) => page.sweep === sweep && page.isEnd);
+  const behind = pages.filter(({ page }) => page > (end?.page ?? Number.POSITIVE_INFINITY));
+  if (end === undefined || behind.length === 0) return;
+  const isNotFull = end.rowCount < context.settings.pageRows;
+  if (isNotFull && behind.some((page) => page.sweep === sweep && page.rowCount > 0)) return;
   await context.replica.write(`Dropping pages of ${table.target.localName}`, (tx) => {
-    dropPagesFrom(tx, table.target.id, end.page + 1);
+    dropPagesFrom(tx, table.target.id, { window, page: end.page + 1 });
   });
 }
 
@@ -250,7 +478,7 @@ async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const [last, ...others] = readPages(context.replica, table.target.id);
   if (last === undefined || last.rowCount === 0 || others.length > 0) return null;
   const skip = pageSkip(last.page, context.settings.pageRows) + last.rowCount;
-  const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last.page), skip } };
+  const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
   const answer = await context.origin.select(request, { signal: context.signal });
   if (answer.kind === 'notModified' || answer.value.ids.length === 0) return null;
   const { ids } = answer.value;

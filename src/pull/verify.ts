@@ -10,7 +10,7 @@ import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/ledger.ts';
-import { readPages, suspectsAmong } from '../replica/pages.ts';
+import { suspectsAmong } from '../replica/pages.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
@@ -126,11 +126,12 @@ async function compareAll(
   table: PreparedTable,
 ): Promise<{ comparedCount: number; differing: readonly number[] }> {
   const { pageRows, concurrency } = context.settings;
-  const known = readPages(context.replica, table.target.id).map(({ page }) => page);
-  const cursor = new PageCursor({ known, firstFresh: known.length, pageRows, ahead: concurrency });
+  // Without windows, so that what they hide shows. As many pages as the rows that are here fill are there for sure.
+  const { rowCount } = readTable(context.replica, table.target.id);
+  const known = Array.from({ length: Math.ceil(rowCount / (pageRows - 1)) }, (_, page) => page);
+  const cursor = new PageCursor({ known, firstFresh: known.length, ahead: concurrency });
   const returned = new Set<number>();
   const differing = new Set<number>();
-  const { rowCount } = readTable(context.replica, table.target.id);
   context.onProgress?.({ kind: 'tableStart', table: table.target.localName, expectedRowCount: rowCount });
   await runPool(
     () => cursor.next(),
@@ -143,7 +144,7 @@ async function compareAll(
       if (answer.kind === 'notModified') return; // cannot be: no ETag was sent
       for (const id of answer.value.ids) returned.add(id);
       for (const { rowId } of compare(context, table, answer.value.rows)) differing.add(rowId);
-      cursor.answered(page, answer.value.ids.length, answer.value.ids[0] ?? null);
+      cursor.answered(page, answer.value.ids.length < pageRows, answer.value.ids[0] ?? null);
       const ownRowCount = Math.max(0, answer.value.ids.length - (page === 0 ? 0 : 1)); // pages share a row
       context.onProgress?.({
         kind: 'page',

@@ -1,5 +1,5 @@
 /**
- * How a table is cut into pages, and whether the pages that were read fit together.
+ * How a window of a table is cut into pages, and whether the pages that were read fit together.
  *
  * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted while a sweep runs
  * shift everything behind them. Then the last row of one page is not the first row of the next. The tear is seen, and the pages
@@ -17,12 +17,14 @@ export const REPAIR_ROUNDS_MAX = 5;
  */
 export const REPEATED_PAGES_MAX = 16;
 
-/** What the page map says about one page. */
+/** What the page map says about one page of a window. */
 export interface PageEdges {
   readonly page: number;
   readonly rowCount: number;
   readonly firstId: number | null;
   readonly lastId: number | null;
+  /** Whether the window ends on this page: it is not full, or has a row of the next window. */
+  readonly isEnd: boolean;
 }
 
 /** Rows to skip for a page. */
@@ -45,17 +47,14 @@ export type PagesVerdict =
   | { readonly kind: 'torn'; readonly from: number }
   | { readonly kind: 'more'; readonly from: number };
 
-/**
- * Judges the page map; `pages` are ordered by number. The pages that make up the table end with the first one that is
- * not full; what lies behind it must be empty.
- */
-export function judgePages(pages: readonly PageEdges[], pageRows: number): PagesVerdict {
+/** Judges the pages of a window, ordered by number. They end with the first one that is the end; what lies behind it must be empty. */
+export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
   for (let page = 0; ; page += 1) {
     const edges = pages[page];
     if (edges === undefined) return { kind: 'more', from: page };
     const previous = pages[page - 1];
     if (previous !== undefined && previous.lastId !== edges.firstId) return { kind: 'torn', from: page - 1 };
-    if (edges.rowCount < pageRows) {
+    if (edges.isEnd) {
       const rowsBehind = pages.slice(page + 1).some(({ rowCount }) => rowCount > 0);
       return rowsBehind ? { kind: 'torn', from: page } : { kind: 'whole', pageCount: page + 1 };
     }

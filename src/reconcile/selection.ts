@@ -5,16 +5,14 @@
  */
 import type { SortKey } from '../wire/query.ts';
 import type { ColumnDescriptor } from '../wire/schema.ts';
-import { columnType, isWritable } from '../wire/schema.ts';
+import { isWritable } from '../wire/schema.ts';
+import { createdColumn } from './windows.ts';
 
 /** What `select` is asked for. */
 export interface Selection {
   readonly columns: readonly string[];
   readonly sort: readonly string[];
 }
-
-/** Name of the creation time among the six system columns (origin facts, 2.3). */
-const CREATED_COLUMN = 'date created';
 
 /**
  * Decides the selection of a table. `sortOverride` (configuration) wins; unknown names in it are returned as a problem.
@@ -45,8 +43,6 @@ export function newestFirst(table: {
 }
 
 function defaultSort(columns: readonly ColumnDescriptor[]): readonly string[] {
-  const created = columns.find(
-    (column) => column.name.toLowerCase() === CREATED_COLUMN && columnType(column.type) === 'Timestamp',
-  );
-  return created === undefined ? [] : [created.name];
+  const created = createdColumn(columns);
+  return created === null ? [] : [created.name];
 }

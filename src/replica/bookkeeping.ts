@@ -12,7 +12,7 @@ import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -76,6 +76,7 @@ const DESCRIPTORS = sql`
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
  *    followed_at               when changed rows were last asked for
+ *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
@@ -94,7 +95,7 @@ const TABLES = sql`
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
-    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT
+    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -157,25 +158,49 @@ const COLUMNS = sql`
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
  *
+ *    window        with which creation time the window of the page begins; '' the first one, 'none' rows without one (reconcile/windows.ts)
+ *    page          number of the page within its window
  *    etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
+ *    last_stamp    creation time of its last row, to the second; null where it has none
+ *    tie_count     rows at its end that share that second
  *    applied       which of the table's answers brought the rows of the page
  *    sweep         number of the sweep in which the page was last proven
  *    verified_at   when that was
  */
 const PAGES = sql`
   CREATE TABLE _rowsync_pages (
-    table_id INTEGER NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, etag TEXT,
-    row_count INTEGER NOT NULL, first_id INTEGER, last_id INTEGER,
+    table_id INTEGER NOT NULL, "window" TEXT NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, etag TEXT,
+    row_count INTEGER NOT NULL, first_id INTEGER, last_id INTEGER, last_stamp TEXT, tie_count INTEGER NOT NULL,
     applied INTEGER NOT NULL, sweep INTEGER NOT NULL, verified_at TEXT NOT NULL,
-    PRIMARY KEY (table_id, page)
+    PRIMARY KEY (table_id, "window", page)
   ) STRICT`;
 
 /** The ids of each page, in the origin's order, as a JSON array; apart from the page so that a 304 rewrites a few bytes. */
 const PAGE_ROWS = sql`
   CREATE TABLE _rowsync_page_rows (
-    table_id INTEGER NOT NULL, page INTEGER NOT NULL, row_ids TEXT NOT NULL,
-    PRIMARY KEY (table_id, page)
+    table_id INTEGER NOT NULL, "window" TEXT NOT NULL, page INTEGER NOT NULL, row_ids TEXT NOT NULL,
+    PRIMARY KEY (table_id, "window", page)
   ) STRICT`;
+
+/**
+ * What version 7 did to the tables of every earlier one: all pages that are known are those of the first window, under the addresses and ETags
+ * that they have. Such a window is cut where its rows move and have to be read anew.
+ */
+const TABLES_7 = [
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN one_window TEXT`,
+  sql`CREATE TEMP TABLE pages_before AS SELECT * FROM _rowsync_pages`,
+  sql`CREATE TEMP TABLE page_rows_before AS SELECT * FROM _rowsync_page_rows`,
+  sql`DROP TABLE _rowsync_pages`,
+  sql`DROP TABLE _rowsync_page_rows`,
+  PAGES,
+  PAGE_ROWS,
+  sql`INSERT INTO _rowsync_pages (table_id, "window", page, url, etag, row_count, first_id, last_id, tie_count, applied, sweep, verified_at)
+      SELECT table_id, '', page, url, etag, row_count, first_id, last_id, row_count, applied, sweep, verified_at FROM temp.pages_before`,
+  sql`INSERT INTO _rowsync_page_rows (table_id, "window", page, row_ids)
+      SELECT table_id, '', page, row_ids FROM temp.page_rows_before`,
+  sql`DROP TABLE temp.pages_before`,
+  sql`DROP TABLE temp.page_rows_before`,
+];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -267,6 +292,7 @@ const STATUS_VIEW = sql`
               WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
          t.row_count AS rows,
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
+         (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window,
          t.swept_at AS last_sweep,
          (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) AS fresh_since,
          t.followed_at,
@@ -297,7 +323,7 @@ const COLUMNS_VIEW = sql`
 
 const FRESHNESS_VIEW = sql`
   CREATE VIEW sync_freshness AS
-  SELECT t.local_name AS "table", p.page, p.row_count AS rows, p.verified_at, p.etag IS NOT NULL AS has_etag
+  SELECT t.local_name AS "table", p."window", p.page, p.row_count AS rows, p.verified_at, p.etag IS NOT NULL AS has_etag
   FROM _rowsync_pages p JOIN _rowsync_tables t ON t.id = p.table_id`;
 
 const DELETED_VIEW = sql`
@@ -399,8 +425,8 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   if (fromVersion < 4) for (const statement of [...TABLES_4, SENT]) db.exec(statement);
   // Tables that an earlier step made are made as they are now.
   for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
-  for (const { statement, since } of TABLES_6) if (fromVersion >= since) db.exec(statement);
-  if (fromVersion >= 2) db.exec(CONFLICTS_TRIGGER);
-  // Before version 6 a table that a guard held counted as failed.
-  for (const statement of [sql`DROP VIEW sync_status`, STATUS_VIEW]) db.exec(statement);
+  for (const { statement, since } of TABLES_6) if (fromVersion < 6 && fromVersion >= since) db.exec(statement);
+  if (fromVersion >= 2 && fromVersion < 6) db.exec(CONFLICTS_TRIGGER);
+  for (const name of [sql`sync_status`, sql`sync_freshness`]) db.exec(sql`DROP VIEW ${name}`);
+  for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
 }

@@ -165,13 +165,15 @@ export interface LedgerTable {
   readonly missingColumns: readonly number[];
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
+  /** Why the table is read as one window; null where it is read by windows. */
+  readonly oneWindow: string | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, watermark`;
+  missing_columns AS missingColumns, watermark, one_window AS oneWindow`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -238,6 +240,11 @@ export function storeFollowed(
     sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, problem_code = NULL, problem_message = NULL, problem_hint = NULL
         WHERE id = @tableId`,
   ).run({ watermark, at, tableId });
+}
+
+/** Stores why a table is read as one window; null for windows. */
+export function storeOneWindow(tx: Tx, tableId: number, why: string | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET one_window = ? WHERE id = ?`).run(why, tableId);
 }
 
 /** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */

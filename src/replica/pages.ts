@@ -13,31 +13,42 @@ import { distrustMirrors } from './mirrors.ts';
 import type { RowChanges, RowTarget } from './rows.ts';
 import { ident, sql } from '../base/sql.ts';
 
-/** What is known of one page. */
-export interface KnownPage {
+/** Which page: its window, and its number within it. */
+export interface PagePlace {
+  readonly window: string;
   readonly page: number;
+}
+
+/** What is known of one page. */
+export interface KnownPage extends PagePlace {
   readonly url: string;
   readonly etag: string | null;
   readonly rowCount: number;
   readonly firstId: number | null;
   readonly lastId: number | null;
+  /** Creation time of the last row, to the second; null where it has none. */
+  readonly lastStamp: string | null;
+  /** Rows at the end that share that second. */
+  readonly tieCount: number;
   /** Number of the sweep in which the page was last proven. */
   readonly sweep: number;
 }
 
-/** All pages of a table in order. */
+/** All pages of a table, window by window in order. */
 export function readPages(from: Connection, tableId: number): readonly KnownPage[] {
   return from
     .prepare(
-      sql`SELECT page, url, etag, row_count AS rowCount, first_id AS firstId, last_id AS lastId, sweep
-          FROM _rowsync_pages WHERE table_id = +? ORDER BY page`,
+      sql`SELECT "window", page, url, etag, row_count AS rowCount, first_id AS firstId, last_id AS lastId, last_stamp AS lastStamp,
+            tie_count AS tieCount, sweep
+          FROM _rowsync_pages WHERE table_id = +? ORDER BY "window", page`,
     )
     .all(tableId) as KnownPage[]; // columns and types are ours
 }
 
 /** A page as it was just answered. */
-export interface AnsweredPage {
-  readonly page: number;
+export interface AnsweredPage extends PagePlace {
+  readonly lastStamp: string | null;
+  readonly tieCount: number;
   readonly url: string;
   readonly etag: string | null;
   readonly sweep: number;
@@ -51,27 +62,31 @@ export interface AnsweredPage {
  * it is here.
  */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes: RowChanges): void {
-  const { content, page } = answer;
+  const { content } = answer;
   const applied = tx
     .prepare(sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`)
     .pluck()
     .get(tableId);
-  storePageRows(tx, tableId, page, JSON.stringify(content.ids));
+  storePageRows(tx, tableId, answer, JSON.stringify(content.ids));
   storeUnreadable(tx, tableId, content, answer.at);
   tx.prepare(
-    sql`INSERT INTO _rowsync_pages (table_id, page, url, etag, row_count, first_id, last_id, applied, sweep, verified_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (table_id, page) DO UPDATE SET url = excluded.url, etag = excluded.etag, row_count = excluded.row_count,
-          first_id = excluded.first_id, last_id = excluded.last_id, applied = excluded.applied, sweep = excluded.sweep,
-          verified_at = excluded.verified_at`,
+    sql`INSERT INTO _rowsync_pages (table_id, "window", page, url, etag, row_count, first_id, last_id, last_stamp, tie_count, applied,
+          sweep, verified_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (table_id, "window", page) DO UPDATE SET url = excluded.url, etag = excluded.etag, row_count = excluded.row_count,
+          first_id = excluded.first_id, last_id = excluded.last_id, last_stamp = excluded.last_stamp, tie_count = excluded.tie_count,
+          applied = excluded.applied, sweep = excluded.sweep, verified_at = excluded.verified_at`,
   ).run(
     tableId,
-    page,
+    answer.window,
+    answer.page,
     answer.url,
     content.unreadable.length === 0 ? answer.etag : null,
     content.ids.length,
     content.ids[0] ?? null,
     content.ids.at(-1) ?? null,
+    answer.lastStamp,
+    answer.tieCount,
     applied,
     answer.sweep,
     answer.at,
@@ -81,41 +96,42 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes:
 }
 
 /** Stores which rows stand on a page: those that was there before become suspects, those that are there now are none. */
-function storePageRows(tx: Tx, tableId: number, page: number, ids: string): void {
+function storePageRows(tx: Tx, tableId: number, { window, page }: PagePlace, ids: string): void {
   const before = tx
-    .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND page = ?`)
+    .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND "window" = ? AND page = ?`)
     .pluck()
-    .get(tableId, page);
+    .get(tableId, window, page);
   if (before !== undefined && before !== ids) {
     tx.prepare(
       sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
           SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
-          WHERE p.table_id = @tableId AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))
+          WHERE p.table_id = @tableId AND p."window" = @window AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))
           ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-    ).run({ tableId, page, before, ids });
+    ).run({ tableId, window, page, before, ids });
   }
-  if (countSuspects(tx, tableId) > 0) {
+  if (hasSuspects(tx, tableId)) {
     tx.prepare(
       sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
     ).run(tableId, ids);
   }
   if (before === ids) return;
   tx.prepare(
-    sql`INSERT INTO _rowsync_page_rows (table_id, page, row_ids) VALUES (?, ?, ?)
-        ON CONFLICT (table_id, page) DO UPDATE SET row_ids = excluded.row_ids`,
-  ).run(tableId, page, ids);
+    sql`INSERT INTO _rowsync_page_rows (table_id, "window", page, row_ids) VALUES (?, ?, ?, ?)
+        ON CONFLICT (table_id, "window", page) DO UPDATE SET row_ids = excluded.row_ids`,
+  ).run(tableId, window, page, ids);
 }
 
 /** A page that was answered 304, and when. */
-export interface Proof {
-  readonly page: number;
+export interface Proof extends PagePlace {
   readonly at: string;
 }
 
 /** Applies answers 304: the pages are proven, and nothing else is written. */
 export function provePages(tx: Tx, tableId: number, sweep: number, proofs: readonly Proof[]): void {
-  const prove = tx.prepare(sql`UPDATE _rowsync_pages SET sweep = ?, verified_at = ? WHERE table_id = ? AND page = ?`);
-  for (const { page, at } of proofs) prove.run(sweep, at, tableId, page);
+  const prove = tx.prepare(
+    sql`UPDATE _rowsync_pages SET sweep = ?, verified_at = ? WHERE table_id = ? AND "window" = ? AND page = ?`,
+  );
+  for (const { window, page, at } of proofs) prove.run(sweep, at, tableId, window, page);
 }
 
 /** Remembers which rows of a page could not be read, and forgets those that now can. */
@@ -139,17 +155,19 @@ export function storeUnreadable(
   }
 }
 
-/** Drops the pages behind the end of the table; their rows become suspects. */
-export function dropPagesFrom(tx: Tx, tableId: number, page: number): void {
+/** Drops the pages of a window from one on; their rows become suspects until another page shows them. */
+export function dropPagesFrom(tx: Tx, tableId: number, { window, page }: PagePlace): void {
+  const place = { tableId, window, page };
   tx.prepare(
     sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
         SELECT p.table_id, old.value, p.applied
-        FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, page), json_each(r.row_ids) old
-        WHERE p.table_id = ? AND p.page >= ?
+        FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) old
+        WHERE p.table_id = @tableId AND p."window" = @window AND p.page >= @page
         ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-  ).run(tableId, page);
-  tx.prepare(sql`DELETE FROM _rowsync_page_rows WHERE table_id = ? AND page >= ?`).run(tableId, page);
-  tx.prepare(sql`DELETE FROM _rowsync_pages WHERE table_id = ? AND page >= ?`).run(tableId, page);
+  ).run(place);
+  for (const from of [sql`_rowsync_page_rows`, sql`_rowsync_pages`]) {
+    tx.prepare(sql`DELETE FROM ${from} WHERE table_id = @tableId AND "window" = @window AND page >= @page`).run(place);
+  }
 }
 
 /** Suspects that remain after a sweep: all of them, and those that are here, but on no page. */
@@ -167,7 +185,7 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   if (countSuspects(tx, tableId) === 0) return { count: 0, missingCount: 0 };
   // CROSS, so that SQLite reads each page once rather than all pages for each suspect.
   const seen = sql`
-    _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, page) CROSS JOIN json_each(r.row_ids) row
+    _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page) CROSS JOIN json_each(r.row_ids) row
     CROSS JOIN _rowsync_suspects s ON s.table_id = p.table_id AND s.row_id = row.value
     WHERE p.table_id = ?`;
   tx.prepare(
@@ -177,7 +195,7 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   const count = countSuspects(tx, tableId);
   if (count === 0) return { count, missingCount: 0 };
   tx.prepare(
-    sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND page IN (SELECT p.page FROM ${seen})`,
+    sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND ("window", page) IN (SELECT p."window", p.page FROM ${seen})`,
   ).run(tableId, tableId);
   // What is here no more cannot be deleted here: a push deleted it, or another client.
   const missingCount = tx
@@ -209,6 +227,10 @@ export function countSuspects(from: Connection, tableId: number): number {
     .get(tableId) as number; // count(*) is an integer
 }
 
+function hasSuspects(from: Connection, tableId: number): boolean {
+  return from.prepare(sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+}
+
 /** Suspects above `after` in order, at most `count`. */
 export function readSuspects(from: Connection, tableId: number, after: number, count: number): readonly number[] {
   return from
@@ -230,7 +252,9 @@ export function suspectsAmong(from: Connection, tableId: number, ids: readonly n
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */
 export function forgetEtags(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(tableId);
-  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0 WHERE id = ?`).run(tableId);
+  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
+    tableId,
+  );
 }
 
 /** Rows of a table that could not be read when last seen. */

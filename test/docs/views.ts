@@ -20,6 +20,9 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
         '`loading`, `steady`, `held` (a guard waits for a person), `failed`, or `gone` (the origin no longer shows it).',
       rows: 'Rows in the replica.',
       pages: 'Pages of the last sweep.',
+      windows: 'Windows of the creation time into which the pages are divided.',
+      one_window:
+        'Why the table has one window: `hidden` (no creation time is shown), `sort` (another order is configured), `filter` or `order` (the origin does not keep to it). NULL where windows are in use.',
       last_sweep: 'End of the last pull that read the whole table.',
       fresh_since: 'Every row was equal to the origin at this time or later.',
       followed_at:
@@ -77,7 +80,9 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
     rows: 'each page',
     columns: {
       table: TABLE,
-      page: 'Number of the page, from 0.',
+      window:
+        'Creation time with which the window of the page begins; empty for the first one, `none` for rows without one.',
+      page: 'Number of the page within its window, from 0.',
       rows: 'Rows of the page.',
       verified_at: 'When the origin last confirmed the page.',
       has_etag: '1 where the page has an ETag that is trusted.',

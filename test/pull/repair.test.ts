@@ -23,7 +23,7 @@ function notes(rowCount: number, name = 'Note'): TableSpec {
 }
 
 test('finds where the rows began to shift, however far back that is', async () => {
-  await using fixture = await startFixture({ tables: [notes(200)] }, { settings: SETTINGS });
+  await using fixture = await startFixture({ tables: [notes(200)] }, { settings: { ...SETTINGS, windowPages: 100 } });
   const { store } = fixture.sandbox;
   fixture.sandbox.before(45, () => store.delete('Note', store.ids('Note')[0] ?? 0), { method: 'select' });
 

@@ -19,6 +19,7 @@ function pages(...lists: readonly (readonly number[])[]): readonly PageEdges[] {
     rowCount: ids.length,
     firstId: ids[0] ?? null,
     lastId: ids.at(-1) ?? null,
+    isEnd: ids.length < 3,
   }));
 }
 
@@ -39,7 +40,7 @@ const CASES: readonly (readonly [string, readonly PageEdges[], PagesVerdict])[] 
 ];
 
 test.each(CASES)('judges %s', (_name, given, expected) => {
-  expect(judgePages(given, 3)).toEqual(expected);
+  expect(judgePages(given)).toEqual(expected);
 });
 
 test('lets every page start at the last row of the one before', () => {

@@ -80,7 +80,7 @@ export function brokenPages(path: string): readonly string[] {
       .prepare<[], { table: string; page: number; etag: string | null; rowCount: number; rowIds: string | null }>(
         `SELECT t.local_name AS "table", p.page, p.etag, p.row_count AS rowCount, r.row_ids AS rowIds
          FROM _rowsync_pages p JOIN _rowsync_tables t ON t.id = p.table_id
-         LEFT JOIN _rowsync_page_rows r ON r.table_id = p.table_id AND r.page = p.page`,
+         LEFT JOIN _rowsync_page_rows r ON r.table_id = p.table_id AND r."window" = p."window" AND r.page = p.page`,
       )
       .all();
     return pages.flatMap(({ table, page, etag, rowCount, rowIds }) => {

@@ -65,7 +65,7 @@ interface KeptPage {
 function readPages(replica: Replica, tableId: number): readonly KeptPage[] {
   const rows = replica
     .prepare(
-      sql`SELECT url, etag, row_ids FROM _rowsync_pages JOIN _rowsync_page_rows USING (table_id, page)
+      sql`SELECT url, etag, row_ids FROM _rowsync_pages JOIN _rowsync_page_rows USING (table_id, "window", page)
           WHERE table_id = ${tableId} ORDER BY applied`,
     )
     .raw()

@@ -38,7 +38,10 @@ export interface WorldResult {
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
   const setup = drawSetup(tapes.of('setup'), drawn, tapes.isLong);
-  return tapes.follows ? { ...setup, follows: true, systemColumns: true } : setup;
+  if (!tapes.follows) return setup;
+  // Several windows, of one page or two each.
+  const { rowCount } = setup;
+  return { ...setup, follows: true, systemColumns: true, windowPages: 1 + (rowCount % 2), rowCount: rowCount * 2 };
 }
 
 /** Runs one world. */

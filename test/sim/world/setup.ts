@@ -60,6 +60,8 @@ export interface Setup {
   readonly isMirror: boolean;
   /** The table is followed in every other cycle, in place of a sweep. */
   readonly follows?: boolean;
+  /** Pages of a window; left out for the default, which no world fills. */
+  readonly windowPages?: number;
 }
 
 /** Who acts between two steps of the engine. */
@@ -204,14 +206,14 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     fullRate: 0,
     losesPower: false,
   };
-  const { rowCount, systemColumns, pageRows, isMirror } = setup;
+  const { rowCount, systemColumns, pageRows, windowPages, isMirror } = setup;
   // Where ETags prove nothing, a table without rows is not looked at a second time.
   const isProven = rowCount > 0 || (setup.etag !== 'absent' && setup.etag !== 'flaky');
   const etag = isProven ? 'page' : 'flaky';
   const files = setup.files === null ? null : calmFiles(setup.files, rowCount);
   const weather = new Map<string, number>();
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, match: null, etag, files, weather } as const;
-  return { key: JSON.stringify([rowCount, systemColumns, pageRows, etag, files, isMirror]), calm };
+  return { key: JSON.stringify([rowCount, systemColumns, pageRows, windowPages, etag, files, isMirror]), calm };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {
@@ -257,6 +259,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
     pull: {
       ...shared,
       pageRows,
+      windowPages: setup.windowPages,
       follows: setup.follows === true,
       tableOptions: () => ({ sort: null, editing }),
     },

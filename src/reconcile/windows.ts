@@ -1,0 +1,132 @@
+/**
+ * Windows: half-open ranges of the creation time that tile a table. A window is named by the stamp with which it begins and ends where the
+ * next one begins; the first begins with the first row and the last has no end. Creation times never change, so a row that comes
+ * or goes shifts the pages of its own window only. Pages of a window are asked for from its beginning on, without an upper bound, and
+ * end with the first page that reaches the next window. So a new window takes nothing from the pages before it. Pure.
+ */
+import { columnReference, timestampLiteral } from '../wire/formula.ts';
+import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
+import { secondOf } from './follow.ts';
+
+/** The window that begins with the first row of the table; it is asked for without a filter. */
+export const FIRST_WINDOW = '';
+
+/** The window of rows that have no creation time; it exists beside other windows only, and is ordered behind all of them. */
+export const NO_STAMP_WINDOW = 'none';
+
+/** Pages of a window: some thousand rows, so that a row deleted anywhere costs few pages, and windows cost few requests. */
+export const WINDOW_PAGES = 16;
+
+/** Why a table is read as one window: its creation time is hidden · another order is configured · the origin's filter, or its order, does not hold. */
+export type OneWindow = 'hidden' | 'sort' | 'filter' | 'order';
+
+/** Name of the creation time among the six system columns (origin facts, 2.3). */
+const CREATED_COLUMN = 'date created';
+
+/** The column of the creation time; null where the calling user is shown none. */
+export function createdColumn<C extends Pick<ColumnDescriptor, 'name' | 'type'>>(columns: readonly C[]): C | null {
+  return (
+    columns.find(({ name, type }) => name.toLowerCase() === CREATED_COLUMN && columnType(type) === 'Timestamp') ?? null
+  );
+}
+
+/** Whether a table can have windows, from its order and columns; null where it can. */
+export function whyOneWindow(
+  created: Pick<ColumnDescriptor, 'name'> | null,
+  sort: readonly string[],
+): OneWindow | null {
+  if (created === null) return 'hidden';
+  return sort[0] === created.name ? null : 'sort';
+}
+
+/** The filter of a window, by the name of the creation time; undefined for the first one. */
+export function windowFilter(window: string, created: string): string | undefined {
+  if (window === FIRST_WINDOW) return undefined;
+  if (window === NO_STAMP_WINDOW) return `IsNull(${columnReference(created)})`;
+  return `${columnReference(created)} >= ${timestampLiteral(window)}`;
+}
+
+/** Windows in order, each with the beginning of the next one; null where it has no end. `windows` may hold the one without stamps. */
+export function endOfWindow(windows: readonly string[], window: string): string | null {
+  if (window === NO_STAMP_WINDOW) return null;
+  return windows.find((other) => other > window && other !== NO_STAMP_WINDOW) ?? null;
+}
+
+/** What the creation times of a page say. */
+export interface PageStamps {
+  /** Of its last readable row, to the second; null where that has none. */
+  readonly lastStamp: string | null;
+  /** Rows from the first one with that second to the end of the page. */
+  readonly tieCount: number;
+  /** What does not hold: the filter, or the order; null where both do. */
+  readonly lie: 'filter' | 'order' | null;
+}
+
+/**
+ * Reads the creation times of a page of a window. `stamps` are those of all its rows in order; null for a row that has none, undefined for one that
+ * cannot be read.
+ */
+export function judgeStamps(window: string, stamps: readonly (string | null | undefined)[]): PageStamps {
+  const seconds = stamps.map((stamp) => (typeof stamp === 'string' ? secondOf(stamp) : stamp));
+  const readable = seconds.filter((second) => second !== undefined);
+  const lastStamp = readable.at(-1) ?? null;
+  const first = lastStamp === null ? -1 : seconds.indexOf(lastStamp);
+  const tieCount = first < 0 ? seconds.length : seconds.length - first;
+  return { lastStamp, tieCount, lie: lieOf(window, readable) };
+}
+
+function lieOf(window: string, seconds: readonly (string | null)[]): PageStamps['lie'] {
+  if (window === NO_STAMP_WINDOW) return seconds.some((second) => second !== null) ? 'filter' : null;
+  if (window !== FIRST_WINDOW && seconds.some((second) => second === null || second < window)) return 'filter';
+  const dated = seconds.filter((second) => second !== null);
+  return dated.some((second, index) => index > 0 && second < (dated[index - 1] ?? '')) ? 'order' : null;
+}
+
+/** What is known when a page of a window was answered. */
+export interface CutFacts extends Pick<PageStamps, 'lastStamp' | 'tieCount'> {
+  readonly window: string;
+  /** Where the window ends; null for the last one. */
+  readonly end: string | null;
+  readonly page: number;
+  readonly rowCount: number;
+  /** Whether the page has as many rows as were asked for. */
+  readonly isFull: boolean;
+  /** The last page of the window that the page map has; -1 for none. */
+  readonly lastKnown: number;
+  /** Whether the page ends with another row than it did, so that those behind it moved. */
+  readonly isShifted: boolean;
+  readonly windowPages: number;
+}
+
+/**
+ * Where the next window begins, if this page is to be the last one of its window; null where it is not. A window is cut where it grows
+ * beyond its pages, or where rows behind the page moved and have to be read anew in any case. Rows of one second stay together, so those with
+ * which the page ends are read twice: an import that gave many rows one second is cut only where the window has grown to twice its size.
+ */
+export function cutWindow(facts: CutFacts): string | null {
+  const { window, end, page, lastStamp, tieCount, rowCount, lastKnown } = facts;
+  if (window === NO_STAMP_WINDOW || !facts.isFull || lastStamp === null) return null;
+  if (tieCount >= rowCount || lastStamp <= window || (end !== null && lastStamp >= end)) return null;
+  const pages = end === null ? facts.windowPages : facts.windowPages * 2;
+  const isGrown = page >= lastKnown && page >= pages - 1;
+  const isTorn = facts.isShifted && page >= pages - 1 && lastKnown >= pages * 2;
+  const isCheap = (tieCount - 1) * 8 <= rowCount || page >= pages * 2 - 1;
+  return (isGrown || isTorn) && isCheap ? lastStamp : null;
+}
+
+/** Windows that join the one before them, by the pages of each window in order: neighbours that shrank to half a window or less. */
+export function planJoins(
+  windows: readonly { readonly window: string; readonly pageCount: number }[],
+  windowPages: number,
+): readonly string[] {
+  const joined: string[] = [];
+  let before = 0;
+  for (const { window, pageCount } of windows) {
+    if (window === NO_STAMP_WINDOW) continue;
+    if (window !== FIRST_WINDOW && before + pageCount <= windowPages / 2) {
+      joined.push(window);
+      before += pageCount;
+    } else before = pageCount;
+  }
+  return joined;
+}
