@@ -40,7 +40,6 @@ export const LOG_FIELDS = [
   'runId',
   'schedule',
   'status',
-  'sink',
   'table',
   'tableCount',
   'tableId',

@@ -4,7 +4,7 @@
  * place that may end the process.
  */
 import { systemClock } from '../base/clock.ts';
-import { run } from './program.ts';
+import { PAGE_PROCESS } from '../daemon/page/host.ts';
 import { outputTo } from './session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
@@ -27,7 +27,10 @@ function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-async function main(): Promise<never> {
+async function main(): Promise<void> {
+  // The daemon starts itself once more for its page; that process ends with its channel to the daemon.
+  if (process.argv[2] === PAGE_PROCESS) return (await import('../daemon/page/process.ts')).servePages();
+  const { run } = await import('./program.ts');
   const exitCode = await run(process.argv.slice(2), {
     stdout: outputTo(process.stdout),
     stderr,

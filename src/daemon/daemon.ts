@@ -16,7 +16,7 @@ import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { questionOf, answerQuestion } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import { jobsOf, lateAfterMs, type Jobs, type WorkKind } from './jobs.ts';
 import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { DecisionQueue } from './decision-queue.ts';
@@ -31,6 +31,7 @@ import { statusLine, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
 import { runWork, type WorkContext, type WorkOutcome } from './work.ts';
+import { WorkBook } from './work-book.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
 export interface DaemonSignals {
@@ -69,7 +70,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const logFor = (of: Config): Logger => notifications.listen(parts.logFor(of), of);
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
-  const sides = openSides(config, { clock, sinkClock: parts.clock, log: logFor(config) });
+  const sides = openSides(config, { clock, log: logFor(config) });
   const daemon = new Daemon(sides, { ...parts, clock, logFor }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
@@ -102,6 +103,7 @@ class Daemon {
   #working: WorkKind | null = null;
   #failure: RowsyncError | null = null;
   #heldTables: readonly string[] = [];
+  readonly #book: WorkBook;
   readonly #lastByWork = new Map<WorkKind, LastWork>();
   readonly #workCounts = new Map<string, number>();
   #mismatchCount = 0;
@@ -115,6 +117,7 @@ class Daemon {
     this.#parts = parts;
     this.#pulse = pulse;
     this.#startedAtMs = parts.clock.nowMs();
+    this.#book = new WorkBook(this.#startedAtMs);
     this.#sides = sides;
     this.#edits = new EditWatch(sides.replica);
     this.#jobs = jobsOf(sides.config);
@@ -182,6 +185,16 @@ class Daemon {
   #ask(what: 'reload' | 'cycle'): void {
     if (what === 'reload') this.#isReloadAsked = true;
     else this.#isCycleAsked = true;
+    this.#wake.abort();
+  }
+
+  /** Makes one kind of work due now, whatever its schedule and its waits say. */
+  #askFor(work: WorkKind): void {
+    for (const { id, kind } of this.#jobs.all) {
+      const entry = this.#entryById.get(id);
+      if (kind === work && entry !== undefined) this.#entryById.set(id, { ...entry, isDue: true });
+    }
+    this.#circuit = halfOpen(this.#circuit);
     this.#wake.abort();
   }
 
@@ -276,7 +289,10 @@ class Daemon {
       onAdvance: () => this.#pulse.beat(),
       pull: {
         ...shared,
-        onProgress: () => this.#pulse.beat(),
+        onProgress: (event) => {
+          this.#pulse.beat();
+          this.#book.advance(event, clock.monotonicMs());
+        },
         settings: {
           ...settings,
           tableOptions: (name) => {
@@ -307,6 +323,7 @@ class Daemon {
     }
     this.#log.info('work.started', { work: step.work });
     this.#working = step.work;
+    this.#book.begin(step.work, clock.nowMs());
     this.#tellStatus();
     const outcome = await this.#outcomeOf(step, context);
     this.#working = null;
@@ -349,7 +366,10 @@ class Daemon {
     if (work === 'verify')
       this.#mismatchCount += tables.filter((table) => table.held?.code === 'verify.mismatch').length;
     const { clock } = this.#parts;
-    this.#lastByWork.set(work, { outcome: result, durationMs, finishedAtMs: clock.nowMs() });
+    const ended = { outcome: result, durationMs, finishedAtMs: clock.nowMs() };
+    this.#lastByWork.set(work, ended);
+    const { message: words = null, hint = null } = error ?? own ?? held ?? {};
+    this.#book.end({ ...ended, work, runId: Number(facts.runId ?? 0) || null, words, hint }, tables);
     const counted = `${work} ${result}`;
     this.#workCounts.set(counted, (this.#workCounts.get(counted) ?? 0) + 1);
     if (own !== null) this.#log.error('work.failed', { work, ...errorFacts(own) });
@@ -455,7 +475,9 @@ class Daemon {
       isAlive: () => this.#pulse.isAlive,
       state: () => this.#state(),
       sides: () => this.#sides,
-      askForCycle: () => this.#ask('cycle'),
+      work: (nowMs) => this.#book.snapshot(nowMs, (table) => lateAfterMs(this.#jobs, table, nowMs)),
+      onWork: (listener) => this.#book.listen(listener),
+      askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
     });
     if (server !== null) this.#log.info('http.listening', { path: server.address });
     return server;

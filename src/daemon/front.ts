@@ -2,15 +2,20 @@
  * What the HTTP server shows of a running daemon and hands on to it. Input: the daemon's insides, asked for with every request, because
  * a reload exchanges them. Output: a server, where the configuration asks for one.
  */
+import { resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/load.ts';
 import type { DecisionQueue } from './decision-queue.ts';
+import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsOf, pageOf, statusJson } from './measure.ts';
+import { PageHost } from './page/host.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page/key.ts';
+import { plainState } from './page/request.ts';
 import { startServer, type StatusServer } from './server.ts';
 import type { Sides } from './sides.ts';
 import { unreadyReason, type DaemonState } from './state.ts';
+import type { WorkSnapshot } from './work-book.ts';
 
 /** What the server is allowed to see and ask for. */
 export interface Insides {
@@ -20,7 +25,11 @@ export interface Insides {
   isAlive(): boolean;
   state(): DaemonState;
   sides(): Sides;
-  askForCycle(): void;
+  work(nowMs: number): WorkSnapshot;
+  /** Calls as work begins, continues and ends; returns how to stop that. */
+  onWork(listener: () => void): () => void;
+  /** Null for all of it. */
+  askForCycle(work: WorkKind | null): void;
 }
 
 /** Starts the server that a configuration asks for; null where it asks for none. @throws RowsyncError `daemon.listen`, `replica.path`. */
@@ -30,7 +39,8 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
   const pageAuthOf = gates();
   pageAuthOf(config);
   const auth = (): PageAuth => pageAuthOf(insides.sides().config);
-  return startServer(config.http.listen, {
+  const host = new PageHost();
+  const server = await startServer(config.http.listen, {
     auth,
     isAlive: () => insides.isAlive(),
     unreadyReason: () => unreadyReason(insides.state()),
@@ -40,9 +50,30 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
       const formToken = isSignedIn ? auth().formToken : null;
       return pageOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), said, formToken });
     },
+    document: ({ msMax, signal, ...asked }) => {
+      const { replica } = insides.sides().config;
+      const nowMs = clock.nowMs();
+      const request = {
+        ...asked,
+        nowMs,
+        formToken: auth().formToken,
+        replicaPath: resolve(replica.path),
+        filesFolder: replica.files,
+        state: plainState(insides.state()),
+        work: insides.work(nowMs),
+      };
+      return host.ask(request, { msMax, signal });
+    },
+    progress: () => insides.work(clock.nowMs()).progress,
+    onWork: (listener) => insides.onWork(listener),
     decide: (decision) => decisionQueue.ask(decision),
-    cycle: () => insides.askForCycle(),
+    cycle: (work) => insides.askForCycle(work),
   });
+  const close = (): Promise<void> => {
+    host.close();
+    return server.close();
+  };
+  return { ...server, close };
 }
 
 /** Who may decide, by the key of a configuration; another one for another replica, whose key stands beside that. */

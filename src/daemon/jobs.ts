@@ -57,6 +57,17 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   };
 }
 
+/** How long a table may go without being read before it is late: two ticks of its schedule; null where it has none. */
+export function lateAfterMs(jobs: Jobs, tableName: string, nowMs: number): number | null {
+  const ticks = (['pull', 'follow'] as const).flatMap((kind) => {
+    const schedule = jobs.find(kind, tableName)?.schedule;
+    if (schedule === undefined) return [];
+    const firstMs = schedule.nextMs(nowMs);
+    return [2 * (schedule.nextMs(firstMs) - firstMs)];
+  });
+  return ticks.length === 0 ? null : Math.min(...ticks);
+}
+
 /** The schedule that the options of a pattern give to a kind of work; a backup is always of everything. */
 function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string | false | undefined {
   if (kind === 'backup') return undefined;

@@ -5,7 +5,6 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
-import { readSinkStatus } from '../replica/sink-book.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
 import type { Desk } from './page/decide.ts';
@@ -21,7 +20,7 @@ export function statusJson(state: DaemonState, { config }: Sides): unknown {
   return {
     ...stateJson(state),
     replica: { path, bytes: sizeOf(path) },
-    ...read(path, (reader) => ({ tables: reader.status(), sinks: readSinkStatus(reader) })),
+    tables: read(path, (reader) => reader.status()),
   };
 }
 
@@ -40,7 +39,6 @@ export function pageOf(
       replica: { path, bytes: sizeOf(path) },
       identity: reader.identity(),
       tables,
-      sinks: readSinkStatus(reader),
       runs: reader.runs(RUNS_SHOWN_MAX),
       desk: formToken === null ? null : { ...readDesk(reader, tables), formToken },
       keyPath: pageKeyPath(path),
@@ -73,11 +71,7 @@ export function metricsOf(
   const { bavail, bsize } = statfsSync(dirname(path));
   return metricsText({
     state,
-    ...read(path, (reader) => ({
-      tables: reader.status(),
-      replica: reader.measures(),
-      sinks: readSinkStatus(reader),
-    })),
+    ...read(path, (reader) => ({ tables: reader.status(), replica: reader.measures() })),
     origin: origin.counters(),
     ...replica.counters(),
     loopDelaySeconds: loopDelay.takeP99Seconds(),

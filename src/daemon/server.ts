@@ -9,11 +9,14 @@
 import { rmSync, statSync, chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { RowsyncError } from '../base/errors.ts';
 import type { ListenAddress } from '../config/load.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from './page/assets.ts';
+import { answerDesk, failureReply, isDeskPath, streamWork } from './page/gate.ts';
 import { answerPost, isSignedIn, POST_PATHS, SAID, TYPES, type Actions, type Reply } from './page/posts.ts';
+import type { WorkProgress } from './work-book.ts';
 
 /** What is answered; each is asked for when a request comes. */
 export interface ServerView extends Actions {
@@ -25,6 +28,10 @@ export interface ServerView extends Actions {
   metrics(): Promise<string>;
   /** The status page; with values and buttons for who has signed in. */
   page(options: { readonly isSignedIn: boolean; readonly said: string | null }): string;
+  /** How far the work under way is; null while nothing is. */
+  progress(): WorkProgress | null;
+  /** Calls as work begins, continues and ends; returns how to stop that. */
+  onWork(listener: () => void): () => void;
 }
 
 /** A running server. */
@@ -117,7 +124,7 @@ function namesOf(server: Server, address: ListenAddress): readonly string[] | nu
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
     "base-uri 'none'; require-trusted-types-for 'script'",
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -132,36 +139,71 @@ function answer(
   response: ServerResponse,
   { view, names }: { readonly view: ServerView; readonly names: readonly string[] | null },
 ): void {
-  const send = ({ status, type, body, headers }: Reply): void => {
-    response.writeHead(status, {
-      ...HEADERS,
-      'Content-Type': type,
-      'Content-Length': Buffer.byteLength(body),
-      ...headers,
-    });
-    response.end(request.method === 'HEAD' ? undefined : body);
+  const send = async ({ status, type, body, headers }: Reply): Promise<void> => {
+    const all = { ...HEADERS, 'Content-Type': type, ...headers };
+    if (typeof body === 'string') {
+      response.writeHead(status, { ...all, 'Content-Length': Buffer.byteLength(body) });
+      response.end(request.method === 'HEAD' ? undefined : body);
+      return;
+    }
+    response.writeHead(status, all);
+    if (request.method === 'HEAD') {
+      await body.return();
+      response.end();
+      return;
+    }
+    // Where the answer breaks off, so does the connection: nobody takes half of it for the whole.
+    await pipeline(body, response).catch(() => response.destroy());
   };
   // The replica cannot be read; what it says of itself must not travel further than the log.
-  reply(request, view, names).then(send, () => send(plain(503, 'the replica cannot be read\n')));
+  reply(request, response, { view, names })
+    .then(
+      (answered) => (answered === null ? undefined : send(answered)),
+      () => send(plain(503, 'the replica cannot be read\n')),
+    )
+    .catch(() => response.destroy());
 }
 
-async function reply(request: IncomingMessage, view: ServerView, names: readonly string[] | null): Promise<Reply> {
+/** Null where the answer is on its way already. */
+async function reply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { view, names }: { readonly view: ServerView; readonly names: readonly string[] | null },
+): Promise<Reply | null> {
   const { host, origin } = request.headers;
   if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
   if (origin !== undefined && origin !== `http://${host ?? ''}`) return plain(403, 'wrong origin\n');
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
-  if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view);
+  if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view).catch(failureReply);
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
-  if (path === '/') {
-    const said = SAID.get(new URLSearchParams(query).get('said') ?? '') ?? null;
-    return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: isSignedIn(request, view.auth()), said }) };
-  }
+  if (path === '/') return answerFirst(request, response, { query, view });
   const asset = ASSETS.get(path);
   if (asset !== undefined) return asset;
+  if (isDeskPath(path)) return answerDesk(request, response, { path, query }, view);
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     return plain(403, 'this came from another site\n');
+  if (path === '/events' && isSignedIn(request, view.auth())) {
+    streamWork(response, view, HEADERS);
+    return null;
+  }
   return answerMonitor(path, view);
+}
+
+/** The first page: with rows, from the page process; where that has none, and for who has not signed in, as the daemon itself sees it. */
+async function answerFirst(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { query, view }: { readonly query: string; readonly view: ServerView },
+): Promise<Reply> {
+  const mayRead = isSignedIn(request, view.auth());
+  if (mayRead) {
+    const answered = await answerDesk(request, response, { path: '/', query }, view);
+    if (answered.status === 200) return answered;
+    if (typeof answered.body !== 'string') await answered.body.return();
+  }
+  const said = SAID.get(new URLSearchParams(query).get('said') ?? '') ?? null;
+  return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: mayRead, said }) };
 }
 
 function isOwnHost(host: string, names: readonly string[] | null): boolean {

@@ -26,11 +26,16 @@ import type { WholeWatch } from './whole.ts';
 
 /** How it went for one table. */
 export interface TableOutcome {
-  /** Its name at the origin. */
+  /** Its name at the origin, and here. */
   readonly name: string;
+  readonly localName: string;
   readonly error: RowsyncError | null;
   /** Why something of it waits for a person. */
   readonly held: RowsyncError | null;
+  /** Rows that were changed here by a pull, at the origin by a push. */
+  readonly counts: { readonly insertedCount: number; readonly updatedCount: number; readonly deletedCount: number };
+  /** Whether only what was changed was read. */
+  readonly isFollowed: boolean;
 }
 
 /** What came of one piece of work. */
@@ -214,14 +219,25 @@ function outcome(
     readonly table: string;
     readonly error: RowsyncError | null;
     readonly held: RowsyncError | null;
+    readonly insertedCount?: number;
+    readonly updatedCount?: number;
+    readonly deletedCount?: number;
+    readonly isFollowed?: boolean;
   }[],
   facts: LogFacts,
 ): Omit<WorkOutcome, 'isOver'> {
   const nameByLocal = new Map(readTables(replica).map(({ localName, name }) => [localName, name]));
-  const tables = reports.map(({ table, error: own, held }) => ({
+  const tables = reports.map(({ table, error: own, held, isFollowed = false, ...counted }) => ({
     name: nameByLocal.get(table) ?? table,
+    localName: table,
     error: own,
     held,
+    isFollowed,
+    counts: {
+      insertedCount: counted.insertedCount ?? 0,
+      updatedCount: counted.updatedCount ?? 0,
+      deletedCount: counted.deletedCount ?? 0,
+    },
   }));
   const isGuard = error?.kind === 'needsPerson';
   const ofAll = tables.find((table) => table.error !== null && concernsAllTables(table.error))?.error ?? null;

@@ -1,9 +1,11 @@
 /**
  * Editing the replica as any SQL client does, through a connection of its own that knows nothing of rowsync: triggers see it, and
- * refuse what they refuse everybody. For the demo, which has no other client at hand.
+ * refuse what they refuse everybody. For the demo, which has no other client at hand, and for the daemon's page.
  */
 import Database from 'better-sqlite3';
-import { replicaError } from './failures.ts';
+import { ident, joinSql, sql } from '../base/sql.ts';
+import { replicaError, sqliteCode } from './failures.ts';
+import type { Stored } from './rows.ts';
 
 /** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */
 export function executeAsClient(path: string, statements: string): void {
@@ -15,4 +17,98 @@ export function executeAsClient(path: string, statements: string): void {
   } finally {
     db.close();
   }
+}
+
+/** An edit of one row, as a form says it; a column that is not named keeps its value. */
+export type RowEdit =
+  | {
+      readonly kind: 'update';
+      readonly table: string;
+      readonly id: number;
+      /** `was` stands for what the person saw. */
+      readonly cells: readonly { readonly column: string; readonly value: Stored; readonly was: string }[];
+    }
+  | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly EditedCell[] }
+  | { readonly kind: 'delete'; readonly table: string; readonly id: number };
+
+interface EditedCell {
+  readonly column: string;
+  readonly value: Stored;
+}
+
+/** What came of an edit; nothing was changed but where it is done. */
+export type EditOutcome =
+  | { readonly kind: 'done'; readonly id: number; readonly changedCount: number }
+  /** The row or these columns are not what the person saw. */
+  | { readonly kind: 'moved'; readonly columns: readonly string[] }
+  | { readonly kind: 'gone' }
+  /** In the words of a trigger or of SQLite. */
+  | { readonly kind: 'refused'; readonly words: string };
+
+/**
+ * Edits one row as any SQL client would, in one statement. A cell that is not what the person saw is not overwritten; one to which they
+ * changed nothing is not written. @throws RowsyncError of the replica, such as `replica.busy`.
+ */
+export function editRowAsClient(
+  path: string,
+  edit: RowEdit,
+  isSame: (stored: Stored, was: string) => boolean,
+): EditOutcome {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
+  try {
+    db.pragma('trusted_schema = OFF');
+    return db.transaction(() => editRow(db, edit, isSame)).immediate();
+  } catch (thrown) {
+    const isRefused = sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') === true;
+    if (isRefused && thrown instanceof Error) return { kind: 'refused', words: thrown.message };
+    throw replicaError(thrown, `Editing ${path}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** The daemon writes in short transactions. */
+const BUSY_MS_MAX = 5_000;
+
+function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, was: string) => boolean): EditOutcome {
+  const table = ident(edit.table);
+  if (edit.kind === 'insert') return insertRow(db, edit);
+  if (edit.kind === 'delete') {
+    const { changes } = db.prepare(sql`DELETE FROM ${table} WHERE _id = ?`).run(edit.id);
+    return changes === 0 ? { kind: 'gone' } : { kind: 'done', id: edit.id, changedCount: 1 };
+  }
+  const names = [sql`_id`, ...edit.cells.map(({ column }) => ident(column))];
+  const row = db
+    .prepare(sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`)
+    .safeIntegers()
+    .raw()
+    .get(edit.id) as Stored[] | undefined; // raw() gives arrays
+  if (row === undefined) return { kind: 'gone' };
+  const cells = edit.cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
+  // What a person left as they saw it is no edit, whatever it is by now.
+  const changed = cells.filter(({ value, was }) => !isSame(value, was));
+  const moved = changed.filter(({ here, was }) => !isSame(here, was));
+  if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
+  if (changed.length === 0) return { kind: 'done', id: edit.id, changedCount: 0 };
+  const sets = joinSql(changed.map(({ column }) => sql`${ident(column)} = ?`));
+  db.prepare(sql`UPDATE ${table} SET ${sets} WHERE _id = ?`).run(...changed.map(({ value }) => value), edit.id);
+  return { kind: 'done', id: edit.id, changedCount: changed.length };
+}
+
+function insertRow(db: Database.Database, { table, cells }: RowEdit & { readonly kind: 'insert' }): EditOutcome {
+  const names = joinSql(cells.map(({ column }) => ident(column)));
+  const marks = joinSql(cells.map(() => sql`?`));
+  const text =
+    cells.length === 0
+      ? sql`INSERT INTO ${ident(table)} DEFAULT VALUES`
+      : sql`INSERT INTO ${ident(table)} (${names}) VALUES (${marks})`;
+  db.prepare(text).run(...cells.map(({ value }) => value));
+  // A trigger gave it the next negative id.
+  const id = db
+    .prepare(
+      sql`SELECT l.last_id FROM _rowsync_local_ids l JOIN _rowsync_tables t ON t.id = l.table_id WHERE t.local_name = ?`,
+    )
+    .pluck()
+    .get(table);
+  return { kind: 'done', id: Number(id), changedCount: cells.length };
 }

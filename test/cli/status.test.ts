@@ -37,7 +37,6 @@ const status = (tables: readonly TableStatus[]): Status => ({
     timeZone: 'Europe/Paris',
   },
   tables,
-  sinks: [],
   daemon: null,
   listens: false,
   page: null,

@@ -16,7 +16,8 @@ function outcome(parts: Partial<WorkOutcome>): WorkOutcome {
 
 /** One table that failed. */
 function failed(error: RowsyncError): Pick<WorkOutcome, 'tables'> {
-  return { tables: [{ name: 'Note', error, held: null }] };
+  const counts = { insertedCount: 0, updatedCount: 0, deletedCount: 0 };
+  return { tables: [{ name: 'Note', localName: 'Note', error, held: null, counts, isFollowed: false }] };
 }
 
 test.each([

@@ -10,7 +10,7 @@ export const PAGE_CSS = `:root {
   --accent: #1f5fd0; --accent-text: #fff; --quiet: #eef1f6;
   --ok: #10703f; --ok-soft: #e3f4ea; --busy: #1f5fa8; --busy-soft: #e4effb;
   --warn: #8a5200; --warn-soft: #fdf0d8; --bad: #b3261e; --bad-soft: #fce8e6;
-  --bar-read: #1f5fd0; --bar-skipped: #b4c8ec; --bar-sent: #0f8a7a; --bar-time: #8b93a3;
+  --bar-read: #1f5fd0; --bar-skipped: #b4c8ec; --bar-sent: #0f8a7a; --bar-time: #8b93a3; --bar-late: #d9902f;
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -18,7 +18,7 @@ export const PAGE_CSS = `:root {
     --accent: #8ab4ff; --accent-text: #0c1a33; --quiet: #232b36;
     --ok: #7dd8a3; --ok-soft: #15301f; --busy: #93c2f7; --busy-soft: #14293f;
     --warn: #f2c069; --warn-soft: #34270d; --bad: #ff9c94; --bad-soft: #3d1a18;
-    --bar-read: #6d9df2; --bar-skipped: #34496e; --bar-sent: #45b8a8; --bar-time: #747d8d;
+    --bar-read: #6d9df2; --bar-skipped: #34496e; --bar-sent: #45b8a8; --bar-time: #747d8d; --bar-late: #c98a3a;
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
@@ -129,6 +129,107 @@ figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6re
 .bottom { color: var(--soft); font-size: .85rem; padding-top: 1rem; padding-bottom: 2.5rem; }
 .bottom p { margin: 0 0 .2rem; }
 
+/* The bar at the top, and the way to the content. */
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: 1rem; top: .5rem; background: var(--card); padding: .4rem .8rem; border-radius: 8px; z-index: 2; }
+.top nav { display: flex; gap: .15rem; flex-wrap: wrap; }
+.top nav a { padding: .25rem .7rem; border-radius: 8px; text-decoration: none; color: var(--text); font-weight: 500; }
+.top nav a:hover { background: var(--quiet); }
+.top nav a[aria-current="page"] { background: var(--accent); color: var(--accent-text); }
+main.whole, body:has(main.whole) .top { max-width: 110rem; }
+.crumbs { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .9rem; }
+.button { display: inline-block; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
+.button:hover { border-color: var(--accent); }
+.nothing { padding: 1rem 0; color: var(--soft); }
+
+/* Rows. */
+.tools { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; margin: 0 0 .75rem; }
+.tools form[role="search"] { display: flex; gap: .5rem; flex: 0 1 26rem; min-width: 0; }
+.tools input[type="search"] { flex: 1; min-width: 0; }
+.tools details { margin: 0; }
+.tools details[open] { flex-basis: 100%; order: 9; }
+.exports { display: flex; gap: 1rem; margin: 0; }
+.checks { columns: 14rem; margin: 0 0 .75rem; }
+.checks label { display: block; padding: .15rem 0; break-inside: avoid; }
+.sql { background: var(--quiet); border-radius: 8px; padding: .75rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; max-height: 24rem; overflow: auto; }
+.help > div { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: .5rem; padding: .1rem 0; }
+.help dt, .help dd { margin: 0; font-weight: 400; }
+.chips { display: flex; flex-wrap: wrap; gap: .4rem; list-style: none; padding: 0; margin: 0 0 .75rem; }
+.chips li { background: var(--busy-soft); color: var(--busy); border-radius: 99px; padding: .15rem .3rem .15rem .8rem; font-size: .9rem; max-width: 100%; }
+.chips a { color: inherit; text-decoration: none; padding: .1rem .45rem; border-radius: 99px; }
+.chips a:hover { background: var(--card); }
+.scroll { position: relative; }
+main > h1 { margin-bottom: .8rem; }
+main > h1 + .about { margin-top: -.5rem; }
+.tables + .more { margin-top: .6rem; }
+section.card { margin-bottom: 1.75rem; }
+.grid td a { white-space: nowrap; }
+.rows { max-height: 75vh; overflow: auto; }
+.grid { width: auto; min-width: 100%; border-collapse: separate; }
+.grid th, .grid td { padding: .35rem .65rem; vertical-align: top; border-top: 0; border-bottom: 1px solid var(--line); overflow-wrap: normal; }
+.grid tbody tr:last-child > * { border-bottom: 0; }
+.grid thead th { position: sticky; top: 0; background: var(--card); z-index: 1; }
+.grid thead a { color: var(--text); text-decoration: none; font-weight: 600; }
+.grid thead a:hover { color: var(--accent); text-decoration: underline; }
+.grid tbody th { font-weight: 400; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.grid tbody tr:hover > * { background: var(--quiet); }
+.grid .filters td { padding: .15rem .3rem .45rem; }
+.grid .filters input { width: 100%; min-width: 4.5rem; padding: .2rem .45rem; font-size: .85rem; border-color: var(--line); }
+.grid .number { white-space: nowrap; }
+.cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; min-width: 4rem; max-width: 24rem; width: max-content; overflow-wrap: anywhere; }
+.number .cut { margin-left: auto; min-width: 0; }
+.null::before { content: "–"; color: var(--soft); }
+.turn { display: flex; gap: .5rem; margin: .9rem 0 0; }
+.turn a { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .35rem .9rem; text-decoration: none; font-weight: 500; }
+.turn a:hover { border-color: var(--accent); }
+
+/* One row, its files, and the form. */
+.pending { border-color: var(--busy); }
+.pending table { margin: 0 0 .9rem; }
+.pending ins { text-decoration: none; background: var(--ok-soft); color: var(--ok); border-radius: 4px; padding: 0 .25rem; }
+.files { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .9rem; margin: 0; }
+.files li { margin: 0; }
+.files img { display: block; width: 100%; height: 10rem; object-fit: contain; background: var(--quiet); border-radius: 8px; margin-bottom: .6rem; }
+.files p { margin: 0 0 .3rem; }
+.files small { display: block; }
+.files p a { margin-right: .8rem; }
+.field { display: grid; grid-template-columns: minmax(7rem, 13rem) minmax(0, 1fr); gap: .25rem 1rem; align-items: baseline; margin: 0 0 .7rem; }
+.field label { font-weight: 500; }
+.field label small { display: block; font-weight: 400; }
+.problem[role="alert"] { font-weight: 500; }
+
+/* SQL. */
+.asking { display: grid; grid-template-columns: minmax(0, 1fr) 16rem; gap: 1.5rem; align-items: start; }
+.ask { margin-bottom: 1.25rem; }
+.ask label { display: block; font-weight: 500; margin-bottom: .3rem; }
+.ask textarea { font: .92rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; margin-bottom: .6rem; }
+aside h2 { margin-bottom: .3rem; }
+aside details { margin: 0 0 .15rem; }
+.names { list-style: none; padding: 0 0 .3rem 1rem; margin: 0; font-size: .9rem; color: var(--soft); }
+.examples { padding-left: 1.1rem; }
+input[type="search"], input[type="text"], input[type="date"], input[type="datetime-local"], input:not([type]), select { background: var(--field); border: 1px solid var(--soft); border-radius: 8px; padding: .4rem .65rem; min-width: 0; color: inherit; font: inherit; }
+.field input, .field select { width: 100%; }
+
+/* Days, strips and work. */
+.spark { display: block; width: 12rem; max-width: 100%; height: 1.6rem; }
+.strip { display: block; width: 12rem; max-width: 100%; height: .9rem; border-radius: 4px; }
+rect.nil { fill: var(--line); }
+.strip rect.fresh { fill: var(--ok); } .strip rect.followed { fill: var(--bar-skipped); } .strip rect.late { fill: var(--bar-late); }
+.strip rect.failed { fill: var(--bad); } .strip rect.calm { fill: var(--quiet); } .strip rect.unknown { fill: var(--line); }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .85rem; color: var(--soft); margin: .6rem 0 0; }
+.key.fresh { --key: var(--ok); } .key.followed { --key: var(--bar-skipped); } .key.late { --key: var(--bar-late); }
+.key.calm { --key: var(--quiet); } .key.unknown { --key: var(--line); }
+.key.calm::before, .key.unknown::before { outline: 1px solid var(--line); }
+.person { display: inline-block; margin-right: .8rem; }
+.gone { color: var(--bad); }
+progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--accent); margin-bottom: .9rem; }
+.notes { list-style: none; padding: 0; margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
+.notes > li { padding: .55rem 1rem; border-top: 1px solid var(--line); }
+.notes > li:first-child { border-top: 0; }
+.notes p { margin: 0; }
+.notes ul { margin: .2rem 0 0; padding-left: 1.2rem; }
+.former { margin: 0; padding-left: 1.1rem; }
+
 @media (max-width: 40rem) {
   .top, main, .bottom { padding-left: .9rem; padding-right: .9rem; }
   .card { padding: 1rem; }
@@ -143,10 +244,23 @@ figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6re
   .tables td:nth-child(2) { text-align: right; }
   .tables td[data-label]:not(:nth-child(2))::before { content: attr(data-label); display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }
   .sign-in { grid-template-columns: minmax(0, 1fr); }
+  .asking, .field { grid-template-columns: minmax(0, 1fr); }
+  .top form { margin-left: 0; }
+  .list tr { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+  .day th, .day td, .fresh td:nth-child(5) { grid-column: 1 / -1; }
+  .list th { grid-column: 1 / -1; }
+  .list td:nth-child(2)[data-label]::before, .day td[data-label]::before { content: attr(data-label); display: block; color: var(--soft); font-size: .8rem; }
+  .list td:nth-child(2), .day td:nth-child(2) { text-align: left; }
+  .spark, .strip { width: 100%; }
+  .help > div { grid-template-columns: 8rem minmax(0, 1fr); }
+  .cut { max-width: 16rem; }
 }
 `;
 
-/** Loads the page anew now and then, but never under someone who is reading closely or writing. */
+/**
+ * Loads the first pages anew now and then, but never under someone who is reading closely or writing. Shows how far the work under way is,
+ * and offers to stop a query. Everything works without it.
+ */
 export const PAGE_JS = `'use strict';
 const REFRESH_MS = 15000;
 const QUIET_MS = 4000;
@@ -154,17 +268,60 @@ let touchedAtMs = 0;
 for (const name of ['pointermove', 'pointerdown', 'keydown', 'scroll']) {
   addEventListener(name, () => { touchedAtMs = performance.now(); }, { passive: true, capture: true });
 }
-if (location.search !== '') history.replaceState(null, '', '/' + location.hash);
-setInterval(() => {
-  const isBusy =
-    document.visibilityState !== 'visible' ||
-    performance.now() - touchedAtMs < QUIET_MS ||
-    document.querySelector('details[open]') !== null ||
-    [...document.querySelectorAll('textarea, input[type=password]')].some((field) => field.value !== '') ||
-    !(getSelection()?.isCollapsed ?? true) ||
-    document.activeElement?.matches('a, button, input, textarea, summary') === true;
-  if (!isBusy) location.reload();
-}, REFRESH_MS);
+const here = new URL(location.href);
+const said = here.pathname === '/' ? 'said' : '_said';
+if (here.searchParams.has(said)) {
+  here.searchParams.delete(said);
+  history.replaceState(null, '', here);
+}
+const isBusy = () =>
+  document.visibilityState !== 'visible' ||
+  performance.now() - touchedAtMs < QUIET_MS ||
+  document.querySelector('details[open]') !== null ||
+  [...document.querySelectorAll('textarea, input[type=password]')].some((field) => field.value !== '') ||
+  !(getSelection()?.isCollapsed ?? true) ||
+  document.activeElement?.matches('a, button, input, textarea, summary') === true;
+if (document.querySelector('main[data-refresh]') !== null) {
+  setInterval(() => { if (!isBusy()) location.reload(); }, REFRESH_MS);
+}
+const stop = document.querySelector('#stop');
+stop?.form?.addEventListener('submit', () => { stop.hidden = false; });
+stop?.addEventListener('click', () => { window.stop(); stop.hidden = true; });
+addEventListener('pageshow', () => { if (stop !== null) stop.hidden = true; });
+document.querySelector('form.ask textarea')?.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.target.form.requestSubmit();
+});
+document.querySelector('#filters')?.addEventListener('submit', (event) => {
+  for (const field of event.target.elements) if (field.value === '' && field.name !== '') field.disabled = true;
+});
+const place = document.querySelector('#progress');
+if (place !== null && typeof EventSource === 'function') {
+  let wasUnderWay = null;
+  const events = new EventSource('/events');
+  events.addEventListener('message', ({ data }) => {
+    const progress = JSON.parse(data);
+    const isUnderWay = progress !== null;
+    if (wasUnderWay === true && !isUnderWay && !isBusy()) return location.reload();
+    wasUnderWay = isUnderWay;
+    const words = document.createElement('p');
+    if (!isUnderWay) words.textContent = 'Nothing at the moment.';
+    else {
+      const { work, table, tablesDoneCount, tableCount, rowCount } = progress;
+      words.textContent = work + (tableCount === null ? '' : ', ' + tablesDoneCount + ' of ' + tableCount + ' tables') +
+        ', ' + rowCount.toLocaleString('en-US') + ' rows' + (table === null ? '' : ': ' + table);
+    }
+    place.replaceChildren(words);
+    if (!isUnderWay) return;
+    const bar = document.createElement('progress');
+    bar.setAttribute('aria-label', 'Rows');
+    if (progress.expectedRowCount > 0) {
+      bar.max = progress.expectedRowCount;
+      bar.value = Math.min(progress.rowCount, bar.max);
+    }
+    place.append(bar);
+  });
+  addEventListener('pagehide', () => events.close());
+}
 `;
 
 /** Two rows that agree. */

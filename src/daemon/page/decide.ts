@@ -55,7 +55,8 @@ const KINDS: Readonly<Record<string, { readonly what: string; readonly local: st
   deletedThere: { what: 'deleted at the origin, changed here', local: 'Create it anew', remote: 'Delete it here' },
 };
 
-function conflictHtml(line: ConflictLine, formToken: string, nowMs: number): Html {
+/** One conflict with its versions and buttons. */
+export function conflictHtml(line: ConflictLine, formToken: string, nowMs: number): Html {
   const { id, table, rowId, column, kind, base, local, remote, at, problem } = line;
   const words = KINDS[kind] ?? { what: kind, local: 'Keep local', remote: 'Take remote' };
   const isCell = kind === 'cell';
@@ -114,7 +115,8 @@ const FAILURES: Readonly<Record<string, string>> = {
   inDoubt: 'may have been created, or not',
 };
 
-function failureHtml(
+/** One row that was refused or cannot be read, with buttons. */
+export function failureHtml(
   line: FailureLine,
   { index, formToken, nowMs }: { readonly index: number; readonly formToken: string; readonly nowMs: number },
 ): Html {

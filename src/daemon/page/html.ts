@@ -68,6 +68,17 @@ function escapeText(text: string): string {
   return printableLines(text).replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }
 
+/**
+ * A text to the letter, for what comes back from a form as it was: values of fields and their names. Everything else goes in by itself,
+ * so that people see what cannot be seen.
+ */
+export function exact(text: string): Html {
+  return new Html(
+    MAKER,
+    text.replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? ''),
+  );
+}
+
 /** Attributes whose value a browser follows; what is put in may only continue with an address of this server. */
 const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'data', 'srcset', 'xlink:href', 'ping']);
 

@@ -5,13 +5,13 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, bytesText, countText, durationText, plural } from '../../base/text.ts';
 import type { ReplicaIdentity, RunRecord, TableStatus } from '../../replica/reader.ts';
-import type { SinkStatus } from '../../replica/sink-book.ts';
-import { sinkSentence } from '../../sink/text.ts';
 import type { DaemonState } from '../state.ts';
 import { deskHtml, type Desk } from './decide.ts';
 import { headlineOf, isTroubled, type Headline, type Todo } from './headline.ts';
+import { documentHtml, topHtml } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { runsHtml } from './runs.ts';
+import { scheduleHtml } from './work.ts';
 
 /** What the page shows. */
 export interface PageView {
@@ -20,8 +20,6 @@ export interface PageView {
   /** Null before the first pull. */
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly TableStatus[];
-  /** Where the replica is streamed to; none where nothing is configured. */
-  readonly sinks?: readonly SinkStatus[] | undefined;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
   /** Values of rows and buttons; null for who has not signed in. */
@@ -38,7 +36,7 @@ const TABLES_MAX = 500;
 
 /** The whole page. */
 export function pageHtml(view: PageView): string {
-  const { state, tables, sinks = [], runs, identity, desk, said, nowMs } = view;
+  const { state, tables, runs, identity, desk, said, nowMs } = view;
   const headline = headlineOf(state, tables, nowMs);
   const name = identity === null ? 'rowsync' : `database ${identity.database}`;
   // Without scripts the page is loaded anew whatever someone is writing, so only where there is nothing to write.
@@ -46,13 +44,13 @@ export function pageHtml(view: PageView): string {
   const hasFields = desk === null || desk.conflicts.length > 0;
   return documentHtml(
     `${headline.sentence} · ${name}`,
-    html`${topHtml(view)}
-      <main>
+    html`${topHtml({ identity, formToken: desk?.formToken ?? null, place: 'Today' })}
+      <main data-refresh>
         ${said === null ? null : html`<p class="said" role="status">${said}</p>`} ${headlineHtml(headline, desk)}
         ${desk === null ? (isWaiting ? signInHtml(view) : null) : deskHtml(desk, nowMs)}
         <section aria-labelledby="tables">
           <h2 id="tables">${plural(tables.length, 'table')}</h2>
-          ${tablesHtml(tables, nowMs)} ${sinks.map((sink) => html`<p>Sink ${sink.name}: ${sinkSentence(sink)}</p>`)}
+          ${tablesHtml(tables, nowMs)}
         </section>
         <section aria-labelledby="runs">
           <h2 id="runs">Last runs</h2>
@@ -70,59 +68,8 @@ export function pageHtml(view: PageView): string {
   );
 }
 
-/** A page with one sentence, for what was asked wrongly. */
-export function sentenceHtml(sentence: string): string {
-  return documentHtml(
-    'rowsync',
-    html`<main>
-      <section class="verdict warn">
-        <h1>${sentence}</h1>
-        <p><a href="/">Back to the status page</a></p>
-      </section>
-    </main>`,
-    null,
-  );
-}
-
-function documentHtml(title: string, body: Html, head: Html | null): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <title>${title}</title>
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="/page.css" />
-        ${head}
-      </head>
-      <body>
-        ${body}
-      </body>
-    </html>`.toString();
-}
-
-function topHtml({ identity, desk }: PageView): Html {
-  return html`<header class="top">
-    <p class="brand">rowsync</p>
-    ${
-      identity === null
-        ? null
-        : html`<p class="where">
-            Database <bdi>${identity.database}</bdi> at <bdi>${identity.url.replace(/^https?:\/\//, '')}</bdi>
-          </p>`
-    }
-    ${
-      desk === null
-        ? null
-        : html`<form method="post" action="/sign-out">
-            <input type="hidden" name="token" value="${desk.formToken}" /><button class="plain">Sign out</button>
-          </form>`
-    }
-  </header>`;
-}
-
-function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | null): Html {
+/** The sentence at the top, with what there is to do. */
+export function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | null): Html {
   return html`<section class="verdict ${tone}">
     <h1>${sentence}</h1>
     <p>${note}</p>
@@ -243,41 +190,6 @@ function tableHtml(table: TableStatus, nowMs: number): Html {
     </td>
     ${count('To push', pendingCount)} ${count('Parked', parkedCount)} ${count('Conflicts', conflictCount)}
   </tr>`;
-}
-
-function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
-  if (jobs.length === 0) return html`<p class="about">Nothing is scheduled.</p>`;
-  return html`<div class="scroll" role="region" aria-label="Schedule" tabindex="0">
-    <table>
-      <caption class="unseen">
-        What is done when
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Work</th>
-          <th scope="col">Next</th>
-          <th scope="col">Last</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${jobs.map(({ id, nextAtMs, isDue }) => {
-          const last = [...lastByWork].find(([kind]) => kind === id)?.[1];
-          const next = isDue ? 'due now' : `in ${durationText(Math.max(0, nextAtMs - nowMs))}`;
-          return html`<tr>
-            <th scope="row"><bdi>${id}</bdi></th>
-            <td title="${stampFromMs(nextAtMs)}">${next}</td>
-            <td>
-              ${
-                last === undefined
-                  ? '–'
-                  : `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`
-              }
-            </td>
-          </tr>`;
-        })}
-      </tbody>
-    </table>
-  </div>`;
 }
 
 function bottomHtml({ replica, identity, state, nowMs }: PageView): Html {

@@ -8,23 +8,37 @@
 import type { IncomingMessage } from 'node:http';
 import type { PersonDecision } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../decision-queue.ts';
+import { WORK_KINDS, type WorkKind } from '../jobs.ts';
 import type { PageAuth } from './key.ts';
-import { sentenceHtml } from './page.ts';
+import { sentenceHtml } from './frame.ts';
 
-/** What is sent back. */
+/** What is sent back; a body that is made piece by piece is made as it is taken. */
 export interface Reply {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: string | AsyncGenerator<string | Uint8Array, void>;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A page that the page process makes. */
+export interface DocumentRequest {
+  readonly path: string;
+  readonly query: string;
+  readonly form: readonly (readonly [string, string])[] | null;
+  readonly said: string | null;
+  readonly msMax: number;
+  /** Aborted when whoever asked is gone. */
+  readonly signal: AbortSignal;
 }
 
 /** What can be asked for. */
 export interface Actions {
   auth(): PageAuth;
   decide(decision: PersonDecision): Promise<DecisionAnswer>;
-  /** Starts a cycle now. */
-  cycle(): void;
+  /** Starts a cycle now, or one kind of work. */
+  cycle(work: WorkKind | null): void;
+  /** @throws PageFailure */
+  document(request: DocumentRequest): Promise<Reply>;
 }
 
 /** Content types of replies. */
@@ -38,10 +52,12 @@ const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
 /** Where something can be sent to. */
-export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle']);
+export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle', '/edit']);
 
 /** A body; the one long thing in it is a value that someone types. */
 const BODY_BYTES_MAX = 256 * 1024;
+/** How long an edit may take; it waits for the write lock at most half of that. */
+const EDIT_MS_MAX = 10_000;
 /** How long a browser stays signed in. */
 const SESSION_SECONDS = 30 * 24 * 3600;
 
@@ -52,6 +68,11 @@ export const SAID: ReadonlyMap<string, string> = new Map([
   ['retry', 'The row is sent again with the next push.'],
   ['confirm', 'What was held is let through; a cycle begins now.'],
   ['cycle', 'A cycle begins now.'],
+  ['work', 'It begins as soon as the work under way has ended.'],
+  ['update', 'Saved here. It goes to the origin with the next push.'],
+  ['insert', 'Added here. It goes to the origin with the next push, which gives it its number.'],
+  ['delete', 'Deleted here. It goes to the origin with the next push.'],
+  ['same', 'Nothing was changed: it was like that already.'],
 ]);
 
 /** The name of the cookie; browsers keep cookies by host, whatever the port, so the port is in it. */
@@ -87,14 +108,19 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   }
   if (path === '/sign-out') return redirect('/', cookie(request, '', 0));
   if (path === '/cycle') {
-    actions.cycle();
-    return redirect('/?said=cycle');
+    const work = WORK_KINDS.find((kind) => kind === form.get('work')) ?? null;
+    actions.cycle(work);
+    return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
+  }
+  if (path === '/edit') {
+    const { signal } = new AbortController();
+    return actions.document({ path, query: '', form: [...form], said: null, msMax: EDIT_MS_MAX, signal });
   }
   const decision = decisionFromForm(form);
   if (decision === null) return sentence(400, 'This is not what the page sends');
   const answer = await actions.decide(decision);
   if (answer.kind === 'done') {
-    if (decision.kind === 'confirm') actions.cycle();
+    if (decision.kind === 'confirm') actions.cycle(null);
     return redirect(`/?said=${decision.kind}`);
   }
   return sentence(
@@ -126,7 +152,12 @@ function redirect(location: string, setCookie?: string): Reply {
 
 function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
   if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
-  return redirect('/', cookie(request, auth.session, SESSION_SECONDS));
+  return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.session, SESSION_SECONDS));
+}
+
+/** Where a browser goes once it has signed in: only ever to a page of this server. */
+function ownPath(text: string): string {
+  return /^\/(?:browse|ask|work|edit)(?:[/?][\x21-\x7E]*)?$/.test(text) ? text : '/';
 }
 
 function cookie(request: IncomingMessage, value: string, maxAgeSeconds: number): string {

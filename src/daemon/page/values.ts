@@ -67,3 +67,8 @@ export function rowHtml(text: ShownValue, other: ShownValue): Html {
     </dl>
     ${restCount <= 0 ? null : html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
 }
+
+/** The name of a file in the value of an attachment column, `name;revision;guid`; the value itself where it has no such form. */
+export function fileNameOf(value: string): string {
+  return /^(.*);\d+;[^;]*$/s.exec(value)?.[1] ?? value;
+}

@@ -1,0 +1,118 @@
+/**
+ * The way to the pages that show rows: only for who has signed in, and made in the page process. Input: a GET whose Host and Origin are known
+ * to be the server's own. Output: a reply, also where the page process has none. Events of the work under way go out here as well.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { WorkProgress } from '../work-book.ts';
+import { documentHtml, sentenceHtml } from './frame.ts';
+import { PageFailure } from './host.ts';
+import { html } from './html.ts';
+import { isSignedIn, SAID, TYPES, type Actions, type Reply } from './posts.ts';
+
+/** First parts of the addresses that are answered here. */
+const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export']);
+
+/** How long a page may take, and an answer that streams. */
+const PAGE_MS_MAX = 15_000;
+const STREAM_MS_MAX = 600_000;
+
+/** What an answer says of itself beyond what every answer does: a query that is typed wrongly is no failure of the server's. */
+const WORDS: Readonly<
+  Record<PageFailure['reason'], { readonly status: number; readonly sentence: string; readonly hint: string }>
+> = {
+  late: {
+    status: 503,
+    sentence: `It took longer than ${PAGE_MS_MAX / 1000} seconds and was stopped`,
+    hint: 'Ask for less, or use rowsync sql, which waits as long as you like.',
+  },
+  ended: {
+    status: 503,
+    sentence: 'The page could not be made',
+    hint: 'It may have needed more memory than a page gets. Ask for less, or use rowsync sql.',
+  },
+  unwanted: { status: 503, sentence: 'Nobody waits for this page any more', hint: '' },
+  closed: { status: 503, sentence: 'The daemon is stopping', hint: '' },
+};
+
+/** Whether an address is of a page that shows rows. */
+export function isDeskPath(path: string): boolean {
+  return PLACES.has(path.split('/')[1] ?? '');
+}
+
+/** Answers it; who has not signed in may do so, and comes back to the same address. */
+export async function answerDesk(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { path, query }: { readonly path: string; readonly query: string },
+  actions: Actions,
+): Promise<Reply> {
+  if (!isSignedIn(request, actions.auth())) {
+    return { status: 401, type: TYPES.html, body: signInHtml(`${path}${query === '' ? '' : `?${query}`}`) };
+  }
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const said = SAID.get(new URLSearchParams(query).get(path === '/' ? 'said' : '_said') ?? '') ?? null;
+  const isStream = /^\/(?:export|file)\//.test(path);
+  const msMax = isStream ? STREAM_MS_MAX : PAGE_MS_MAX;
+  try {
+    return await actions.document({ path, query, form: null, said, msMax, signal: gone.signal });
+  } catch (thrown) {
+    return failureReply(thrown);
+  }
+}
+
+/** What is answered where the page process has no answer. @throws what is none of its failures. */
+export function failureReply(thrown: unknown): Reply {
+  if (!(thrown instanceof PageFailure)) throw thrown;
+  const { status, sentence, hint } = WORDS[thrown.reason];
+  return { status, type: TYPES.html, body: sentenceHtml(sentence, hint) };
+}
+
+function signInHtml(next: string): string {
+  return documentHtml(
+    'Sign in · rowsync',
+    html`<main>
+      <section class="verdict busy">
+        <h1>Sign in to see rows</h1>
+        <p>
+          Whoever may read the replica may see its rows here: the key stands in the file beside it that ends in
+          <code>.page-key</code>.
+        </p>
+        <form method="post" action="/sign-in" class="sign-in">
+          <input type="hidden" name="next" value="${next}" />
+          <input name="user" autocomplete="username" value="rowsync" hidden />
+          <label for="key">Key</label>
+          <input id="key" name="key" type="password" autocomplete="current-password" required />
+          <button class="main">Sign in</button>
+        </form>
+        <p><a href="/">To the status page</a></p>
+      </section>
+    </main>`,
+    null,
+  );
+}
+
+/** Browsers that watch at once; the one that has watched longest makes room. */
+const WATCHERS_MAX = 8;
+const watchers: ServerResponse[] = [];
+
+/** Tells a browser how far the work under way is, as it goes on: server-sent events, each a whole state. */
+export function streamWork(
+  response: ServerResponse,
+  view: { progress(): WorkProgress | null; onWork(listener: () => void): () => void },
+  headers: Readonly<Record<string, string>>,
+): void {
+  response.writeHead(200, { ...headers, 'Content-Type': 'text/event-stream; charset=utf-8' });
+  const tell = (): void => {
+    // A browser that does not read gets the next state instead.
+    if (!response.writableNeedDrain) response.write(`data: ${JSON.stringify(view.progress())}\n\n`);
+  };
+  const forget = view.onWork(tell);
+  watchers.push(response);
+  response.once('close', () => {
+    forget();
+    watchers.splice(watchers.indexOf(response), 1);
+  });
+  if (watchers.length > WATCHERS_MAX) watchers[0]?.end();
+  tell();
+}

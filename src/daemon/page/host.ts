@@ -1,0 +1,222 @@
+/**
+ * The page process, seen from the daemon. Pages over rows, and SQL that people type, are made in a process of their own with a read-only
+ * connection. So no page holds up the daemon. What takes too long, or is not wanted any more, ends with its process, which is the
+ * only way to interrupt SQLite for certain. Input: a question. Output: an answer whose chunks come as they are taken.
+ *
+ * A process answers one question at a time. One stays for the next question, and ends when none has come for a while. It gets neither
+ * the environment of the daemon nor its secrets.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { isSea } from 'node:sea';
+import { fileURLToPath } from 'node:url';
+import type { FromProcess, PageRequest, ToProcess } from './request.ts';
+
+/** The head of an answer, and its chunks. */
+export interface HostAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncGenerator<string | Uint8Array, void>;
+}
+
+/** Why there is no answer: `late` after the time limit, `ended` where the process did, such as for want of memory. */
+export class PageFailure extends Error {
+  readonly reason: 'late' | 'ended' | 'unwanted' | 'closed';
+
+  constructor(reason: PageFailure['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** Processes at once; one person with some tabs. */
+const PROCESSES_MAX = 4;
+/** How long a process waits for the next question. */
+const IDLE_MS_MAX = 120_000;
+/** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
+const HEAP_MIB_MAX = 256;
+/** Work of the daemon goes first. */
+const NICENESS = 5;
+
+/** The first word of a command line that starts this program as a page process. */
+export const PAGE_PROCESS = 'page-process';
+
+/** Page processes, started as questions come. */
+export class PageHost {
+  readonly #idle = new Set<ChildProcess>();
+  readonly #all = new Set<ChildProcess>();
+  readonly #waiting: (() => void)[] = [];
+  #isClosed = false;
+
+  /** Asks; the time limit is for the whole answer. @throws PageFailure where there is no answer; its body throws the same. */
+  async ask(
+    request: PageRequest,
+    options: { readonly msMax: number; readonly signal: AbortSignal },
+  ): Promise<HostAnswer> {
+    const late = AbortSignal.timeout(options.msMax);
+    const ended = AbortSignal.any([late, options.signal]);
+    const child = await this.#take(ended);
+    const inbox = new Inbox(child, () => failureOf(late, options.signal, this.#isClosed));
+    const stop = (): void => void child.kill('SIGKILL');
+    ended.addEventListener('abort', stop, { once: true });
+    if (ended.aborted) stop(); // while a process was waited for
+    const release = (isWell: boolean): void => {
+      ended.removeEventListener('abort', stop);
+      inbox.close();
+      this.#release(child, isWell && !ended.aborted);
+    };
+    try {
+      send(child, { kind: 'ask', request });
+      const head = await inbox.next();
+      if (head.kind !== 'head') throw new PageFailure('ended');
+      return { status: head.status, type: head.type, headers: head.headers, body: bodyOf(child, inbox, release) };
+    } catch (thrown) {
+      release(false);
+      throw thrown;
+    }
+  }
+
+  /** Ends every process. */
+  close(): void {
+    this.#isClosed = true;
+    for (const child of this.#all) child.kill('SIGKILL');
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  async #take(ended: AbortSignal): Promise<ChildProcess> {
+    while (!this.#isClosed) {
+      if (ended.aborted) throw new PageFailure('late');
+      const [idle] = this.#idle;
+      if (idle !== undefined) {
+        this.#idle.delete(idle);
+        return idle;
+      }
+      if (this.#all.size < PROCESSES_MAX) return this.#start();
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+        ended.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    throw new PageFailure('closed');
+  }
+
+  #start(): ChildProcess {
+    const child = spawn(process.execPath, ownWords(), {
+      serialization: 'advanced',
+      env: {},
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.#all.add(child);
+    child.on('error', () => undefined); // it ends as well
+    child.once('exit', () => {
+      this.#all.delete(child);
+      this.#idle.delete(child);
+      this.#waiting.shift()?.();
+    });
+    child.unref();
+    child.channel?.unref();
+    if (child.pid !== undefined) lowerPriority(child.pid);
+    return child;
+  }
+
+  /** One process stays; others end, and so does one in the middle of an answer. */
+  #release(child: ChildProcess, isWell: boolean): void {
+    if (!isWell || this.#isClosed || this.#idle.size > 0) {
+      child.kill('SIGKILL');
+      return;
+    }
+    this.#idle.add(child);
+    this.#waiting.shift()?.();
+    AbortSignal.timeout(IDLE_MS_MAX).addEventListener('abort', () => {
+      if (this.#idle.has(child)) child.kill('SIGKILL');
+    });
+  }
+}
+
+/** What starts this program once more: its sources, its bundle, or the one executable that it is. */
+function ownWords(): readonly string[] {
+  if (isSea()) return [PAGE_PROCESS];
+  const own = import.meta.url;
+  const main = own.endsWith('.ts') ? new URL('../../cli/main.ts', own) : new URL(own);
+  return [`--max-old-space-size=${HEAP_MIB_MAX}`, fileURLToPath(main), PAGE_PROCESS];
+}
+
+function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): PageFailure {
+  if (isClosed) return new PageFailure('closed');
+  return new PageFailure(signal.aborted ? 'unwanted' : late.aborted ? 'late' : 'ended');
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, NICENESS);
+  } catch {
+    // It has ended already, or the system does not let us; pages are made all the same.
+  }
+}
+
+function send(child: ChildProcess, message: ToProcess): void {
+  // Where the channel is closed, the process ends, which the inbox tells.
+  if (child.connected) child.send(message, () => undefined);
+}
+
+async function* bodyOf(
+  child: ChildProcess,
+  inbox: Inbox,
+  release: (isWell: boolean) => void,
+): AsyncGenerator<string | Uint8Array, void> {
+  let isWell = false;
+  try {
+    // Ends: with the answer, or with the process at its time limit.
+    for (;;) {
+      const message = await inbox.next();
+      if (message.kind !== 'chunk') {
+        isWell = message.kind === 'end';
+        return;
+      }
+      yield message.data;
+      send(child, { kind: 'more' });
+    }
+  } finally {
+    release(isWell);
+  }
+}
+
+/** Messages of a process in their order. */
+class Inbox {
+  readonly #child: ChildProcess;
+  readonly #failure: () => PageFailure;
+  readonly #messages: FromProcess[] = [];
+  #hasEnded = false;
+  #wake: () => void = () => undefined;
+  readonly #onMessage = (message: unknown): void => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
+    this.#messages.push(message as FromProcess);
+    this.#wake();
+  };
+  readonly #onExit = (): void => {
+    this.#hasEnded = true;
+    this.#wake();
+  };
+
+  constructor(child: ChildProcess, failure: () => PageFailure) {
+    this.#child = child;
+    this.#failure = failure;
+    this.#hasEnded = child.exitCode !== null || child.signalCode !== null;
+    child.on('message', this.#onMessage).once('exit', this.#onExit).once('error', this.#onExit);
+  }
+
+  async next(): Promise<FromProcess> {
+    while (this.#messages.length === 0) {
+      if (this.#hasEnded) throw this.#failure();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#messages.shift() ?? { kind: 'end' };
+  }
+
+  close(): void {
+    this.#child.off('message', this.#onMessage).off('exit', this.#onExit).off('error', this.#onExit);
+  }
+}

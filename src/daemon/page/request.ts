@@ -1,0 +1,57 @@
+/**
+ * What the daemon asks its page process, and what comes back. Both cross a channel between two processes, so they are plain values.
+ * The daemon has checked by then who asks, and that it was no other site.
+ */
+import type { DaemonState } from '../state.ts';
+import type { WorkSnapshot } from '../work-book.ts';
+
+/** A page to make, or an edit to make and to answer with a page. */
+export interface PageRequest {
+  readonly path: string;
+  /** What stands behind `?` in the address. */
+  readonly query: string;
+  /** The fields of a form that edits a row; null for a GET. */
+  readonly form: readonly (readonly [string, string])[] | null;
+  /** Stands in every form of the page. */
+  readonly formToken: string;
+  /** What came of the last decision; null where there was none. */
+  readonly said: string | null;
+  readonly nowMs: number;
+  readonly replicaPath: string;
+  /** The folder that files are kept in. */
+  readonly filesFolder: string;
+  readonly state: DaemonState;
+  readonly work: WorkSnapshot;
+}
+
+/** What is sent back; `chunks` are made as they are taken. */
+export interface PageReply {
+  readonly status: number;
+  readonly type: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly chunks: Iterable<string | Uint8Array>;
+}
+
+/** The daemon begins a question, or takes the next chunk of its answer. */
+export type ToProcess = { readonly kind: 'ask'; readonly request: PageRequest } | { readonly kind: 'more' };
+
+/** An answer, piece by piece; a process answers one question at a time. */
+export type FromProcess =
+  | {
+      readonly kind: 'head';
+      readonly status: number;
+      readonly type: string;
+      readonly headers: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'chunk'; readonly data: string | Uint8Array }
+  | { readonly kind: 'end' };
+
+/** A state as it crosses the channel: errors lose what a message cannot carry, and nothing of the page needs it. */
+export function plainState(state: DaemonState): DaemonState {
+  const { failure } = state;
+  return {
+    ...state,
+    failure: failure === null ? null : { code: failure.code, message: failure.message, hint: failure.hint },
+    troubleByTable: new Map(),
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * The page of one row: its cells, what waits to be pushed beside what the origin says, its conflicts with buttons, its files with revisions.
+ * Input: what the replica has of the row. Output: HTML. Pure.
+ */
+import { ageText, bytesText } from '../../base/text.ts';
+import type { BrowsedColumn, BrowsedTable, CutCell } from '../../replica/browse.ts';
+import type { Reference, RowFile, WaitingCell } from '../../replica/browse-row.ts';
+import type { ConflictLine, FailureLine } from '../../replica/reader.ts';
+import { pathPart } from './address.ts';
+import { conflictHtml, failureHtml } from './decide.ts';
+import { buttonForm } from './frame.ts';
+import { html, type Html } from './html.ts';
+import { fileNameOf, rowHtml, valueHtml } from './values.ts';
+
+/** What the page of a row shows. */
+export interface RowView {
+  readonly table: BrowsedTable;
+  readonly id: number;
+  /** In the order of the table's columns; null where the row is not here. */
+  readonly cells: readonly CutCell[] | null;
+  readonly deleted: { readonly at: string; readonly reason: string; readonly lastValues: string } | null;
+  readonly waiting: readonly WaitingCell[];
+  readonly conflicts: readonly ConflictLine[];
+  readonly failures: readonly FailureLine[];
+  readonly files: readonly RowFile[];
+  readonly references: ReadonlyMap<string, Reference>;
+  readonly neighbours: { readonly before: number | null; readonly after: number | null };
+  /** What happened to the row, from the journal; null where there is none. */
+  readonly life: Html | null;
+  readonly formToken: string;
+  readonly nowMs: number;
+}
+
+/** The whole part. */
+export function rowPageHtml(view: RowView): Html {
+  const { table, id, conflicts, failures, formToken, nowMs, life } = view;
+  const open = conflicts.filter(({ state }) => state === 'open');
+  const closed = conflicts.filter(({ state }) => state !== 'open');
+  return html`${crumbsHtml(view)}
+    <h1><bdi>${table.name}</bdi> · row ${id}</h1>
+    ${deletedHtml(view)} ${waitingHtml(view)} ${open.map((line) => conflictHtml(line, formToken, nowMs))}
+    ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))} ${cellsHtml(view)}
+    ${filesHtml(view)}
+    ${
+      life === null
+        ? null
+        : html`<section aria-labelledby="life">
+            <h2 id="life">Its life</h2>
+            ${life}
+          </section>`
+    }
+    ${
+      closed.length === 0
+        ? null
+        : html`<section aria-labelledby="former">
+            <h2 id="former">Former conflicts</h2>
+            <ul class="former">
+              ${closed.map(
+                ({ column, at, state, winner }) =>
+                  html`<li>
+                    ${column === null ? 'The row' : html`<bdi>${column}</bdi>`}: ${state},
+                    ${winner === 'nobody' ? '' : `${winner} won, `}${ageText(at, nowMs)}
+                  </li>`,
+              )}
+            </ul>
+          </section>`
+    }`;
+}
+
+function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
+  const path = pathPart(table.name);
+  return html`<p class="crumbs">
+    <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
+    ${before === null ? null : html`<a href="/browse/${path}/${before}">‹ Row ${before}</a>`}
+    ${after === null ? null : html`<a href="/browse/${path}/${after}">Row ${after} ›</a>`}
+  </p>`;
+}
+
+function deletedHtml({ cells, deleted, nowMs }: RowView): Html | null {
+  if (cells !== null) return null;
+  if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
+  return html`<section>
+    <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
+    ${rowHtml(deleted.lastValues, null)}
+  </section>`;
+}
+
+/** What the states of an edited row mean for who waits. */
+const STATES: Readonly<Record<string, string>> = {
+  edited: 'The next push sends this.',
+  sending: 'It is being sent.',
+  unknown: 'It was sent, and no answer came yet; it is looked up before anything is sent again.',
+  refused: 'The origin refused it; see below.',
+  conflicted: 'It waits for your decision; see below.',
+  inDoubt: 'It may have been created, or not; see below.',
+};
+
+function waitingHtml({ table, id, waiting, formToken, nowMs }: RowView): Html | null {
+  const [first] = waiting;
+  if (first === undefined) return null;
+  const what = first.kind === 'insert' ? 'New row' : first.kind === 'delete' ? 'Deleted here' : 'Edited here';
+  const cells = waiting.filter(({ column }) => column !== null);
+  return html`<section class="card pending" aria-labelledby="pending">
+    <h2 id="pending">${what}, not at the origin yet</h2>
+    <p class="meta">${STATES[first.state] ?? first.state} Since ${ageText(first.since, nowMs)}.</p>
+    ${
+      cells.length === 0
+        ? null
+        : html`<table>
+            <caption class="unseen">
+              What is sent
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">Column</th>
+                <th scope="col">At the origin</th>
+                <th scope="col">Here</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${cells.map(
+                ({ column, base, local }) =>
+                  html`<tr>
+                    <th scope="row"><bdi>${column}</bdi></th>
+                    <td>${first.kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shown(base))}</td>
+                    <td><ins>${valueHtml(shown(local))}</ins></td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+    ${buttonForm({
+      action: 'decide',
+      fields: { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id },
+      label: 'Take the edit back',
+      formToken,
+    })}
+  </section>`;
+}
+
+function shown(value: CutCell['value']): string | number | null {
+  if (value instanceof Uint8Array) return `${bytesText(value.length)} of bytes`;
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+function cellsHtml(view: RowView): Html | null {
+  const { table, cells, id } = view;
+  if (cells === null) return null;
+  return html`<section aria-labelledby="cells">
+    <h2 id="cells">Cells</h2>
+    ${
+      table.isTwoWay
+        ? html`<p class="buttons"><a class="button" href="/edit/${pathPart(table.name)}/${id}">Edit</a></p>`
+        : null
+    }
+    <dl class="cells card">
+      ${table.columns.map(
+        (column, index) =>
+          html`<div>
+            <dt title="${column.type}"><bdi>${column.name}</bdi></dt>
+            <dd>${cellHtml(view, column, cells[index] ?? { value: null, bytes: null })}</dd>
+          </div>`,
+      )}
+    </dl>
+  </section>`;
+}
+
+function cellHtml({ table, id, references, files }: RowView, column: BrowsedColumn, { value, bytes }: CutCell): Html {
+  if (value === null) return html`<em class="none">no value</em>`;
+  const type = column.type.toLowerCase();
+  if (type === 'checkbox') return html`${value === 0 ? 'no' : 'yes'}`;
+  if (value instanceof Uint8Array) return html`<em class="none">${bytesText(bytes ?? value.length)} of bytes</em>`;
+  const reference = references.get(column.name);
+  const target = reference?.idByKey.get(String(value));
+  if (reference !== undefined && target !== undefined) {
+    return html`<a href="/browse/${pathPart(reference.table.name)}/${target}"><bdi>${String(value)}</bdi></a>`;
+  }
+  if (type === 'attachment') {
+    const file = files.find((each) => each.column === column.name && each.state === 'here');
+    return html`<bdi>${fileNameOf(String(value))}</bdi> ${
+        file === undefined ? null : html`<a href="#files">${file.revision > 1 ? 'all revisions' : 'open'}</a>`
+      }`;
+  }
+  const text = String(value);
+  if (text === '') return html`<em class="none">empty text</em>`;
+  const rest =
+    bytes === null
+      ? null
+      : html` <a href="/browse/${pathPart(table.name)}/${id}/${pathPart(column.name)}" download
+          >all ${bytesText(bytes)} as a text file</a
+        >`;
+  return html`<bdi class="value">${text.toWellFormed()}${bytes === null ? '' : '…'}</bdi>${rest}`;
+}
+
+/** Pictures that browsers show without running anything in them; what the bytes say counts, not the name. */
+const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/i;
+
+function filesHtml({ files, nowMs }: RowView): Html | null {
+  if (files.length === 0) return null;
+  return html`<section aria-labelledby="files">
+    <h2 id="files">Files</h2>
+    <ul class="files">
+      ${files.map(
+        (file) =>
+          html`<li class="card">
+            ${
+              file.state === 'here' && PICTURES.test(file.type ?? '')
+                ? html`<a href="/file/${file.id}"><img src="/file/${file.id}" alt="${file.name}" loading="lazy" /></a>`
+                : null
+            }
+            <p>
+              <b><bdi>${file.name}</bdi></b>
+              <small
+                ><bdi>${file.column}</bdi>, revision
+                ${file.revision}${
+                  file.bytes === null ? '' : `, ${bytesText(file.bytes)}`
+                }${file.createdAt === null ? '' : `, ${ageText(file.createdAt, nowMs)}`}${
+                  file.author === null ? '' : `, by ${file.author}`
+                }</small
+              >
+            </p>
+            ${
+              file.state === 'here'
+                ? html`<p>
+                    <a href="/file/${file.id}/save" download>Download</a>
+                    <a href="/file/${file.id}/text">View as text</a>
+                  </p>`
+                : html`<p class="reason">${file.state}${file.reason === null ? '' : `: ${file.reason}`}</p>`
+            }
+            ${file.vanishedAt === null ? null : html`<p class="reason">The origin no longer has it.</p>`}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}

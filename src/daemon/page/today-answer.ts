@@ -1,0 +1,92 @@
+/**
+ * The first page for who has signed in, read from the replica. Input: the state of the daemon. Output: the answer. Counting what changed reads
+ * whole tables, so it ends after a while, and the page says what it did not count.
+ */
+import { stampFromMs } from '../../base/clock.ts';
+import { readBrowsedTables } from '../../replica/browse.ts';
+import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
+import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
+import { framed, type Desk } from './desk.ts';
+import { deskHtml } from './decide.ts';
+import { headlineOf } from './headline.ts';
+import { html } from './html.ts';
+import { headlineHtml } from './page.ts';
+import type { PageReply } from './request.ts';
+import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './today.ts';
+
+/** Conflicts and failures on one page, each. */
+const LISTED_MAX = 50;
+/** How long tables are counted. */
+const COUNT_MS_MAX = 1_500;
+const HOUR_MS = 3_600_000;
+
+/** Reads and makes it. */
+export function answerToday(desk: Desk): PageReply {
+  const { request, reader } = desk;
+  const { state, nowMs, said, formToken, work } = request;
+  const tables = reader.status();
+  const headline = headlineOf(state, tables, nowMs);
+  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
+  const waiting = {
+    conflicts: reader.conflicts({ all: false, limit: LISTED_MAX }),
+    failures: reader.failures({ limit: LISTED_MAX }),
+    conflictCount: sum(({ conflictCount }) => conflictCount),
+    failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
+    formToken,
+  };
+  const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
+    ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
+    <section aria-labelledby="tables">
+      <h2 id="tables">Freshness</h2>
+      ${freshnessHtml(tables, work.strips, { nowMs })}
+    </section>`;
+  const name = reader.identity()?.database;
+  const refreshSeconds = waiting.conflicts.length === 0 ? 60 : null;
+  const title = `${headline.sentence} · ${name === undefined ? 'rowsync' : `database ${name}`}`;
+  return framed(desk, { title, place: 'Today', refreshSeconds }, body);
+}
+
+function readDay(reader: ReplicaReader, nowMs: number): DayView {
+  const firstHourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - (HOURS - 1) * HOUR_MS;
+  const since = stampFromMs(firstHourMs);
+  const deleted = readDeletedCounts(reader, since);
+  const startedAt = process.hrtime.bigint();
+  let unreadCount = 0;
+  let unstampedCount = 0;
+  const tables = readBrowsedTables(reader).flatMap((table): readonly TableDay[] => {
+    if (Number(process.hrtime.bigint() - startedAt) / 1e6 > COUNT_MS_MAX) {
+      unreadCount += 1;
+      return [];
+    }
+    const hours = readStampedHours(reader, table, since);
+    if (hours === null) unstampedCount += 1;
+    const ofTable = deleted.filter((line) => line.table === table.name);
+    const deletedCount = ofTable.reduce((sum, { count }) => sum + count, 0);
+    if ((hours ?? []).length === 0 && deletedCount === 0) return [];
+    return [{ table: table.name, deletedCount, ...byHourAndPerson(hours ?? [], firstHourMs) }];
+  });
+  const sizeOf = ({ byHour, deletedCount }: TableDay): number =>
+    byHour.reduce((sum, count) => sum + count, deletedCount);
+  return {
+    source: 'stamps',
+    tables: tables.toSorted((a, b) => sizeOf(b) - sizeOf(a)),
+    runs: readRunHours(reader, since),
+    unstampedCount,
+    unreadCount,
+  };
+}
+
+/** Counts of single hours and people, summed both ways. */
+function byHourAndPerson(counts: readonly HourCount[], firstHourMs: number): Pick<TableDay, 'byHour' | 'people'> {
+  const byHour = Array.from({ length: HOURS }, () => 0);
+  const byPerson = new Map<string | null, number>();
+  for (const { hour, by, count } of counts) {
+    const index = Math.round((Date.parse(`${hour}:00:00Z`) - firstHourMs) / HOUR_MS);
+    // A clock of the origin that is ahead is told as now.
+    const place = Math.min(Math.max(Number.isNaN(index) ? 0 : index, 0), HOURS - 1);
+    byHour[place] = (byHour[place] ?? 0) + count;
+    byPerson.set(by, (byPerson.get(by) ?? 0) + count);
+  }
+  const people = [...byPerson].map(([name, count]) => ({ name, count })).toSorted((a, b) => b.count - a.count);
+  return { byHour, people };
+}

@@ -1,0 +1,18 @@
+/**
+ * The page of what the daemon does, read from the replica and from what the daemon says. Input: a question. Output: the answer.
+ */
+import { framed, type Desk } from './desk.ts';
+import { html } from './html.ts';
+import type { PageReply } from './request.ts';
+import { RUNS_SHOWN_MAX } from './runs.ts';
+import { workHtml } from './work.ts';
+
+/** Reads and makes it. */
+export function answerWork(desk: Desk): PageReply {
+  const { reader, request } = desk;
+  const { state, work, formToken, nowMs, said } = request;
+  const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
+  ${workHtml({ state, work, runs: reader.runs(RUNS_SHOWN_MAX), formToken, nowMs })}`;
+  const refreshSeconds = state.working === null ? 60 : 5;
+  return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
+}

@@ -1,0 +1,170 @@
+/**
+ * The page of what the daemon does: what is under way, what comes next, buttons to begin it now, and the last pieces of work with what each did
+ * to which table. Input: the daemon's state and its work book. Output: HTML. Pure.
+ */
+import { stampFromMs } from '../../base/clock.ts';
+import { ageText, countText, durationText, plural } from '../../base/text.ts';
+import type { RunRecord } from '../../replica/reader.ts';
+import type { WorkKind } from '../jobs.ts';
+import type { DaemonState } from '../state.ts';
+import type { TableNote, WorkNote, WorkProgress, WorkSnapshot } from '../work-book.ts';
+import { pathPart } from './address.ts';
+import { buttonForm } from './frame.ts';
+import { html, type Html } from './html.ts';
+import { runsHtml } from './runs.ts';
+
+/** What the page shows. */
+export interface WorkView {
+  readonly state: DaemonState;
+  readonly work: WorkSnapshot;
+  /** The newest first. */
+  readonly runs: readonly RunRecord[];
+  readonly formToken: string;
+  readonly nowMs: number;
+}
+
+/** Pieces of work that are listed. */
+const NOTES_MAX = 40;
+
+/** Work that a button begins, and its words. */
+const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = [
+  { work: 'pull', label: 'Pull now' },
+  { work: 'follow', label: 'Follow now' },
+  { work: 'push', label: 'Push now' },
+  { work: 'files', label: 'Fetch files now' },
+  { work: 'verify', label: 'Compare now' },
+  { work: 'backup', label: 'Back up now' },
+];
+
+/** The whole part. */
+export function workHtml({ state, work, runs, formToken, nowMs }: WorkView): Html {
+  const kinds = new Set(state.jobs.map(({ id }) => id.split(' ')[0]));
+  return html`<h1>Work</h1>
+    <section class="card" aria-labelledby="now">
+      <h2 id="now">Under way</h2>
+      <div id="progress" aria-live="polite">${progressHtml(work.progress, nowMs)}</div>
+      <div class="buttons">
+        ${buttonForm({ action: 'cycle', fields: {}, label: 'Synchronise now', formToken, look: 'main' })}
+        ${BUTTONS.filter((button) => kinds.has(button.work)).map(({ work: kind, label }) =>
+          buttonForm({ action: 'cycle', fields: { work: kind }, label, formToken }),
+        )}
+      </div>
+    </section>
+    <section aria-labelledby="schedule">
+      <h2 id="schedule">Schedule</h2>
+      ${scheduleHtml(state, nowMs)}
+    </section>
+    <section aria-labelledby="notes">
+      <h2 id="notes">Since the daemon started</h2>
+      ${notesHtml(work.notes, nowMs)}
+    </section>
+    <section aria-labelledby="runs">
+      <h2 id="runs">Recorded runs</h2>
+      ${runsHtml(runs, nowMs)}
+    </section>`;
+}
+
+function progressHtml(progress: WorkProgress | null, nowMs: number): Html {
+  if (progress === null) return html`<p>Nothing at the moment.</p>`;
+  const { work, startedAtMs, table, tablesDoneCount, tableCount, rowCount, expectedRowCount } = progress;
+  const done = tableCount === null ? '' : `, ${countText(tablesDoneCount)} of ${plural(tableCount, 'table')}`;
+  const bar =
+    expectedRowCount > 0
+      ? html`<progress
+          max="${expectedRowCount}"
+          value="${Math.min(rowCount, expectedRowCount)}"
+          aria-label="Rows"
+        ></progress>`
+      : html`<progress aria-label="Under way"></progress>`;
+  return html`<p>
+      <b>${work}</b> for ${durationText(Math.max(0, nowMs - startedAtMs))}${done},
+      ${plural(rowCount, 'row')}${table === null ? null : html`: <bdi>${table}</bdi>`}
+    </p>
+    ${bar}`;
+}
+
+/** What is done when. */
+export function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
+  if (jobs.length === 0) return html`<p class="about">Nothing is scheduled.</p>`;
+  return html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
+    <table>
+      <caption class="unseen">
+        What is done when
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Work</th>
+          <th scope="col">Next</th>
+          <th scope="col">Last</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${jobs.map(({ id, nextAtMs, isDue }) => {
+          const last = [...lastByWork].find(([kind]) => kind === id)?.[1];
+          const next = isDue ? 'due now' : `in ${durationText(Math.max(0, nextAtMs - nowMs))}`;
+          return html`<tr>
+            <th scope="row"><bdi>${id}</bdi></th>
+            <td title="${stampFromMs(nextAtMs)}">${next}</td>
+            <td>
+              ${
+                last === undefined
+                  ? '–'
+                  : `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`
+              }
+            </td>
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+const TONES: Readonly<Record<string, string>> = { done: 'ok', held: 'warn', stopped: 'busy' };
+
+function notesHtml(notes: readonly WorkNote[], nowMs: number): Html {
+  if (notes.length === 0) return html`<p class="about">Nothing has ended yet.</p>`;
+  return html`<ol class="notes">
+    ${notes.slice(0, NOTES_MAX).map(
+      (note) =>
+        html`<li>
+          <p>
+            <span class="state ${TONES[note.outcome] ?? 'bad'}">${note.outcome}</span>
+            <b>${note.work}</b>${note.runId === null ? '' : ` ${note.runId}`},
+            <time datetime="${stampFromMs(note.finishedAtMs)}" title="${stampFromMs(note.finishedAtMs)}"
+              >${ageText(stampFromMs(note.finishedAtMs), nowMs)}</time
+            >, took
+            ${durationText(note.durationMs)}${note.tables.length === 0 && note.words === null ? `; ${nothingText(note)}` : ''}
+          </p>
+          ${note.words === null ? null : troubleHtml(note.words, note.hint)}
+          ${
+            note.tables.length === 0
+              ? null
+              : html`<ul>
+                  ${note.tables.map(tableNoteHtml)}
+                </ul>`
+          }
+        </li>`,
+    )}
+  </ol>`;
+}
+
+function nothingText({ tableCount }: WorkNote): string {
+  return tableCount === 0 ? 'nothing to do' : `nothing changed in ${plural(tableCount, 'table')}`;
+}
+
+function troubleHtml(words: string, hint: string | null): Html {
+  return html`<p class="reason"><bdi>${words}</bdi></p>
+    ${hint === null || hint === '' ? null : html`<p class="hint">${hint}</p>`}`;
+}
+
+function tableNoteHtml({ table, insertedCount, updatedCount, deletedCount, words, hint }: TableNote): Html {
+  const counts = [
+    insertedCount === 0 ? null : `${countText(insertedCount)} new`,
+    updatedCount === 0 ? null : `${countText(updatedCount)} changed`,
+    deletedCount === 0 ? null : `${countText(deletedCount)} deleted`,
+  ].filter((text) => text !== null);
+  return html`<li>
+    <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${counts.join(', ')}
+    ${words === null ? null : troubleHtml(words, hint)}
+  </li>`;
+}
