@@ -47,6 +47,8 @@ const COMMON = {
 const PROGRAM = {
   ...COMMON,
   format: 'cjs',
+  // An executable has no import(); what is built into Node is required.
+  supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'ownUrl' },
   banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
 } satisfies BuildOptions;
@@ -55,6 +57,23 @@ const PROGRAM = {
 export async function bundleProgram(outfile: string, more: BuildOptions = {}): Promise<readonly BundledPackage[]> {
   const { metafile } = await build({ ...PROGRAM, ...more, entryPoints: ['src/cli/main.ts'], outfile, metafile: true });
   return packagesOf(metafile);
+}
+
+/** In an executable better-sqlite3 takes its machine code from where addon.ts finds it. */
+const addonFromAsset: Plugin = {
+  name: 'addon-from-asset',
+  setup: (loader) => {
+    loader.onLoad({ filter: /node_modules\/better-sqlite3\/lib\/index\.js$/ }, () => ({
+      contents: `const { loadAddon } = require(${JSON.stringify(join(TOP, 'packaging/addon.ts'))});
+        module.exports = require('./database')(loadAddon, false);
+        module.exports.SqliteError = require('./sqlite-error');`,
+    }));
+  },
+};
+
+/** Bundles the program for an executable, which has no folder of packages beside it. */
+export async function bundleExecutable(outfile: string): Promise<readonly BundledPackage[]> {
+  return bundleProgram(outfile, { external: [], plugins: [undiciPool, addonFromAsset] });
 }
 
 /** Bundles the program and the library for npm. */

@@ -19,7 +19,7 @@ import {
 
 const TOP = new URL('../', import.meta.url);
 /** What git ignores or owns, and what no person wrote. */
-const SKIPPED = new Set(['.git', 'node_modules', 'dist', 'package-lock.json', '.env']);
+const SKIPPED = new Set(['.git', 'node_modules', 'dist', 'release', 'package-lock.json', '.env']);
 
 function filesUnder(folder: string): readonly string[] {
   return readdirSync(new URL(folder, TOP), { withFileTypes: true }).flatMap((entry) => {

@@ -34,8 +34,8 @@ export interface ServiceChoice {
   readonly by: 'daemon' | 'timer';
   /** The command that replaces `/usr/bin/rowsync` in ExecStart. */
   readonly program: readonly string[];
-  /** Texts of the files in systemd/, by file name. */
-  readonly units: ReadonlyMap<string, string>;
+  /** Texts of the files in systemd/, by file name; null where the package manager of the system looks after them. */
+  readonly units: ReadonlyMap<string, string> | null;
   /** The configuration to write where there is none yet; null to demand that there is one. */
   readonly config: string | null;
   /** The token to store; null to keep the one that is there. */
@@ -43,6 +43,8 @@ export interface ServiceChoice {
 }
 
 const UNIT_FOLDER = '/etc/systemd/system';
+/** Where the Debian package has its units, and its program. */
+export const PACKAGED = { units: '/lib/systemd/system', program: '/usr/bin/rowsync' } as const;
 const SYSUSERS = '/etc/sysusers.d/rowsync.conf';
 const TMPFILES = '/etc/tmpfiles.d/rowsync.conf';
 /** The units that are installed, from systemd/. */
@@ -53,9 +55,6 @@ export const UNIT_FILES = [...SERVICE_UNITS, 'rowsync.sysusers.conf', 'rowsync.t
 
 /** The token is root's: systemd reads it, and hands a copy to the service. */
 const TOKEN_MODE = 0o600;
-
-/** The program as the units of the package name it. */
-const PACKAGED_PROGRAM = '/usr/bin/rowsync';
 
 /** Where things of an instance stand. */
 export interface ServicePaths {
@@ -89,17 +88,17 @@ export function planInstall({ name, by, program, units, config, token }: Service
     mode,
     once,
   });
-  const unit = (file: string): string => units.get(file) ?? '';
+  const unit = (file: string): string => units?.get(file) ?? '';
+  const isOurs = units !== null;
   return [
-    write(SYSUSERS, unit('rowsync.sysusers.conf')),
-    write(TMPFILES, unit('rowsync.tmpfiles.conf')),
+    ...(isOurs ? [write(SYSUSERS, unit('rowsync.sysusers.conf')), write(TMPFILES, unit('rowsync.tmpfiles.conf'))] : []),
     // By name, so that systemd looks for them in the folder that is set up.
     run(false, 'systemd-sysusers', basename(SYSUSERS)),
     run(false, 'systemd-tmpfiles', '--create', basename(TMPFILES)),
     // What an administrator wrote is never written over.
     ...(config === null ? [] : [write(paths.config, config, 0o644, true)]),
     token === null ? { kind: 'protect', path: paths.token, mode: TOKEN_MODE } : write(paths.token, token, TOKEN_MODE),
-    ...SERVICE_UNITS.map((file) => write(`${UNIT_FOLDER}/${file}`, withProgram(unit(file), program))),
+    ...(isOurs ? SERVICE_UNITS : []).map((file) => write(`${UNIT_FOLDER}/${file}`, withProgram(unit(file), program))),
     run(true, 'systemctl', 'daemon-reload'),
     // Never both: the second one to come would find the replica in use.
     run(false, 'systemctl', 'disable', other),
@@ -111,13 +110,13 @@ export function planInstall({ name, by, program, units, config, token }: Service
 }
 
 /** The steps that stop and remove the service; configuration, token and replica stay. */
-export function planUninstall(name: string, isLast: boolean): readonly ServiceStep[] {
+export function planUninstall(name: string, isLast: boolean, unitFolder = UNIT_FOLDER): readonly ServiceStep[] {
   const files = [...SERVICE_UNITS.map((file) => `${UNIT_FOLDER}/${file}`), SYSUSERS, TMPFILES];
   const units = [unitOf(name, 'timer'), `rowsync-sync@${name}.service`, unitOf(name, 'daemon')];
   // systemctl refuses to stop what it has never heard of.
   const onUnits = (isLive: boolean, ...command: readonly [string, ...string[]]): ServiceStep => ({
     ...run(isLive, ...command),
-    needs: `${UNIT_FOLDER}/${SERVICE_UNITS[0]}`,
+    needs: `${unitFolder}/${SERVICE_UNITS[0]}`,
   });
   return [
     onUnits(true, 'systemctl', 'stop', ...units),
@@ -139,7 +138,7 @@ function withProgram(text: string, program: readonly string[]): string {
   const quoted = program.map((word) =>
     /^[\w@/.=:,+-]+$/.test(word) ? word : `"${word.replaceAll('%', '%%').replaceAll(/["\\$]/g, String.raw`\$&`)}"`,
   );
-  return text.replace(`ExecStart=${PACKAGED_PROGRAM} `, () => `ExecStart=${quoted.join(' ')} `);
+  return text.replace(`ExecStart=${PACKAGED.program} `, () => `ExecStart=${quoted.join(' ')} `);
 }
 
 /** A configuration to begin with, for an instance. */

@@ -75,6 +75,12 @@ export const cacheFolder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(),
 
 /** Boots a machine, or says in a few words why none can be booted here. */
 export async function bootMachine(folders: MachineFolders = {}): Promise<Machine | { readonly reason: string }> {
+  const made = await machineRoot();
+  return 'reason' in made ? made : boot(made.root, folders);
+}
+
+/** The root folder of a clean Debian, to be read only, or why there is none. */
+export async function machineRoot(): Promise<{ readonly root: string } | { readonly reason: string }> {
   if (process.getuid?.() !== 0) return { reason: 'only root may boot one' };
   const missing = PROGRAMS.filter((program) => spawnSync('which', [program]).status !== 0);
   if (missing.length > 0) return { reason: `${missing.join(', ')} not installed` };
@@ -87,7 +93,7 @@ export async function bootMachine(folders: MachineFolders = {}): Promise<Machine
       return { reason: `no Debian can be made: ${lastLine(thrown)}` };
     }
   }
-  return boot(root, folders);
+  return { root };
 }
 
 async function boot(root: string, { shown = {}, copied = {} }: MachineFolders): Promise<Machine | { reason: string }> {

@@ -12,6 +12,7 @@ import { ownCommand, readShipped } from '../installation.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import {
   firstConfig,
+  PACKAGED,
   planInstall,
   planUninstall,
   servicePaths,
@@ -117,7 +118,7 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
     name,
     by: options.timer === true ? 'timer' : 'daemon',
     program,
-    units: readUnits(),
+    units: isPackaged(root) ? null : readUnits(),
     config: hasConfig ? null : firstConfig(name, origin),
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
   });
@@ -129,7 +130,15 @@ function uninstallSteps(name: string, { root = '/' }: ServiceOptions): readonly 
     .map((folder) => join(root, '/etc/systemd/system', folder))
     .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []))
     .filter((file) => /^rowsync(?:-sync)?@/.test(file) && !own.includes(file));
-  return planUninstall(checkedName(name), others.length === 0);
+  return isPackaged(root)
+    ? planUninstall(checkedName(name), false, PACKAGED.units)
+    : planUninstall(checkedName(name), others.length === 0);
+}
+
+/** Whether this is the program of the Debian package, which brings units of its own. */
+function isPackaged(root: string): boolean {
+  const [program] = ownCommand([]);
+  return program === PACKAGED.program && existsSync(join(root, PACKAGED.units, UNIT_FILES[0]));
 }
 
 /** What an uninstall leaves behind, and how it is removed by whoever means it. */

@@ -1,0 +1,40 @@
+/**
+ * One executable for Linux on x64: the Node that the project pins without its symbols, the program, and what comes with it as assets.
+ * V8's compiled code is left out: it differs from build to build.
+ */
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { UNIT_FILES } from '../src/cli/service-plan.ts';
+import { bundleExecutable, type BundledPackage } from './bundle.ts';
+import { runProgram, TOP } from './paths.ts';
+
+/** The machine code of better-sqlite3 for the platform that is built for. */
+export const ADDON = join(TOP, 'node_modules/better-sqlite3/prebuilds/linux-x64.node');
+const ADDON_NAME = 'better_sqlite3.node';
+const NODE = join(TOP, 'node_modules/node/bin/node');
+
+/** What the unit's bounds expect, and no environment in a crash report; see `rowsync service install`. */
+const NODE_FLAGS = ['--disable-proto=delete', '--max-old-space-size=512', '--report-exclude-env'];
+
+/** Builds the executable; returns the packages in it. */
+export async function buildExecutable(output: string): Promise<readonly BundledPackage[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-executable-'));
+  try {
+    const packages = await bundleExecutable(join(folder, 'program.cjs'));
+    copyFileSync(NODE, join(folder, 'node'));
+    runProgram('strip', ['--strip-unneeded', 'node'], { cwd: folder });
+    const { version } = JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8')) as { version: string };
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'rowsync', version }));
+    const units = UNIT_FILES.map((file) => [`systemd/${file}`, join(TOP, 'systemd', file)] as const);
+    const assets = { 'package.json': 'package.json', [ADDON_NAME]: ADDON, ...Object.fromEntries(units) };
+    const flags = { execArgv: NODE_FLAGS, execArgvExtension: 'none', disableExperimentalSEAWarning: true };
+    // Relative, since the path of the program becomes part of the executable.
+    const config = { main: 'program.cjs', executable: 'node', output, assets, ...flags };
+    writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
+    runProgram(NODE, ['--build-sea', 'sea.json'], { cwd: folder });
+    return packages;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * What `npm run dist` makes, as users get it: one executable on a Debian without Node, the Debian package in a booted systemd from
+ * its installation to its purge, and the root of the container. Skipped by name where no machine can be booted or a program is missing.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { buildDebian } from '../../packaging/debian.ts';
+import { buildExecutable } from '../../packaging/executable.ts';
+import { commitTime, makeRelease } from '../../packaging/release.ts';
+import { bootMachine, machineRoot, type Machine } from '../support/machine.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
+
+const TOKEN = '5ec2e7c0ffee5ec2e7c0ffee5ec2e7c0';
+const REPLICA = '/var/lib/rowsync/main/replica.db';
+const runFile = promisify(execFile);
+const lacking = ['strip', 'dpkg-deb', 'git'].filter((program) => spawnSync('which', [program]).status !== 0);
+const made = lacking.length > 0 ? { reason: `${lacking.join(', ')} not installed` } : await machineRoot();
+const reason = 'reason' in made ? made.reason : null;
+
+describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' : ` (not here: ${reason})`}`, () => {
+  const release = mkdtempSync(join(tmpdir(), 'rowsync-release-'));
+  const executable = join(release, 'rowsync-linux-x64');
+  let machine: Machine;
+  let deb = '';
+
+  beforeAll(async () => {
+    await makeRelease(release);
+    deb = readdirSync(release).find((name) => name.endsWith('.deb')) ?? '';
+    const parts = { executable, version: '99.0.0', builtAt: commitTime(), licenses: '' };
+    buildDebian(parts, mkdtempSync(join(release, 'later-')), join(release, 'later.deb'));
+    const booted = await bootMachine({ shown: { '/media/release': release } });
+    if ('reason' in booted) throw new Error(booted.reason);
+    machine = booted;
+    // Nothing may need to run what stands in /tmp.
+    await machine.shell('mount --types tmpfs --options noexec,nosuid tmpfs /tmp; ! command -v node');
+  });
+
+  afterAll(async () => {
+    await machine.stop();
+    rmSync(release, { recursive: true, force: true });
+  });
+
+  test('two builds of one commit are the same bytes', async () => {
+    const again = join(release, 'again');
+    const sum = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+    await buildExecutable(again);
+
+    expect(sum(again)).toBe(sum(executable));
+    expect(readFileSync(join(release, 'SHA256SUMS'), 'utf8')).toContain(`${sum(executable)}  rowsync-linux-x64\n`);
+  });
+
+  test('the list of what is in it names Node, SQLite and every package in the bundle, with hash and license', () => {
+    const sbom = JSON.parse(readFileSync(join(release, 'rowsync.cdx.json'), 'utf8')) as {
+      components: { name: string; hashes?: unknown[]; licenses: unknown[] }[];
+    };
+    const names = sbom.components.map(({ name }) => name);
+
+    expect(names).toEqual(expect.arrayContaining(['node', 'better-sqlite3', 'undici', 'zod']));
+    expect(sbom.components.filter(({ hashes, licenses }) => hashes === undefined || licenses.length === 0)).toEqual([]);
+  });
+
+  test.skipIf(spawnSync('which', ['lintian']).status !== 0)('lintian finds nothing in the Debian package', async () => {
+    const { stdout } = await runFile('lintian', ['--fail-on', 'none', join(release, deb)]);
+
+    expect(stdout).toBe('');
+  });
+
+  test('the executable alone tells the whole story on a Debian without Node', async () => {
+    const text = await machine.shell('cp /media/release/rowsync-linux-x64 /srv/rowsync; cd /srv; ./rowsync demo 2>&1');
+
+    expect(text).toContain('rowsync sql');
+    await machine.shell('rm /srv/rowsync; rm -rf "$HOME"/.cache');
+  });
+
+  test('apt installs the package, and two commands set the service up', async () => {
+    await machine.shell(`apt-get install --yes /media/release/${deb}`);
+    await machine.shell(`
+      systemd-run --quiet --unit=origin -p StandardOutput=file:/run/origin.json \
+        rowsync sandbox --json --port 8100 --token ${TOKEN}`);
+    await machine.until('[ -s /run/origin.json ]');
+
+    await machine.shell(`
+      (umask 077; echo ${TOKEN} > /srv/token)
+      rowsync service install --url http://127.0.0.1:8100 --database 21995 --token-file /srv/token`);
+
+    await machine.until(`[ "$(sqlite3 ${REPLICA} 'SELECT count(*) FROM Product')" = 400 ]`);
+    expect(await machine.shell('systemctl is-active rowsync@main; ls /etc/systemd/system/rowsync* || true')).toMatch(
+      /^active\nls: cannot access/,
+    );
+    expect(await machine.shell('zgrep --count . /usr/share/man/man1/rowsync.1.gz; ls "$HOME"/.cache || true')).toMatch(
+      /^\d{3,}\nls: cannot/,
+    );
+  });
+
+  test('an edit is pushed by the executable', async () => {
+    await machine.shell(`
+      printf 'tables:\\n  Product: { push: true, match: SKU }\\npush: { delay: 1 }\\n' >> /etc/rowsync/main.yaml
+      systemctl reload rowsync@main`);
+    await machine.until(
+      `sqlite3 ${REPLICA} "SELECT mode FROM sync_status WHERE \\"table\\" = 'Product'" | grep -q two-way`,
+    );
+    await machine.shell(`sqlite3 -cmd '.timeout 5000' ${REPLICA} "UPDATE Product SET Name = 'Renamed' WHERE _id = 1"`);
+
+    await machine.until(`[ "$(sqlite3 ${REPLICA} 'SELECT count(*) FROM sync_changes')" = 0 ]`);
+    expect(
+      await machine.shell(`curl -sf -H 'Authorization: Bearer ${TOKEN}' \
+        'http://127.0.0.1:8100/secure/api/v2/21995/Product/retrieve.json?id=1&column=Name'`),
+    ).toContain('Renamed');
+  });
+
+  test('an upgrade starts the service anew, and its replica goes on', async () => {
+    const pid = await machine.shell('systemctl show --value --property=MainPID rowsync@main');
+
+    await machine.shell('apt-get install --yes /media/release/later.deb');
+
+    await machine.until('systemctl is-active --quiet rowsync@main');
+    expect(await machine.shell('systemctl show --value --property=MainPID rowsync@main')).not.toBe(pid);
+    expect(await machine.shell(`sqlite3 ${REPLICA} 'SELECT Name FROM Product WHERE _id = 1'`)).toBe('Renamed\n');
+  });
+
+  test('a removal ends the service and keeps the configuration; a purge keeps the replica', async () => {
+    await machine.shell('systemctl stop origin; apt-get remove --yes rowsync');
+
+    expect(await machine.shell('systemctl is-active rowsync@main || true; ls /etc/rowsync')).toBe(
+      'inactive\nmain.token\nmain.yaml\n',
+    );
+
+    const text = await machine.shell('apt-get purge --yes rowsync');
+
+    expect(text).toContain('kept: /var/lib/rowsync');
+    expect(await machine.shell(`ls -d /etc/rowsync /usr/lib/rowsync ${REPLICA} 2>/dev/null || true`)).toBe(
+      `${REPLICA}\n`,
+    );
+  });
+
+  test('the root of the container runs it as a user without rights', async () => {
+    const { root } = made as { root: string };
+    const nspawn = ['--directory', root, '--volatile=overlay', '--register=no', '--keep-unit', '--quiet', '--pipe'];
+    const script = `
+      sh /media/release/image-setup.sh >&2
+      cp /media/release/rowsync-linux-x64 /usr/bin/rowsync
+      setpriv --reuid=rowsync --regid=rowsync --clear-groups --no-new-privs sh -c 'cd /var/lib/rowsync && id -un && rowsync demo' 2>&1`;
+    const bound = ['--private-network', `--bind-ro=${release}:/media/release`];
+
+    const { stdout } = await runFile('systemd-nspawn', [...nspawn, ...bound, 'sh', '-euc', script]);
+
+    expect(stdout).toMatch(/^rowsync\n/);
+    expect(stdout).toContain('rowsync sql');
+  });
+});
