@@ -40,6 +40,7 @@ export const LOG_FIELDS = [
   'runId',
   'schedule',
   'status',
+  'sink',
   'table',
   'tableCount',
   'tableId',

@@ -30,6 +30,8 @@ export const BACKOFFS = {
   auth: { firstMs: 15 * MINUTE_MS, longestMs: 15 * MINUTE_MS },
   /** A full disk or a held lock: looking costs nothing, and people who mend it want to see it work. */
   replica: { firstMs: MINUTE_MS / 2, longestMs: 5 * MINUTE_MS },
+  /** A PostgreSQL server that cannot be reached: a restart takes seconds, and looking costs a connection. */
+  sink: { firstMs: 5_000, longestMs: 5 * MINUTE_MS },
   /** Any other failure that concerns all tables. */
   other: { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS },
 } as const satisfies Readonly<Record<string, Backoff>>;

@@ -40,7 +40,7 @@ export type Runner = (command: Command, work: (invocation: Invocation) => Promis
 /** Loads the configuration that the command line names, and prints its warnings. */
 export async function loadNamedConfig(
   invocation: Invocation,
-  options: { readonly needsCredentials: boolean },
+  options: { readonly needsCredentials: boolean; readonly needsSinks?: boolean },
 ): Promise<Config> {
   const { session } = invocation;
   const { loadConfig } = await import('../config/load.ts');
@@ -151,8 +151,9 @@ export async function openExistingReplica(invocation: Invocation, config: Config
 }
 
 /** Opens the replica, and says so where an earlier version had written it. */
-async function openForWriting({ session }: Invocation, { replica: { path, shared } }: Config): Promise<Replica> {
+async function openForWriting({ session }: Invocation, { replica: { path, shared }, sinks }: Config): Promise<Replica> {
   const { openReplica } = await loadReplica();
+  const { ensureSinks } = await import('../replica/sink-book.ts');
   const replica = openReplica(path, { clock: session.clock, shared });
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;
@@ -160,6 +161,10 @@ async function openForWriting({ session }: Invocation, { replica: { path, shared
       printable(`the replica was of version ${fromVersion} and is of this one now; as it was: ${copyPath}`) + '\n',
     );
   }
+  await ensureSinks(
+    replica,
+    sinks.map(({ name }) => name),
+  );
   return replica;
 }
 

@@ -11,6 +11,7 @@ import { dirname, resolve } from 'node:path';
 
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
+import type { SinkSettings } from '../sink/context.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
 import {
@@ -21,6 +22,7 @@ import {
   type CredentialsResult,
   type Environment,
 } from './secrets.ts';
+import { readSinks } from './sinks.ts';
 import { tableRules, type TableRules } from './tables.ts';
 import { parseYaml } from './yaml.ts';
 
@@ -62,6 +64,7 @@ export interface Config {
     readonly repeatMinutes: number;
   };
   readonly http: { readonly listen: ListenAddress | null };
+  readonly sinks: readonly SinkSettings[];
 }
 
 /** The cron expression of every kind of work, with false for never, and the zone that they are read in. */
@@ -91,6 +94,8 @@ export interface LoadedConfig {
 export interface LoadOptions {
   /** False for commands that never talk to the origin: whoever may only read the replica needs no secret. */
   readonly needsCredentials: boolean;
+  /** Whether the addresses of sinks are read, with their passwords; as the credentials unless given. */
+  readonly needsSinks?: boolean | undefined;
   readonly environment?: Environment | undefined;
 }
 
@@ -115,7 +120,12 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     ...expanded.problems,
     ...(parsed.success ? [] : problemsFromIssues(parsed.error.issues)),
   ];
-  const problems = [...otherProblems, ...login.problems];
+  const sinks = readSinks(parsed.success ? parsed.data.sinks : {}, {
+    folder: dirname(file),
+    environment,
+    needsSecrets: options.needsSinks ?? options.needsCredentials,
+  });
+  const problems = [...otherProblems, ...login.problems, ...sinks.problems];
   if (!parsed.success || problems.length > 0) {
     const described = describeProblems(problems, { values, document, lines });
     throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
@@ -123,8 +133,8 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
       hint: `Correct ${file} and run the same command again; nothing was done.`,
     });
   }
-  const config = configFromOptions(file, parsed.data, login.credentials);
-  return { config, warnings: [...login.warnings, ...addressWarnings(config)] };
+  const config = { ...configFromOptions(file, parsed.data, login.credentials), sinks: sinks.sinks };
+  return { config, warnings: [...login.warnings, ...sinks.warnings, ...addressWarnings(config)] };
 }
 
 function countProblems(count: number): string {
@@ -165,7 +175,7 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
   return typeof origin === 'object' && origin !== null ? { ...origin } : {};
 }
 
-function configFromOptions(file: string, options: Options, credentials: Credentials | null): Config {
+function configFromOptions(file: string, options: Options, credentials: Credentials | null): Omit<Config, 'sinks'> {
   const folder = dirname(file);
   const path = resolve(folder, options.replica.path);
   return {

@@ -63,6 +63,8 @@ export function expandVariables(values: unknown, environment: Environment): { va
 }
 
 function isSecretReference(path: OptionPath): boolean {
+  // The address of a sink, which may have a password in it (sinks.ts).
+  if (path.length === 4 && path[0] === 'sinks' && path[2] === 'postgres' && path[3] === 'url') return true;
   return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
 }
 
@@ -122,6 +124,18 @@ export function readCredentials(
 /** Whether the name of a file looks like a token: who wrote one where its file belongs must not find it on a screen or in a log. */
 export function looksLikeToken(path: string): boolean {
   return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
+}
+
+/** Reads a secret that an option names, by its file or its environment variable, with what is wrong or unwise about it. */
+export function readNamedSecret(
+  path: readonly string[],
+  value: unknown,
+  surroundings: { readonly folder: string; readonly environment: Environment },
+): { readonly secret: string | null; readonly problems: readonly Problem[]; readonly warnings: readonly string[] } {
+  const found = readSecret(path.at(-1) ?? '', value, surroundings);
+  const warnings = found.warnings.map((warning) => warning.replace(/^origin\.[A-Za-z]+/, path.join('.')));
+  const problems = 'complaint' in found ? [{ path, complaint: found.complaint, showValue: false }] : [];
+  return { secret: 'secret' in found ? found.secret : null, problems, warnings };
 }
 
 type SecretResult = ({ readonly secret: string } | { readonly complaint: string } | object) & {

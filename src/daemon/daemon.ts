@@ -70,7 +70,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const logFor = (of: Config): Logger => notifications.listen(parts.logFor(of), of);
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
-  const sides = openSides(config, { clock, log: logFor(config) });
+  const sides = openSides(config, { clock, sinkClock: parts.clock, log: logFor(config) });
   const daemon = new Daemon(sides, { ...parts, clock, logFor }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());

@@ -5,6 +5,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
+import { readSinkStatus } from '../replica/sink-book.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
 import type { Desk } from './page/decide.ts';
@@ -20,7 +21,7 @@ export function statusJson(state: DaemonState, { config }: Sides): unknown {
   return {
     ...stateJson(state),
     replica: { path, bytes: sizeOf(path) },
-    tables: read(path, (reader) => reader.status()),
+    ...read(path, (reader) => ({ tables: reader.status(), sinks: readSinkStatus(reader) })),
   };
 }
 
@@ -39,6 +40,7 @@ export function pageOf(
       replica: { path, bytes: sizeOf(path) },
       identity: reader.identity(),
       tables,
+      sinks: readSinkStatus(reader),
       runs: reader.runs(RUNS_SHOWN_MAX),
       desk: formToken === null ? null : { ...readDesk(reader, tables), formToken },
       keyPath: pageKeyPath(path),
@@ -71,7 +73,11 @@ export function metricsOf(
   const { bavail, bsize } = statfsSync(dirname(path));
   return metricsText({
     state,
-    ...read(path, (reader) => ({ tables: reader.status(), replica: reader.measures() })),
+    ...read(path, (reader) => ({
+      tables: reader.status(),
+      replica: reader.measures(),
+      sinks: readSinkStatus(reader),
+    })),
     origin: origin.counters(),
     ...replica.counters(),
     loopDelaySeconds: loopDelay.takeP99Seconds(),

@@ -6,6 +6,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Counters } from '../origin/requests.ts';
 import type { ReplicaMeasures, TableStatus } from '../replica/reader.ts';
+import type { SinkStatus } from '../replica/sink-book.ts';
 import type { DaemonState } from './state.ts';
 
 /** What the metrics are made of. */
@@ -13,6 +14,7 @@ export interface Measures {
   readonly state: DaemonState;
   readonly tables: readonly TableStatus[];
   readonly replica: ReplicaMeasures;
+  readonly sinks: readonly SinkStatus[];
   readonly origin: Counters;
   /** How long writes waited for other clients' transactions so far. */
   readonly busyMs: number;
@@ -49,6 +51,7 @@ export function metricsText(measures: Measures): Promise<string> {
     ...tableMetrics(measures),
     ...originMetrics(measures.origin),
     ...fileMetrics(measures),
+    ...sinkMetrics(measures),
   ];
   for (const { name, kind, help, samples } of all) {
     const labelNames = Object.keys(samples[0]?.labels ?? {});
@@ -174,6 +177,33 @@ function fileMetrics(measures: Measures): readonly Metric[] {
       'shadow_diff_uncaptured_total',
       'Edits that the triggers missed and a comparison of all rows found.',
       measures.uncapturedCount,
+    ),
+  ];
+}
+
+function sinkMetrics({ sinks }: Measures): readonly Metric[] {
+  const perSink = (valueOf: (sink: SinkStatus) => number): readonly Sample[] =>
+    sinks.map((sink) => ({ labels: { sink: sink.name }, value: valueOf(sink) }));
+  return [
+    gauge(
+      'sink_lag_rows',
+      'Changed rows that a sink does not have yet.',
+      perSink(({ lagRows }) => lagRows),
+    ),
+    gauge(
+      'sink_lag_seconds',
+      'How long the oldest of them waits.',
+      perSink(({ lagSeconds }) => lagSeconds),
+    ),
+    gauge(
+      'sink_failing',
+      '1 while a sink cannot go on.',
+      perSink(({ problem }) => (problem === null ? 0 : 1)),
+    ),
+    gauge(
+      'sink_held_tables',
+      'Tables of a sink that something stands in the way of.',
+      perSink(({ tables }) => tables.filter(({ state }) => state === 'held').length),
     ),
   ];
 }

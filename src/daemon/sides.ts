@@ -9,6 +9,7 @@ import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
+import { startSinks, type RunningSinks } from '../sink/runner.ts';
 import { WholeWatch } from './whole.ts';
 
 /** What both sides are opened with. */
@@ -30,26 +31,50 @@ export interface Sides {
 }
 
 /** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
-export function openSides(config: Config, parts: SideParts): Sides {
+export function openSides(
+  config: Config,
+  // The clock of the sinks is one of their own: their waits say nothing of whether the daemon advances.
+  parts: SideParts & { readonly sinkClock: Clock },
+): Sides {
   const origin = openOrigin(originSettings(config), parts);
   const replica = openReplicaOf(config, parts);
-  return sidesOf(config, { origin, replica, log: parts.log, whole: new WholeWatch(replica.path) });
+  return sidesOf(
+    config,
+    {
+      origin,
+      replica,
+      log: parts.log,
+      whole: new WholeWatch(replica.path),
+      sinks: startSinks(config.sinks, { replica, clock: parts.sinkClock, log: parts.log }),
+    },
+    parts.sinkClock,
+  );
 }
 
-function sidesOf(config: Config, open: Pick<Sides, 'origin' | 'replica' | 'log' | 'whole'>): Sides {
+function sidesOf(
+  config: Config,
+  open: Pick<Sides, 'origin' | 'replica' | 'log' | 'whole'> & { readonly sinks: RunningSinks },
+  sinkClock: Clock,
+): Sides {
   return {
     config,
-    ...open,
+    origin: open.origin,
+    replica: open.replica,
+    log: open.log,
+    whole: open.whole,
     changeTo: async (next, parts) => {
       const origin = openOrigin(originSettings(next), parts);
       const isSameFile = next.replica.path === config.replica.path;
       const replica = isSameFile ? open.replica : openReplicaOf(next, parts);
+      await open.sinks.stop();
       await open.origin.close();
       if (!isSameFile) open.replica.close();
       const whole = isSameFile ? open.whole : new WholeWatch(replica.path);
-      return sidesOf(next, { origin, replica, log: parts.log, whole });
+      const sinks = startSinks(next.sinks, { replica, clock: sinkClock, log: parts.log });
+      return sidesOf(next, { origin, replica, log: parts.log, whole, sinks }, sinkClock);
     },
     close: async () => {
+      await open.sinks.stop();
       await open.origin.close();
       open.replica.close();
     },

@@ -37,6 +37,7 @@ const status = (tables: readonly TableStatus[]): Status => ({
     timeZone: 'Europe/Paris',
   },
   tables,
+  sinks: [],
   daemon: null,
   listens: false,
   page: null,

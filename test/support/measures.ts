@@ -26,6 +26,7 @@ export const TABLE_STATUS: TableStatus = {
 
 /** Measures that give every metric a sample. */
 export const MEASURES: Measures = {
+  sinks: [{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }],
   state: {
     startedAtMs: 0,
     working: null,

@@ -22,9 +22,24 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   push: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
   // On the rank of pull and push: what files there are follows from rows that stand in the replica, however they came there.
   files: ['base', 'wire', 'origin', 'replica', 'reconcile'],
-  config: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files'],
-  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'config'],
-  cli: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'config', 'daemon'],
+  // On the rank of files: what is sent follows from rows that stand in the replica.
+  sink: ['base', 'wire', 'replica', 'reconcile'],
+  config: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'sink'],
+  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'sink', 'config'],
+  cli: [
+    'base',
+    'wire',
+    'origin',
+    'replica',
+    'capture',
+    'reconcile',
+    'pull',
+    'push',
+    'files',
+    'sink',
+    'config',
+    'daemon',
+  ],
   sandbox: ['base', 'wire'],
 };
 
@@ -44,6 +59,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'csv-stringify': ['src/base/'],
   'prom-client': ['src/daemon/'],
   mime: ['src/push/'],
+  pg: ['src/sink/'],
+  'pg-copy-streams': ['src/sink/'],
 };
 
 interface Import {

@@ -11,6 +11,7 @@ import { originSettings } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
+import { sinkSecrets } from '../../config/sinks.ts';
 import { secretsOf } from '../../origin/credentials.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 
@@ -50,6 +51,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
       secrets: [
         ...secretsOf(originSettings(of).credentials),
         ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
+        ...sinkSecrets(of.sinks),
       ],
       form: session.stdout.isTerminal ? 'terminal' : session.stdout.isJournal ? 'journal' : 'json',
     });

@@ -6,7 +6,9 @@ import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
+import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { sinkLines } from '../../sink/text.ts';
 import { boxTable } from '../output.ts';
 import { askDaemon, type DaemonAnswer } from '../daemon-answer.ts';
 import { ageText, bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
@@ -31,6 +33,7 @@ export interface Status {
   readonly replica: { readonly path: string; readonly bytes: number; readonly isOlder: boolean };
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly TableStatus[];
+  readonly sinks: readonly SinkStatus[];
   /** The newest first. */
   readonly runs: readonly RunRecord[];
   /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
@@ -76,6 +79,7 @@ function readStatus(config: Config): Omit<Status, 'daemon' | 'listens' | 'page'>
       replica: { path: config.replica.path, bytes: statSync(config.replica.path).size, isOlder: reader.isOlder() },
       identity: reader.identity(),
       tables: reader.status(),
+      sinks: readSinkStatus(reader),
       runs: reader.runs(RUNS_MAX),
     };
   } finally {
@@ -95,6 +99,7 @@ export function statusText(
     ...(replica.isOlder ? ['          of an earlier version: the next pull brings it up to date'] : []),
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
+    ...status.sinks.flatMap(sinkLines),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
     ...(daemon === null && listens ? ['daemon    none answers at http.listen: does it run?'] : []),
     ...(page === null ? [] : [`page      ${printable(page)}`]),

@@ -5,6 +5,8 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, bytesText, countText, durationText, plural } from '../../base/text.ts';
 import type { ReplicaIdentity, RunRecord, TableStatus } from '../../replica/reader.ts';
+import type { SinkStatus } from '../../replica/sink-book.ts';
+import { sinkSentence } from '../../sink/text.ts';
 import type { DaemonState } from '../state.ts';
 import { deskHtml, type Desk } from './decide.ts';
 import { headlineOf, isTroubled, type Headline, type Todo } from './headline.ts';
@@ -20,6 +22,8 @@ export interface PageView {
   /** Null before the first pull. */
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly TableStatus[];
+  /** Where the replica is streamed to; none where nothing is configured. */
+  readonly sinks?: readonly SinkStatus[] | undefined;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
   /** Values of rows and buttons; null for who has not signed in. */
@@ -36,7 +40,7 @@ const TABLES_MAX = 500;
 
 /** The whole page. */
 export function pageHtml(view: PageView): string {
-  const { state, tables, runs, identity, desk, said, nowMs } = view;
+  const { state, tables, sinks = [], runs, identity, desk, said, nowMs } = view;
   const headline = headlineOf(state, tables, nowMs);
   const name = identity === null ? 'rowsync' : `database ${identity.database}`;
   // Without scripts the page is loaded anew whatever someone is writing, so only where there is nothing to write.
@@ -50,7 +54,7 @@ export function pageHtml(view: PageView): string {
         ${desk === null ? (isWaiting ? signInHtml(view) : null) : deskHtml(desk, nowMs)}
         <section aria-labelledby="tables">
           <h2 id="tables">${plural(tables.length, 'table')}</h2>
-          ${tablesHtml(tables, nowMs)}
+          ${tablesHtml(tables, nowMs)} ${sinks.map((sink) => html`<p>Sink ${sink.name}: ${sinkSentence(sink)}</p>`)}
         </section>
         <section aria-labelledby="runs">
           <h2 id="runs">Last runs</h2>

@@ -1,0 +1,218 @@
+/**
+ * What a replica remembers of its sinks: how far each one is, what keeps it from going on, and what a person asked of it. It stands in the
+ * file, so that a copy of the file remembers what was sent when it was made. The tables are there while a sink is configured.
+ */
+import Database from 'better-sqlite3';
+import type { Connection, Tx } from './connection.ts';
+import type { Replica } from './database.ts';
+import { replicaError } from './failures.ts';
+import type { Complaint } from './ledger.ts';
+import { hasTable } from './objects.ts';
+import { sql } from '../base/sql.ts';
+import { noteTouches } from './touched.ts';
+
+/**
+ *    epoch, former    which series of batches the target takes from us, and the one before; null before the first
+ *    sent             up to which touched line everything was sent
+ *    pending          the same once the batch under way is stored there; null without one
+ *    asked            JSON: what a person wants loaded again, beside a daemon at work: names of tables, none for all. Null for nothing
+ *    problem_…        what keeps the whole sink from going on, and since when
+ */
+const SINKS = sql`
+  CREATE TABLE _rowsync_sinks (
+    name TEXT PRIMARY KEY, epoch TEXT, former TEXT, sent INTEGER NOT NULL DEFAULT 0, pending INTEGER, asked TEXT,
+    problem_code TEXT, problem_message TEXT, problem_hint TEXT, problem_since TEXT
+  ) STRICT, WITHOUT ROWID`;
+
+/**
+ *    state      waits (is read for the first time) · loading · live · held (see problem) · left (not to be sent)
+ *    table_name as it is called in the target
+ */
+const SINK_TABLES = sql`
+  CREATE TABLE _rowsync_sink_tables (
+    sink TEXT NOT NULL, table_id INTEGER NOT NULL, table_name TEXT NOT NULL, state TEXT NOT NULL,
+    problem_code TEXT, problem_message TEXT, problem_hint TEXT,
+    PRIMARY KEY (sink, table_id)
+  ) STRICT, WITHOUT ROWID`;
+
+/** How far a sink is, as this file knows. */
+export interface SinkPlace {
+  readonly epoch: string | null;
+  readonly former: string | null;
+  readonly sent: number;
+  readonly pending: number | null;
+}
+
+/** What stands in the way of a table, or how far it is. */
+export interface SinkTableState {
+  readonly tableId: number;
+  readonly tableName: string;
+  readonly state: 'waits' | 'loading' | 'live' | 'held' | 'left';
+  readonly problem: Complaint | null;
+}
+
+/** A sink as `status` shows it. */
+export interface SinkStatus {
+  readonly name: string;
+  /** Touched rows that are not there yet. */
+  readonly lagRows: number;
+  /** How long the oldest of them waits, in seconds; 0 without one. */
+  readonly lagSeconds: number;
+  /** Null before the first row was sent. */
+  readonly epoch: string | null;
+  readonly problem: (Complaint & { readonly since: string }) | null;
+  readonly tables: readonly SinkTableState[];
+}
+
+/** Makes the file remember these sinks and no others; without any, nothing of them is left and no touched row is noted. */
+export async function ensureSinks(replica: Replica, names: readonly string[]): Promise<void> {
+  const known = readSinkNames(replica);
+  if (known.length === names.length && names.every((name) => known.includes(name))) return;
+  await replica.write('Preparing the sinks', (tx) => {
+    noteTouches(tx, names.length > 0);
+    const isThere = hasTable(tx, '_rowsync_sinks');
+    if (names.length > 0 && !isThere) for (const statement of [SINKS, SINK_TABLES]) tx.prepare(statement).run();
+    if (names.length === 0 && isThere) {
+      for (const statement of [sql`DROP TABLE _rowsync_sinks`, sql`DROP TABLE _rowsync_sink_tables`])
+        tx.prepare(statement).run();
+    }
+    if (names.length === 0) return;
+    const list = JSON.stringify(names);
+    tx.prepare(sql`DELETE FROM _rowsync_sinks WHERE name NOT IN (SELECT value FROM json_each(?))`).run(list);
+    tx.prepare(sql`DELETE FROM _rowsync_sink_tables WHERE sink NOT IN (SELECT value FROM json_each(?))`).run(list);
+    tx.prepare(
+      sql`INSERT INTO _rowsync_sinks (name) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+    ).run(list);
+  });
+}
+
+function readSinkNames(from: Connection): readonly string[] {
+  if (!hasTable(from, '_rowsync_sinks')) return [];
+  return from
+    .prepare(sql`SELECT name FROM _rowsync_sinks`)
+    .pluck()
+    .all() as string[]; // name is TEXT
+}
+
+/** How far a sink is; null where the file does not know it. */
+export function readPlace(from: Connection, name: string): SinkPlace | null {
+  if (!hasTable(from, '_rowsync_sinks')) return null;
+  const row = from.prepare(sql`SELECT epoch, former, sent, pending FROM _rowsync_sinks WHERE name = ?`).get(name);
+  return (row as SinkPlace | undefined) ?? null; // columns and types are ours
+}
+
+/** Stores how far a sink is. */
+export function storePlace(tx: Tx, name: string, { epoch, former, sent, pending }: SinkPlace): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_sinks SET epoch = @epoch, former = @former, sent = @sent, pending = @pending WHERE name = @name`,
+  ).run({ name, epoch, former, sent: BigInt(sent), pending: pending === null ? null : BigInt(pending) });
+}
+
+/** What keeps a sink from going on, and what of its tables; writes only what is other than before. */
+export async function storeSinkState(
+  replica: Replica,
+  name: string,
+  state: { readonly problem: Complaint | null; readonly tables: readonly SinkTableState[] | null; readonly at: string },
+): Promise<void> {
+  const before = readSinkStatus(replica).find((sink) => sink.name === name);
+  if (before === undefined) return;
+  const { problem, tables } = state;
+  const isSameProblem = sameProblem(before.problem, problem);
+  const isSame = tables === null || JSON.stringify(before.tables) === JSON.stringify(tables);
+  if (isSameProblem && isSame) return;
+  await replica.write('Noting how a sink is', (tx) => {
+    if (!isSameProblem) {
+      tx.prepare(
+        sql`UPDATE _rowsync_sinks SET problem_code = @code, problem_message = @message, problem_hint = @hint,
+              problem_since = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(problem_since, @at) END WHERE name = @name`,
+      ).run({ name, at: state.at, ...columnsOf(problem) });
+    }
+    if (isSame) return;
+    tx.prepare(sql`DELETE FROM _rowsync_sink_tables WHERE sink = ?`).run(name);
+    const insert = tx.prepare(
+      sql`INSERT INTO _rowsync_sink_tables (sink, table_id, table_name, state, problem_code, problem_message, problem_hint)
+          VALUES (@name, @tableId, @tableName, @state, @code, @message, @hint)`,
+    );
+    for (const { tableId, tableName, state: ofTable, problem: own } of tables) {
+      insert.run({ name, tableId, tableName, state: ofTable, ...columnsOf(own) });
+    }
+  });
+}
+
+function columnsOf(problem: Complaint | null): Record<'code' | 'message' | 'hint', string | null> {
+  return { code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
+}
+
+function sameProblem(one: Complaint | null, other: Complaint | null): boolean {
+  return one?.code === other?.code && one?.message === other?.message && one?.hint === other?.hint;
+}
+
+/** Every sink by name, with its tables by id; empty where none is configured. */
+export function readSinkStatus(from: Connection): readonly SinkStatus[] {
+  if (!isBookThere(from)) return [];
+  const sinks = from
+    .prepare(
+      sql`SELECT name, epoch, problem_code AS code, problem_message AS message, problem_hint AS hint, problem_since AS since,
+            (SELECT count(*) FROM _rowsync_touched t WHERE t.seq > s.sent) AS lagRows,
+            coalesce((SELECT unixepoch() - t.at FROM _rowsync_touched t WHERE t.seq > s.sent ORDER BY t.seq LIMIT 1), 0) AS lagSeconds
+          FROM _rowsync_sinks s ORDER BY name`,
+    )
+    .all() as (Record<'name' | 'hint' | 'since' | 'message', string> & {
+    code: string | null;
+    epoch: string | null;
+    lagRows: number;
+    lagSeconds: number;
+  })[]; // columns and types are ours
+  const tables = from.prepare(
+    sql`SELECT table_id AS tableId, table_name AS tableName, state, problem_code AS code, problem_message AS message,
+          problem_hint AS hint FROM _rowsync_sink_tables WHERE sink = ? ORDER BY table_id`,
+  );
+  return sinks.map(({ name, epoch, lagRows, lagSeconds, code, message, hint, since }) => ({
+    name,
+    epoch,
+    lagRows,
+    lagSeconds: Math.max(0, lagSeconds),
+    problem: code === null ? null : { code, message, hint, since },
+    tables: tables.all(name).map((row) => {
+      const table = row as Omit<SinkTableState, 'problem'> & Omit<Complaint, 'code'> & { code: string | null }; // as above
+      const problem = table.code === null ? null : { code: table.code, message: table.message, hint: table.hint };
+      return { tableId: table.tableId, tableName: table.tableName, state: table.state, problem };
+    }),
+  }));
+}
+
+/** A reader has no memory of the schema, and an earlier version of the file no such table. */
+function isBookThere(from: Connection): boolean {
+  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`).get() !== undefined;
+}
+
+/** How long to wait for the daemon to end a transaction. */
+const WAIT_MS_MAX = 10_000;
+
+/** Asks the process at work to load tables again, by their names here, or all for none. @throws RowsyncError of the replica. */
+export function askForLoad(path: string, name: string, tables: readonly string[]): void {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
+    db.prepare(sql`UPDATE _rowsync_sinks SET asked = ? WHERE name = ?`).run(JSON.stringify(tables), name);
+  } catch (thrown) {
+    throw replicaError(thrown, `Asking for a load in ${path}`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** What a person asked to load again; null for nothing. */
+export function readAsked(from: Connection, name: string): readonly string[] | null {
+  if (!hasTable(from, '_rowsync_sinks')) return null;
+  const asked = from
+    .prepare(sql`SELECT asked FROM _rowsync_sinks WHERE name = ?`)
+    .pluck()
+    .get(name);
+  return typeof asked === 'string' ? (JSON.parse(asked) as string[]) : null; // written as such a list
+}
+
+/** Forgets what was asked, once it is under way. */
+export function forgetAsked(tx: Tx, name: string): void {
+  tx.prepare(sql`UPDATE _rowsync_sinks SET asked = NULL WHERE name = ?`).run(name);
+}

@@ -1,0 +1,85 @@
+/**
+ * Sinks beside the work of the daemon: each one is looked after by a loop of its own, which sends some time after a change and waits longer
+ * and longer after a failure. It holds up neither pull nor push, since it only reads the replica. Input: settings. Output: targets that
+ * follow.
+ */
+import { asRowsyncError } from '../base/errors.ts';
+import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
+import { ensureSinks } from '../replica/sink-book.ts';
+import type { SinkContext, SinkSettings } from './context.ts';
+import { SinkWriter } from './writer.ts';
+
+/** Between two looks: what changes within it goes as one batch. */
+const PAUSE_MS = 1_000;
+/** How long nothing may be touched until a sink is looked at all the same, for what tells of the replica and what failed before. */
+const QUIET_MS = 30_000;
+
+/** Sinks at work. */
+export interface RunningSinks {
+  /** Ends when what is under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Begins to look after the sinks of a configuration; without any, the replica forgets those that it had. */
+export function startSinks(
+  sinks: readonly SinkSettings[],
+  parts: Pick<SinkContext, 'replica' | 'clock' | 'log'>,
+): RunningSinks {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const names = sinks.map(({ name }) => name);
+  const ready = retried({ ...parts, signal }, () => ensureSinks(parts.replica, names));
+  const loops = sinks.map(async (settings) => {
+    await ready;
+    await follow({ ...parts, settings, signal });
+  });
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.allSettled([ready, ...loops]);
+    },
+  };
+}
+
+async function follow(context: SinkContext & { readonly signal: AbortSignal }): Promise<void> {
+  const { clock, signal, log, settings } = context;
+  const writer = new SinkWriter(context);
+  let workedAtMs = -Infinity;
+  try {
+    while (!signal.aborted) {
+      await retried({ ...context, sink: settings.name }, async () => {
+        if (!writer.isBehind() && clock.monotonicMs() - workedAtMs < QUIET_MS) return;
+        const { loadedRows } = await writer.work();
+        workedAtMs = clock.monotonicMs();
+        if (loadedRows > 0) log.info('sink.sent', { sink: settings.name, rowCount: loadedRows });
+      });
+      await clock.sleep(PAUSE_MS, signal).catch(() => undefined); // asked to stop
+    }
+  } finally {
+    await writer.close();
+  }
+}
+
+/** Does something until it succeeds, or it is asked to stop. */
+async function retried(
+  {
+    clock,
+    log,
+    signal,
+    sink,
+  }: Pick<SinkContext, 'clock' | 'log'> & { readonly signal: AbortSignal; readonly sink?: string },
+  work: () => Promise<void>,
+): Promise<void> {
+  for (let failureCount = 1; !signal.aborted; failureCount += 1) {
+    try {
+      await work();
+      return;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const { code, message, hint } = asRowsyncError(thrown);
+      const waitMs = spreadBackoffMs(BACKOFFS.sink, failureCount, clock.random());
+      log.warn('sink.failed', { sink: sink ?? null, code, message, hint, attempt: failureCount, waitMs });
+      await clock.sleep(waitMs, signal).catch(() => undefined); // asked to stop
+    }
+  }
+}

@@ -1,0 +1,410 @@
+/**
+ * The work on one sink: it finds out where the target stands, brings its tables to the shape of those here, loads what has to be loaded as a
+ * whole, and sends what was touched. Input: a replica, settings, a clock. Output: a target that is level with the replica, and in the
+ * replica how far it is and what stands in the way. Whatever breaks, the next call goes on from what the target says.
+ */
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { sql } from '../base/sql.ts';
+import { judgeCursor } from '../reconcile/sink-cursor.ts';
+import type { Complaint } from '../replica/ledger.ts';
+import { openReader, type ReplicaReader } from '../replica/reader.ts';
+import {
+  ensureSinks,
+  forgetAsked,
+  readAsked,
+  readPlace,
+  storePlace,
+  storeSinkState,
+  type SinkPlace,
+  type SinkTableState,
+} from '../replica/sink-book.ts';
+import { readHead, readSources, readWholeTouches } from '../replica/sink-rows.ts';
+import type { Sending } from './apply.ts';
+import { connect, type PgConnection } from './connection.ts';
+import type { SinkContext } from './context.ts';
+import { concernsServer, pgError } from './failures.ts';
+import { beginLoad, LoadMoved, loadPart } from './load.ts';
+import { preparePublic, PublicTables, type ChangedTable } from './public-tables.ts';
+import { makeRound, TableFailure, type RoundTable } from './round.ts';
+import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape.ts';
+import { beginSeries, prepareTarget, readCursor, readPlaces, Target, type TablePlace } from './target.ts';
+
+/** What one piece of work came to. */
+export interface SinkReport {
+  readonly loadedRows: number;
+  /** The last touched line that is stored there. */
+  readonly seq: number;
+  readonly tables: readonly SinkTableState[];
+}
+
+/** What a person said. */
+export interface SinkChoice {
+  /** Take over what another replica, or this one before it was made anew, wrote there. */
+  readonly agreed: boolean;
+  /** Tables to load again, by their names here; none for all. Null for nothing. */
+  readonly load: readonly string[] | null;
+}
+
+const NOTHING: SinkChoice = { agreed: false, load: null };
+
+/** How long the tables that only tell of the replica may be behind. */
+const PUBLIC_MS = 30_000;
+/** How long a table is left alone after it failed, at first; it doubles. */
+const TABLE_WAIT_MS = 30_000;
+const TABLE_WAIT_MS_MAX = 15 * 60_000;
+
+/** Works on one sink; used by one caller at a time. */
+export class SinkWriter {
+  readonly #context: SinkContext;
+  readonly #target: Target;
+  readonly #public = new PublicTables();
+  readonly #troubles = new Map<
+    number,
+    { readonly error: RowsyncError; readonly count: number; readonly untilMs: number }
+  >();
+  #connection: PgConnection | null = null;
+  #reader: ReplicaReader | null = null;
+  #epoch = '';
+  #seq = 0;
+  #hasReplaced = false;
+  #publicAtMs = -Infinity;
+  /** What the last look at the shapes saw, and came to; null where they have to be looked at again. */
+  #shaped: { readonly seen: string; readonly outcome: ShapeOutcome } | null = null;
+
+  constructor(context: SinkContext) {
+    this.#context = context;
+    this.#target = new Target(context.settings.schema);
+  }
+
+  /** Whether anything was touched that is not there yet. */
+  isBehind(): boolean {
+    const { replica, settings } = this.#context;
+    const place = readPlace(replica, settings.name);
+    return place !== null && (readHead(replica) > place.sent || readAsked(replica, settings.name) !== null);
+  }
+
+  /** Brings the target level. @throws RowsyncError where nothing at all can be done; what concerns single tables is in the report. */
+  async work(choice: SinkChoice = NOTHING): Promise<SinkReport> {
+    try {
+      const report = await this.#work(choice);
+      await this.#note(null, report.tables);
+      return report;
+    } catch (thrown) {
+      const error = asRowsyncError(thrown instanceof LoadMoved ? pgError(thrown) : thrown);
+      await this.#disconnect();
+      if (this.#context.signal?.aborted !== true) await this.#note(error, null);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
+    this.#reader?.close();
+    this.#reader = null;
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.close();
+  }
+
+  async #note(error: RowsyncError | null, tables: readonly SinkTableState[] | null): Promise<void> {
+    const { replica, settings, clock } = this.#context;
+    const problem: Complaint | null =
+      error === null ? null : { code: error.code, message: error.message, hint: error.hint };
+    await storeSinkState(replica, settings.name, { problem, tables, at: stampFromMs(clock.nowMs()) });
+  }
+
+  async #work(given: SinkChoice): Promise<SinkReport> {
+    const { replica, settings } = this.#context;
+    const asked = readAsked(replica, settings.name);
+    const choice = asked === null ? given : { agreed: asked.length === 0, load: asked };
+    const reader = (this.#reader ??= openReader(replica.path));
+    const isFresh = this.#connection === null || this.#connection.isBroken;
+    const isWholeAgain = choice.load !== null && choice.load.length === 0;
+    if (isFresh || isWholeAgain) await this.#begin(choice);
+    const sending = this.#sending();
+    const again = new Set(choice.load ?? []);
+    let loadedRows = 0;
+    // Ends when nothing is left to load; each turn loads a part or is the last.
+    for (;;) {
+      this.#context.signal?.throwIfAborted();
+      const turn = await this.#turn(sending, reader, again);
+      if (asked !== null)
+        await replica.write('Noting that a load is under way', (tx) => forgetAsked(tx, settings.name));
+      if (turn.part === null) return { loadedRows, seq: this.#seq, tables: turn.states };
+      loadedRows += await this.#load(sending, reader, turn.part);
+      await this.#note(null, turn.states);
+    }
+  }
+
+  #sending(): Sending & { readonly session: PgConnection } {
+    const session = this.#connection;
+    if (session === null) throw pgError(new Error('Connection terminated'));
+    return { session, target: this.#target, deletes: this.#context.settings.deletes };
+  }
+
+  /** Finds out where the target stands, and begins a new series where that is not where this replica left it. */
+  async #begin({ agreed }: SinkChoice): Promise<void> {
+    const { replica, settings, clock } = this.#context;
+    await this.#connection?.close();
+    this.#connection = null;
+    const session = await connect(settings.address);
+    this.#connection = session;
+    await session.transact(async () => {
+      await prepareTarget(session, this.#target);
+      await preparePublic(session, this.#target);
+    });
+    await ensurePlace(this.#context);
+    const who = replicaName(replica);
+    await session.transact(async () => {
+      const own = requirePlace(this.#context);
+      const cursor = await readCursor(session, this.#target);
+      const verdict = judgeCursor(own, cursor, agreed);
+      if (verdict === 'taken') throw takenError(this.#target, cursor?.replica ?? '');
+      if (verdict === 'go' && cursor !== null) {
+        this.#epoch = cursor.epoch;
+        this.#seq = cursor.seq;
+        return;
+      }
+      const epoch = Array.from({ length: 16 }, () => Math.floor(clock.random() * 16).toString(16)).join('');
+      const seq = readHead(replica);
+      // Noted before it is stored there: if the answer is lost, the file still knows both series.
+      const place: SinkPlace = { epoch, former: cursor?.epoch ?? own.former, sent: seq, pending: null };
+      await replica.writeDurably('Beginning to send', (tx) => storePlace(tx, settings.name, place));
+      await beginSeries(session, this.#target, { epoch, seq, replica: who });
+      if (verdict === 'again') this.#context.log.warn('sink.again', { sink: settings.name });
+      this.#epoch = epoch;
+      this.#seq = seq;
+    });
+    await this.#storeSent(this.#seq);
+    const [row] = await session.query(sql`SELECT EXISTS (SELECT 1 FROM ${this.#target.replaced}) AS found`);
+    this.#hasReplaced = row?.['found'] === true;
+    this.#shaped = null;
+    this.#publicAtMs = -Infinity;
+  }
+
+  async #storeSent(seq: number): Promise<void> {
+    const { replica, settings } = this.#context;
+    const place = requirePlace(this.#context);
+    if (place.sent === seq && place.pending === null) return;
+    await replica.write('Noting what was sent', (tx) =>
+      storePlace(tx, settings.name, { ...place, sent: seq, pending: null }),
+    );
+  }
+
+  /** Shapes, a beginning of loads, and a round; returns the load to go on with, where there is one. */
+  async #turn(
+    sending: Sending & { readonly session: PgConnection },
+    reader: ReplicaReader,
+    again: Set<string>,
+  ): Promise<{
+    readonly part: { table: SentTable; load: NonNullable<TablePlace['load']> } | null;
+    readonly states: readonly SinkTableState[];
+  }> {
+    const { session, target } = sending;
+    const { settings, clock } = this.#context;
+    for (;;) {
+      const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
+      const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);
+      const resting = new Map(
+        [...this.#troubles].flatMap(([id, { error, untilMs }]) =>
+          untilMs > clock.monotonicMs() ? [[id, error] as const] : [],
+        ),
+      );
+      try {
+        const shaped = await this.#follow(sending, tables, resting);
+        const places = new Map((await readPlaces(session, target)).map((place) => [place.tableId, place]));
+        const usable = tables.filter(({ id }) => !shaped.problems.has(id));
+        const wholes = readWholeTouches(reader);
+        for (const table of usable) {
+          const place = places.get(table.id);
+          const isWanted = needsLoad(place, {
+            touched: wholes.get(table.id) ?? -1,
+            isStanding: shaped.standing.has(table.id),
+          });
+          const isAsked = again.delete(table.source.table.localName);
+          const isReshaped = place?.load != null && place.load.shape !== table.shape;
+          if (isWanted || isAsked || isReshaped) await session.transact(() => beginLoad(sending, reader, table));
+        }
+        const now = await readPlaces(session, target);
+        const taking = usable.flatMap((table): readonly RoundTable[] => {
+          const place = now.find(({ tableId }) => tableId === table.id);
+          return place === undefined ? [] : [{ table, place, isStanding: shaped.standing.has(table.id) }];
+        });
+        await this.#round(sending, reader, taking);
+        const after = await readPlaces(session, target);
+        const next = usable.flatMap((table) => {
+          const load = after.find(({ tableId }) => tableId === table.id)?.load;
+          return load == null ? [] : [{ table, load }];
+        });
+        const states = sources.map(({ table }): SinkTableState => {
+          const problem = shaped.problems.get(table.id) ?? null;
+          const sent = tables.find(({ id }) => id === table.id);
+          const isLoading = next.some((one) => one.table.id === table.id);
+          return {
+            tableId: table.id,
+            tableName: sent?.name ?? table.localName,
+            state: sent === undefined ? 'waits' : problem !== null ? 'held' : isLoading ? 'loading' : 'live',
+            problem: problem === null ? null : { code: problem.code, message: problem.message, hint: problem.hint },
+          };
+        });
+        return { part: next[0] ?? null, states };
+      } catch (thrown) {
+        this.#troubled(thrown, tables);
+      }
+    }
+  }
+
+  /** Looks at shapes only where one of them, or of the tables that are left out, is another than at the last look. */
+  async #follow(
+    { session, target, deletes }: Sending & { readonly session: PgConnection },
+    tables: readonly SentTable[],
+    except: ReadonlyMap<number, RowsyncError>,
+  ): Promise<ShapeOutcome> {
+    const seen = JSON.stringify([
+      tables.map(({ id, name, source, shape }) => [id, name, shape, source.table.name]),
+      [...except.keys()],
+    ]);
+    if (this.#shaped?.seen === seen) return this.#shaped.outcome;
+    const outcome = await session.transact(() => followShapes(session, target, { tables, deletes, except }));
+    const isSettled =
+      [...outcome.problems.keys()].every((id) => except.has(id)) &&
+      tables.every(({ id }) => outcome.standing.has(id) || outcome.problems.has(id));
+    this.#shaped = isSettled ? { seen, outcome } : null;
+    return outcome;
+  }
+
+  /** Leaves a table out that failed by itself. @throws what concerns more than that. */
+  #troubled(thrown: unknown, tables: readonly SentTable[]): void {
+    if (!(thrown instanceof TableFailure) || this.#connection?.isBroken !== false)
+      throw thrown instanceof TableFailure ? thrown.error : thrown;
+    const { tableId, error } = thrown;
+    this.#shaped = null;
+    if (concernsServer(error)) throw error;
+    const { clock, log, settings } = this.#context;
+    const count = (this.#troubles.get(tableId)?.count ?? 0) + 1;
+    const waitMs = Math.min(TABLE_WAIT_MS_MAX, TABLE_WAIT_MS * 2 ** Math.min(count - 1, 10));
+    this.#troubles.set(tableId, { error, count, untilMs: clock.monotonicMs() + waitMs });
+    const table = tables.find(({ id }) => id === tableId)?.name ?? String(tableId);
+    log.warn('sink.tableFailed', {
+      sink: settings.name,
+      table,
+      code: error.code,
+      message: error.message,
+      hint: error.hint,
+      waitMs,
+    });
+  }
+
+  async #round(
+    sending: Sending & { readonly session: PgConnection },
+    reader: ReplicaReader,
+    tables: readonly RoundTable[],
+  ): Promise<void> {
+    const { session } = sending;
+    const { replica, settings, clock } = this.#context;
+    const isDue = clock.monotonicMs() - this.#publicAtMs >= PUBLIC_MS;
+    const hasNews =
+      readHead(reader) > this.#seq ||
+      tables.some(({ place }) => place.load?.isDone === true || (place.seq !== null && place.seq < this.#seq));
+    if (!hasNews && !isDue) return;
+    const changed: readonly ChangedTable[] = this.#public.read(reader);
+    if (!hasNews && changed.length === 0) {
+      this.#publicAtMs = clock.monotonicMs();
+      return;
+    }
+    const to = await session.transact(async () => {
+      const moved = await makeRound(sending, reader, {
+        tables,
+        epoch: this.#epoch,
+        from: this.#seq,
+        hasReplaced: this.#hasReplaced,
+      });
+      await this.#public.write(sending, changed, new Set());
+      this.#context.onStep?.('written');
+      const place = requirePlace(this.#context);
+      if (moved !== place.sent) {
+        // On the disk before the target commits: if its answer is lost, this is where it may stand.
+        await replica.writeDurably('Noting what is sent', (tx) =>
+          storePlace(tx, settings.name, { ...place, pending: moved }),
+        );
+      }
+      this.#context.onStep?.('noted');
+      return moved;
+    });
+    this.#context.onStep?.('committed');
+    this.#seq = to;
+    this.#public.settle(changed);
+    this.#publicAtMs = clock.monotonicMs();
+    for (const { table } of tables) this.#troubles.delete(table.id);
+    await this.#storeSent(to);
+  }
+
+  async #load(
+    sending: Sending & { readonly session: PgConnection },
+    reader: ReplicaReader,
+    { table, load }: { readonly table: SentTable; readonly load: NonNullable<TablePlace['load']> },
+  ): Promise<number> {
+    try {
+      if (load.isDone) return 0;
+      const rowCount = await loadPart(sending, reader, table, load);
+      this.#context.onStep?.('part');
+      this.#context.onProgress?.({ kind: 'loaded', table: table.name, rowCount });
+      this.#hasReplaced = true; // it may have; looking costs a round little
+      return rowCount;
+    } catch (thrown) {
+      if (thrown instanceof LoadMoved) throw movedError();
+      this.#troubled(new TableFailure(table.id, pgError(thrown)), [table]);
+      return 0;
+    }
+  }
+}
+
+/** Whether a table has to be loaded: never was, is not there any more, or any of its rows may be another one. */
+function needsLoad(
+  place: TablePlace | undefined,
+  { touched, isStanding }: { readonly touched: number; readonly isStanding: boolean },
+): boolean {
+  if (place === undefined) return true;
+  if (place.load !== null) return touched > place.load.seq;
+  return place.seq === null || !isStanding || touched > (place.whole ?? -1);
+}
+
+async function ensurePlace({ replica, settings }: SinkContext): Promise<void> {
+  if (readPlace(replica, settings.name) === null) await ensureSinks(replica, [settings.name]);
+}
+
+function requirePlace({ replica, settings }: SinkContext): SinkPlace {
+  const place = readPlace(replica, settings.name);
+  if (place !== null) return place;
+  throw new RowsyncError('replica', 'replica.failed', {
+    message: `The replica does not know the sink ${settings.name}`,
+    hint: 'The configuration changed meanwhile; run the command again.',
+  });
+}
+
+/** Whose rows these are, for people. */
+function replicaName(replica: SinkContext['replica']): string {
+  const row = replica
+    .prepare(sql`SELECT url || ' ' || database FROM _rowsync_identity`)
+    .pluck()
+    .get();
+  return typeof row === 'string' ? row : '';
+}
+
+function takenError({ schema }: Target, replica: string): RowsyncError {
+  return new RowsyncError('needsPerson', 'sink.taken', {
+    message: `The schema ${schema} has rows of another replica, or of this one from before it was made anew (${replica}); nothing was sent`,
+    hint: 'Give the sink another schema; or let it take over what is there, which compares every row: rowsync sink load.',
+  });
+}
+
+function movedError(): RowsyncError {
+  return new RowsyncError('originDown', 'sink.busy', {
+    message: 'Another process went on with the load of a table',
+    hint: 'One replica may write to a schema. rowsync looks again.',
+  });
+}

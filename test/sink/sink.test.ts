@@ -1,0 +1,291 @@
+/**
+ * A sink brings PostgreSQL level with the replica: the first load, changes, renames, deletes, what it cannot hold, what stands in the way.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PgAddress } from '../../src/sink/context.ts';
+import { noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
+import { pushNow } from '../support/push.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
+import { openWriter, replicaCells, targetCells } from '../support/sink.ts';
+import { NOTE, startTwoWay } from '../support/two-way.ts';
+
+let server: PostgresServer;
+
+/** A text with this in it. */
+function containing(part: string): unknown {
+  return expect.stringContaining(part);
+}
+
+describe.skipIf(noPostgres !== null)('a sink', () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  async function expectLevel(fixture: Fixture, address: PgAddress): Promise<void> {
+    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
+  }
+
+  test('loads tables, and then sends what was touched', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+
+    expect(await writer.work()).toMatchObject({ loadedRows: 6, tables: [{ tableName: 'Note', state: 'live' }] });
+    await expectLevel(fixture, address);
+
+    const { store } = fixture.sandbox;
+    store.update('Note', 1, { Title: 'a\tb\\c\nd', Count: '12345678901234567890.123456', Due: null, Done: true });
+    store.delete('Note', 2);
+    store.insert('Note', { Title: 'new', Seen: '2026-11-21T17:05:00Z', Starts: '23:59:59', Spent: 90.5 });
+    await fixture.pull();
+    expect(writer.isBehind()).toBe(true);
+    await writer.work();
+
+    await expectLevel(fixture, address);
+    expect(writer.isBehind()).toBe(false);
+    await writer.close();
+  });
+
+  test('sends of a two-way table what the origin confirmed', async () => {
+    await using fixture = await startTwoWay();
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; INSERT INTO "Note" ("Title") VALUES ('new')`);
+    await fixture.pull();
+    await writer.work();
+    expect(
+      await server.rows(
+        address,
+        `SELECT count(*) FILTER (WHERE _id < 0) AS ours, count(*) FILTER (WHERE "Title" = 'mine') AS mine FROM crm."Note"`,
+      ),
+    ).toEqual([{ ours: '0', mine: '0' }]);
+
+    await pushNow(fixture);
+    await writer.work();
+
+    await expectLevel(fixture, address);
+    expect(
+      await server.rows(address, `SELECT _id FROM crm."Note" WHERE "Title" IN ('mine', 'new') ORDER BY 1`),
+    ).toEqual([{ _id: '1' }, { _id: '7' }]);
+    await writer.close();
+  });
+
+  test('follows names of tables and columns, adds columns, and drops nothing', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+    await writer.work();
+    await server.rows(address, `CREATE VIEW crm.titles AS SELECT _id, "Title" FROM crm."Note"`);
+    const { store } = fixture.sandbox;
+    store.renameColumn('Note', 'Title', 'Between');
+    store.renameColumn('Note', 'Body', 'Title');
+    store.renameColumn('Note', 'Between', 'Body');
+    store.addColumn('Note', { name: 'Rank', type: 'Numeric' });
+    store.dropColumn('Note', 'Due');
+    store.changeColumn('Note', 'Count', { type: 'Text' });
+    store.renameTable('Note', 'Remark');
+    store.update('Remark', 1, { Rank: 7, Title: 'a body' });
+    await fixture.pull({ confirm: true });
+
+    await writer.work();
+
+    await expectLevel(fixture, address);
+    expect(Object.keys(await targetCells(server, address))).toEqual(['Remark']);
+    expect(await server.rows(address, `SELECT * FROM crm.titles WHERE _id = 1`)).toEqual([
+      { _id: '1', Title: 'title 1' },
+    ]);
+    expect(
+      await server.rows(
+        address,
+        `SELECT col_description('crm."Remark"'::regclass, attnum) AS words FROM pg_attribute WHERE attname = 'Spent' AND attrelid = 'crm."Remark"'::regclass`,
+      ),
+    ).toEqual([{ words: 'Column "Spent" of the origin: Duration, in seconds (Updatable)' }]);
+    await writer.close();
+  });
+
+  test('gives names that are too long, or taken by PostgreSQL, a shorter one', async () => {
+    const long = 'ä'.repeat(40);
+    await using fixture = await startFixture({
+      tables: [
+        {
+          name: long,
+          columns: [
+            { name: `${long}1`, type: 'Text' },
+            { name: `${long}2`, type: 'Text' },
+            { name: 'xmin', type: 'Text' },
+          ],
+          rows: [{ [`${long}1`]: 'one', [`${long}2`]: 'two', xmin: 'three' }],
+        },
+      ],
+    });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+
+    await writer.work();
+
+    const [name = ''] = Object.keys(await targetCells(server, address));
+    expect(name).toMatch(/^ä+~\d+$/u);
+    expect(Buffer.byteLength(name)).toBeLessThanOrEqual(63);
+    const [row] = (await targetCells(server, address))[name] ?? [];
+    expect(row).toEqual(expect.arrayContaining(['one', 'two', 'three']));
+    await writer.close();
+  });
+
+  test('replaces what PostgreSQL cannot hold, and lists it until it is gone', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    const { store } = fixture.sandbox;
+    store.update('Note', 1, { Title: 'a\0b', Due: '0000-01-01' });
+    await fixture.pull();
+    await writer.work();
+    const listed = `SELECT "table", row_id, "column" FROM crm.sync_replaced ORDER BY "column"`;
+    expect(await server.rows(address, `SELECT "Title", "Due"::text FROM crm."Note" WHERE _id = 1`)).toEqual([
+      { Title: 'a\uFFFDb', Due: null },
+    ]);
+    expect(await server.rows(address, listed)).toEqual([
+      { table: 'Note', row_id: '1', column: 'Due' },
+      { table: 'Note', row_id: '1', column: 'Title' },
+    ]);
+
+    store.update('Note', 1, { Title: 'a b' });
+    await fixture.pull();
+    await writer.work();
+
+    expect(await server.rows(address, listed)).toEqual([{ table: 'Note', row_id: '1', column: 'Due' }]);
+    await writer.close();
+  });
+
+  test('never touches a table of someone else, and sends the others', async () => {
+    await using fixture = await startFixture({
+      tables: [NOTE, { name: 'Person', columns: [{ name: 'Name', type: 'Text' }], rows: [{ Name: 'Ann' }] }],
+    });
+    const address = await server.database();
+    await server.rows(address, `CREATE SCHEMA crm`);
+    await server.rows(address, `CREATE TABLE crm."Note" (x int PRIMARY KEY)`);
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+
+    const { tables } = await writer.work();
+
+    expect(tables).toMatchObject([
+      {
+        tableName: 'Note',
+        state: 'held',
+        problem: { code: 'sink.foreign', message: containing('was not made by rowsync') },
+      },
+      { tableName: 'Person', state: 'live' },
+    ]);
+    expect(await server.rows(address, `SELECT count(*) FROM crm."Note"`)).toEqual([{ count: '0' }]);
+    await server.rows(address, `DROP TABLE crm."Note"`);
+    expect((await writer.work()).tables).toMatchObject([{ state: 'live' }, { state: 'live' }]);
+    await expectLevel(fixture, address);
+    await writer.close();
+  });
+
+  test('leaves a table out that a constraint there refuses, and catches up later', async () => {
+    await using fixture = await startFixture({
+      tables: [NOTE, { name: 'Person', columns: [{ name: 'Name', type: 'Text' }], rows: [{ Name: 'Ann' }] }],
+    });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+    await writer.work();
+    await server.rows(address, `ALTER TABLE crm."Note" ADD CONSTRAINT mine CHECK ("Title" <> 'bad')`);
+    const { store } = fixture.sandbox;
+    store.update('Note', 1, { Title: 'bad' });
+    store.update('Note', 2, { Title: 'good' });
+    store.update('Person', 1, { Name: 'Bea' });
+    await fixture.pull();
+
+    const { tables } = await writer.work();
+
+    expect(tables).toMatchObject([
+      { state: 'held', problem: { code: 'sink.refused', message: containing('mine') } },
+      { state: 'live' },
+    ]);
+    expect(JSON.stringify(tables)).not.toContain('bad');
+    expect(await server.rows(address, `SELECT "Name" FROM crm."Person"`)).toEqual([{ Name: 'Bea' }]);
+    store.update('Person', 1, { Name: 'Cleo' });
+    await fixture.pull();
+    await server.rows(address, `ALTER TABLE crm."Note" DROP CONSTRAINT mine`);
+    await writer.close();
+    const next = await openWriter(fixture, address);
+    await next.work();
+    await expectLevel(fixture, address);
+    await next.close();
+  });
+
+  test('keeps deleted rows with the time, where it is told to', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address, { deletes: 'keep' });
+    await fixture.pull();
+    await writer.work();
+    fixture.sandbox.store.delete('Note', 2);
+    await fixture.pull();
+
+    await writer.work();
+
+    expect(await server.rows(address, `SELECT _id, "Title" FROM crm."Note" WHERE _deleted_at IS NOT NULL`)).toEqual([
+      { _id: '2', Title: 'title 2' },
+    ]);
+    await writer.close();
+  });
+
+  test('writes no row that is as it was, and reloads in place under the views of others', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+    await writer.work();
+    await server.rows(address, `CREATE VIEW crm.titles AS SELECT "Title" FROM crm."Note"`);
+    await server.rows(address, `UPDATE crm."Note" SET "Title" = 'not ours' WHERE _id = 3`);
+    await server.rows(address, `DELETE FROM crm."Note" WHERE _id = 4`);
+    const before = await server.rows(address, `SELECT _id, xmin FROM crm."Note" WHERE _id NOT IN (3, 4) ORDER BY 1`);
+
+    await writer.work({ agreed: false, load: ['Note'] });
+
+    await expectLevel(fixture, address);
+    expect(await server.rows(address, `SELECT _id, xmin FROM crm."Note" WHERE _id NOT IN (3, 4) ORDER BY 1`)).toEqual(
+      before,
+    );
+    await writer.close();
+  });
+
+  test('an older copy of the replica compares everything; another replica is told to ask', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    await using other = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+    await writer.work();
+    fixture.execute(`VACUUM INTO '${fixture.folder}/copy.db'`);
+    fixture.sandbox.store.update('Note', 1, { Title: 'later' });
+    await fixture.pull();
+    await writer.work();
+    await writer.close();
+
+    // The copy comes back, and lives on differently.
+    const { sent } = { sent: fixture.rows('SELECT sent FROM _rowsync_sinks') };
+    fixture.execute(
+      `UPDATE _rowsync_sinks SET sent = 1; DELETE FROM _rowsync_touched WHERE row_id <> 0; DROP TRIGGER IF EXISTS none`,
+    );
+    expect(sent).not.toEqual([{ sent: 1 }]);
+    const copy = await openWriter(fixture, address);
+    await copy.work();
+    await copy.close();
+    await expectLevel(fixture, address);
+
+    await other.pull();
+    const stranger = await openWriter(other, address);
+    await expect(stranger.work()).rejects.toMatchObject({ code: 'sink.taken' });
+    await stranger.work({ agreed: true, load: [] });
+    expect(Object.keys(await targetCells(server, address))).toContain('Note');
+    await stranger.close();
+  });
+});
