@@ -56,6 +56,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
     moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);
   }
+  tx.journal.captureEdits(table, at);
   const isMarked = hasMarks(tx, table.id);
   const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
   if (isMarked) {
@@ -72,6 +73,7 @@ const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState
 /** A row that another client put under an id of the origin's, around the triggers, becomes a new row like any other. */
 function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
+  tx.journal.willChange(table, [id, newId]);
   tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`).run(newId, id);
   distrustMirrors(tx);
   renumberRow(tx, table.id, id, newId);

@@ -44,6 +44,7 @@ export function carryOutDecision(
 }
 
 function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
+  tx.journal.work = { cause: 'decision', runId: null };
   switch (decision.kind) {
     case 'resolve': {
       const problem = resolveConflict(tx, decision.id, decision, at);

@@ -129,6 +129,7 @@ function putMarks(
 
 /** Carries what is kept about a row over to its new id. */
 export function renumberRow(tx: Tx, tableId: number, fromId: number, toId: number): void {
+  tx.journal.renumbered(tableId, fromId, toId);
   tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
   tx.prepare(sql`UPDATE _rowsync_rows SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
   tx.prepare(sql`UPDATE _rowsync_conflicts SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(

@@ -239,6 +239,7 @@ function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: stri
 
 /** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
 export function prune(tx: Tx, at: string): readonly string[] {
+  tx.journal.work = { cause: 'schema', runId: null };
   for (const ledger of readTables(tx)) {
     const isGone = ledger.state === 'gone' && isOwnTable(tx, ledger.localName);
     const table = isGone ? readTwoWayTable(tx, ledger.id) : null;
@@ -255,7 +256,7 @@ export function prune(tx: Tx, at: string): readonly string[] {
     if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
       noteOpenness(tx, table, at);
   }
-  const dropped = pruneSchema(tx);
+  const dropped = pruneSchema(tx, at);
   forgetDroppedFiles(tx);
   for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);
   ensureChangesView(tx);

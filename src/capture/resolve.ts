@@ -41,10 +41,13 @@ export interface Decision {
 
 /** Carries out what was decided by SQL; what cannot be done is said in `sync_conflicts`. */
 export function carryOutRequests(tx: Tx, table: TwoWayTable, at: string): void {
+  const { work } = tx.journal;
   for (const { id, resolution, value } of readRequests(tx, table.id)) {
+    tx.journal.work = { ...work, cause: 'decision' };
     const problem = resolution === null ? null : resolveConflict(tx, id, { take: resolution, value }, at);
     if (problem !== null) closeConflict(tx, id, { problem });
   }
+  tx.journal.work = work;
 }
 
 /** Says of what was decided by SQL why it is not carried out: once the table is two-way again, it might surprise. */

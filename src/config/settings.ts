@@ -6,6 +6,7 @@ import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
 import { secretsOf } from '../origin/credentials.ts';
+import type { HistoryBounds } from '../history/prune.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
 import type { FileRule } from '../reconcile/files.ts';
@@ -54,9 +55,19 @@ export function pushSettings({ files, limits, origin, safety, tables }: Config):
   };
 }
 
-function tableOptions({ sort, push, match, conflict, workflow }: TableRule['options']): TableOptions {
+function tableOptions({ sort, push, match, conflict, workflow, history }: TableRule['options']): TableOptions {
   const editing = { match: match ?? null, conflict: conflict ?? 'origin', workflow: workflow ?? 'run' } as const;
-  return { sort: sort ?? null, editing: push === true ? editing : null };
+  return { sort: sort ?? null, editing: push === true ? editing : null, history: historyBounds(history) };
+}
+
+/** How much of the history of a table is kept where the configuration does not say. */
+const HISTORY_BOUNDS = { keepDays: 400, bytesMax: 2_000_000_000 };
+
+/** How much of the history of a table is kept; null for none of it. */
+export function historyBounds(history: TableRule['options']['history']): HistoryBounds | null {
+  if (history === undefined || history === false) return null;
+  if (history === true) return HISTORY_BOUNDS;
+  return { keepDays: history.keep ?? HISTORY_BOUNDS.keepDays, bytesMax: history.maxBytes ?? HISTORY_BOUNDS.bytesMax };
 }
 
 /** The settings of all work on files under a configuration. */

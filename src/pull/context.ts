@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { TwoWayTable } from '../capture/table.ts';
+import type { HistoryBounds } from '../history/prune.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
@@ -35,6 +36,8 @@ export interface TableOptions {
   readonly sort: readonly string[] | null;
   /** How edits made here are treated; absent or null for a read-only mirror. */
   readonly editing?: EditingOptions | null | undefined;
+  /** How much of its changes is kept in the journal; absent or null for none. */
+  readonly history?: HistoryBounds | null | undefined;
 }
 
 /** What the configuration says of a table whose edits are pushed. */

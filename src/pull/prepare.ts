@@ -35,6 +35,7 @@ import {
   storeReturned,
   type LedgerTable,
 } from '../replica/ledger.ts';
+import { wantJournal } from '../replica/journals.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { hasTable } from '../replica/objects.ts';
@@ -93,6 +94,7 @@ export async function prepareTable(
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     requireShape(tx, shaped.target);
     if (mayHaveStrangers(tx, descriptor.id)) distrustRows(tx, shaped.target);
+    wantJournal(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
     const table = readTwoWayTable(tx, descriptor.id);
@@ -292,7 +294,7 @@ function shapeTable(
     });
   }
   const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
-  for (const column of dropped) restoreColumn(tx, table, column);
+  for (const column of dropped) restoreColumn(tx, table, column, options.at);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) doubtBatches(tx, whole, options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
@@ -348,7 +350,7 @@ function placeTable(tx: Tx, descriptor: TableSummary, at: string): { id: number;
   }
   const local = freeTableName(tx, { id, name }, known);
   if (known !== null && isHere) renameTable(tx, { id, name, alias, localName: local }, known.localName);
-  else createTable(tx, { id, name, alias, localName: local });
+  else createTable(tx, { id, name, alias, localName: local }, at);
   return { id, localName: local, changed: true };
 }
 

@@ -9,6 +9,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import { readRequestTables } from '../capture/conflicts.ts';
 import { refuseRequests } from '../capture/resolve.ts';
+import { pruneHistories } from '../history/prune.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
@@ -77,6 +78,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();
   const runId = await replica.write('Recording a run', (tx) => openRun(tx, 'pull', stampFromMs(clock.nowMs())));
+  replica.noteWork({ cause: 'pull', runId });
   const context = { ...around, log: withFacts(around.log, { runId }) };
   const before = origin.counters();
   const tables: TablePullReport[] = [];
@@ -84,6 +86,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   let stop: RowsyncError | null = null;
   try {
     ({ error, stop } = await pullTables(context, options, tables));
+    await pruneHistories(context);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }

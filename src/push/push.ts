@@ -38,6 +38,7 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   const startedMs = clock.monotonicMs();
   const before = origin.counters().requestCount;
   const run = new RunRecord(context);
+  replica.noteWork({ cause: 'push', runId: null });
   const tables: TablePushReport[] = [];
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
@@ -78,6 +79,7 @@ export async function finishPushes(context: PushContext): Promise<void> {
     if (unsettled.size === 0) return;
     const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
     if (chosen.length === 0) return;
+    context.replica.noteWork({ cause: 'push', runId: null });
     const caller = await callerOrChange(context);
     for (const table of chosen) {
       await settle(() => finishTable(context, table, { caller, options: optionsOf(context, table) }));

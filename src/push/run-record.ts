@@ -24,7 +24,7 @@ export class RunRecord {
   async open(): Promise<void> {
     const { replica } = this.#context;
     this.#opening ??= replica.write('Recording a run', (tx) => openRun(tx, 'push', this.#startedAt));
-    await this.#opening;
+    replica.noteWork({ cause: 'push', runId: await this.#opening });
   }
 
   /**

@@ -10,6 +10,7 @@ import { sql } from '../base/sql.ts';
 
 /** Does something whole or not at all. @throws whatever is no refusal of a value. */
 export function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
+  tx.journal.flush(); // or what is taken back would take along entries of what came before
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();
   const done = orProblem(action);
   if ('problem' in done) tx.prepare(sql`ROLLBACK TO _rowsync_attempt`).run();

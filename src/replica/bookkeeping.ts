@@ -8,11 +8,12 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
 import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
+import { HISTORY_PARTS } from './history-book.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -393,6 +394,7 @@ const STATEMENTS = [
   ...VIEWS,
   ...ADDED_3,
   SENT,
+  ...HISTORY_PARTS,
 ];
 
 const VIEW_NAMES = [
@@ -427,6 +429,9 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
   for (const { statement, since } of TABLES_6) if (fromVersion < 6 && fromVersion >= since) db.exec(statement);
   if (fromVersion >= 2 && fromVersion < 6) db.exec(CONFLICTS_TRIGGER);
-  for (const name of [sql`sync_status`, sql`sync_freshness`]) db.exec(sql`DROP VIEW ${name}`);
-  for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
+  for (const statement of HISTORY_PARTS) db.exec(statement);
+  if (fromVersion < 7) {
+    for (const name of [sql`sync_status`, sql`sync_freshness`]) db.exec(sql`DROP VIEW ${name}`);
+    for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
+  }
 }

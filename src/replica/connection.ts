@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
+import type { Cause } from './history-interval.ts';
 
 /** Anything a statement can be prepared on. */
 export interface Connection {
@@ -11,11 +12,50 @@ export interface Connection {
   prepare(text: Sql): Database.Statement;
 }
 
+/** What this process is at, as the journal says it of each change. */
+export interface Work {
+  readonly cause: Cause;
+  /** Null where no run is recorded. */
+  readonly runId: number | null;
+}
+
+/** A user table, or the base of one. */
+export interface WrittenTable {
+  /** Of the user table. */
+  readonly id: number;
+  readonly localName: string;
+}
+
+/** Told of every row of a user table, or of a base, before it is written (journal.ts). Does nothing for tables without history. */
+export interface TxJournal {
+  /** Why rows change; a person's decision is one whatever else is under way. */
+  work: Work;
+  /** Whether changes of a table are kept. */
+  isKept(tableId: number): boolean;
+  /** Rows that may be about to change, come or go. */
+  willChange(table: WrittenTable, ids: readonly number[]): void;
+  /** Of values that are about to be written those that are not there as they are, by their place. `names`: the columns of the values. */
+  willWrite(
+    table: WrittenTable,
+    names: readonly string[],
+    rows: readonly { readonly id: number; readonly values: readonly (null | string | number | bigint)[] }[],
+  ): readonly number[];
+  /** A row continues under another id. */
+  renumbered(tableId: number, fromId: number, toId: number): void;
+  /** Finds what was edited by other clients among all rows that may be: the marked ones, and those that were edited before. */
+  captureEdits(table: WrittenTable, at: string): void;
+  /** Writes the entries of what changed so far. */
+  flush(): void;
+  /** Reads anew whether changes of a table are kept. */
+  forget(tableId: number): void;
+}
+
 declare const open: unique symbol;
 
 /** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
 export interface Tx extends Connection {
   readonly [open]: true;
+  readonly journal: TxJournal;
   /** Counts edits that no trigger saw. */
   countUncaptured(count: number): void;
 }

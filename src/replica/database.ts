@@ -10,9 +10,10 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
-import { readSchemaVersion, type Connection, type Tx } from './connection.ts';
+import { readSchemaVersion, type Connection, type Tx, type Work } from './connection.ts';
 import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
+import { Journal } from './journal.ts';
 import { forgetSchema } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
@@ -74,6 +75,9 @@ export class Replica implements Connection {
   /** As this process last left it (`PRAGMA schema_version`); null before its first write. */
   #schemaVersion: unknown = null;
   readonly #counters = { busyMs: 0, uncapturedCount: 0 };
+  /** Written to by every transaction (`Tx`). */
+  readonly journal: Journal;
+  #work: Work = { cause: 'pull', runId: null };
 
   constructor(
     path: string,
@@ -91,6 +95,12 @@ export class Replica implements Connection {
     this.#lock = parts.lock;
     this.#clock = parts.clock;
     this.#surround = parts.surround;
+    this.journal = new Journal(this, parts.clock);
+  }
+
+  /** Says what this process is at from now on, for the journal: it pulls or pushes, never both at a time. */
+  noteWork(work: Work): void {
+    this.#work = work;
   }
 
   prepare(text: Sql): Database.Statement {
@@ -164,7 +174,9 @@ export class Replica implements Connection {
       // unique index, even if it is gone by now.
       if (readSchemaVersion(this) !== this.#schemaVersion)
         this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
+      this.journal.begin(this.#work);
       const result = change(this as unknown as Tx); // the transaction is open now
+      if (options.end === 'COMMIT') this.journal.flush();
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
       options.beforeEnd?.();
       const schemaVersion = readSchemaVersion(this);

@@ -6,6 +6,7 @@ import { must } from '../base/assert.ts';
 import type { Extension } from '../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
 import type { Connection, Tx } from './connection.ts';
+import { vouchJournal } from './journals.ts';
 import { sql } from '../base/sql.ts';
 import { touchTable } from './touched.ts';
 
@@ -259,6 +260,7 @@ export function closeSweep(
           watermark = coalesce(@watermark, watermark), doubted = iif(doubted = 2, 2, 0),
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, tableId });
+  vouchJournal(tx, tableId, at);
 }
 
 /** Stores whether edits of a table are captured. */

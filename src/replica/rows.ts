@@ -83,7 +83,9 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 }
 
 /** Like `upsertRows`, for tables whose rows nobody counts; returns how many rows were written. */
-export function writeRows(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
+export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): number {
+  const rows = rowsToWrite(tx, target, given);
+  if (rows.length === 0) return 0;
   const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
@@ -121,6 +123,14 @@ function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: numbe
     .all(values) as number[]; // _id is an INTEGER within 53 bits
   for (const id of ids) touched.push(id);
   return ids.length;
+}
+
+/** The rows, for a table whose changes are kept without those that are there as they are; the journal reads what the others were. */
+function rowsToWrite(tx: Tx, target: RowTarget, rows: readonly Row[]): readonly Row[] {
+  if (!tx.journal.isKept(target.id)) return rows;
+  const names = ['_allow', ...target.columns.map(({ localName }) => localName)];
+  const stored = rows.map(({ id, allow, values }) => ({ id, values: [allow, ...values.map(storedFromValue)] }));
+  return tx.journal.willWrite(target, names, stored).map((index) => must(rows[index], 'a place of a row'));
 }
 
 /** Of a table that has columns which are only kept: those of the rows that do not stand in it. */
@@ -224,6 +234,7 @@ export function copyRows(
           SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   const expected = hasForeignTriggers(tx) ? countToCopy(tx, { from, to }, ids) : null;
+  tx.journal.willChange(to, ids);
   const changes = runNoted(tx, to, { text, ids, change: 'written' });
   requireTaken(to, { expected, count: changes });
   if (changes > 0) distrustMirrors(tx);
@@ -339,6 +350,7 @@ export function readCells(
 /** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
   const expected = hasForeignTriggers(tx) ? countStanding(tx, target, ids) : null;
+  tx.journal.willChange(target, ids);
   const text = sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
   const changes = runNoted(tx, target, { text, ids, change: 'deleted' });
   requireTaken(target, { expected, count: changes });

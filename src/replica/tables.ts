@@ -11,6 +11,7 @@ import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
 import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './connection.ts';
+import { endJournal, keepNames, markJournal } from './journals.ts';
 import { forgetDescriptor } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasTable, readTableText } from './objects.ts';
@@ -180,12 +181,18 @@ export function isStrict(from: Connection, localName: string): boolean {
 }
 
 /** Creates an empty user table, in the ledger as loading. */
-export function createTable(tx: Tx, table: { id: number; name: string; alias: string; localName: string }): void {
+export function createTable(
+  tx: Tx,
+  table: { id: number; name: string; alias: string; localName: string },
+  at: string,
+): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_tables (id, name, alias, local_name, state) VALUES (?, ?, ?, ?, 'loading')
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, alias = excluded.alias, local_name = excluded.local_name,
           state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0`,
   ).run(table.id, table.name, table.alias, table.localName);
+  // What stood in a table that another client dropped is gone without a trace.
+  endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
   dropBase(tx, table.id); // of a table that another client dropped while it was still being read
   tx.prepare(createSql(table.localName, [])).run();
@@ -227,6 +234,7 @@ function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: str
 /** Drops the base table: the table is a mirror again. */
 export function dropBase(tx: Tx, tableId: number): void {
   if (hasBase(tx, tableId)) touchTable(tx, tableId); // from here on the user table counts
+  tx.prepare(sql`DELETE FROM _rowsync_history_edits WHERE table_id = ?`).run(tableId);
   tx.prepare(sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`).run();
 }
 
@@ -348,6 +356,7 @@ function readLastSeq(from: Connection): number {
     .prepare(
       sql`SELECT max((SELECT coalesce(max(seq), 0) FROM _rowsync_columns),
             (SELECT coalesce(max(column_seq), 0) FROM _rowsync_conflicts),
+            (SELECT coalesce(max(column_seq), 0) FROM _rowsync_history_names),
             (SELECT coalesce(max(json_extract(cell.value, '$[0]')), 0)
               FROM _rowsync_batches b, json_each(b.rows) line, json_each(line.value, '$[2]') cell))`,
     )
@@ -407,7 +416,10 @@ export function restoreColumn(
   tx: Tx,
   table: { id: number; localName: string },
   column: Pick<LedgerColumn, 'localName' | 'type'>,
+  at: string,
 ): void {
+  // Without a base, nothing tells what stood in it.
+  if (!hasBase(tx, table.id)) endJournal(tx, table.id, { at, why: 'another program dropped a column', isAgain: true });
   dropDependents(tx, table.id);
   const name = ident(column.localName);
   const here = ident(table.localName);
@@ -423,12 +435,13 @@ export function restoreColumn(
  * Drops the columns and tables that the origin no longer describes; returns their names as `table` or `table.column`. The caller
  * makes triggers and the view of changes again.
  */
-export function pruneSchema(tx: Tx): readonly string[] {
+export function pruneSchema(tx: Tx, at: string): readonly string[] {
   const dropped: string[] = [];
   emptyChangesView(tx);
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
   // columns and types are ours
   for (const { id, localName } of gone as { id: number; localName: string }[]) {
+    endJournal(tx, id, { at, why: 'the table was pruned' });
     if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
     dropBase(tx, id);
     forgetParts(tx, id);
@@ -446,6 +459,8 @@ export function pruneSchema(tx: Tx): readonly string[] {
     dropDependents(tx, id);
     // Another client may have dropped the table, or the column.
     const parts = [localTable, baseName(id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
+    keepNames(tx, id, [seq]);
+    if (tx.journal.isKept(id)) markJournal(tx, id, { kind: 'schema', at, note: { pruned: localName } });
     for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();
     tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
     dropped.push(`${localTable}.${localName}`);
@@ -455,6 +470,7 @@ export function pruneSchema(tx: Tx): readonly string[] {
 
 /** Forgets everything about a table but its ledger row and the evidence of deleted rows. */
 function forgetParts(tx: Tx, tableId: number): void {
+  keepNames(tx, tableId, 'all');
   const clear = [
     sql`DELETE FROM _rowsync_columns WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_pages WHERE table_id = ?`,

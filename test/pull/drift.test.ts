@@ -304,7 +304,7 @@ test('keeps the values of a removed column, marked, until the schema is pruned',
   const report = await fixture.pull();
   const kept = fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id');
   const marked = described(fixture);
-  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx));
+  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx, '2026-11-21T12:00:00Z'));
 
   expect(report.tables[0]?.error).toBeNull();
   expect(kept).toEqual([{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }]);
@@ -321,7 +321,7 @@ test('prunes a column of a table that another client dropped', async () => {
   fixture.execute('DROP TABLE "Good"');
   const { pruneSchema } = await import('../../src/replica/tables.ts');
 
-  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx));
+  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx, '2026-11-21T12:00:00Z'));
   await fixture.pull();
 
   expect(dropped).toEqual(['Good.Title']);

@@ -18,20 +18,23 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   replica: ['base', 'wire'],
   capture: ['base', 'wire', 'replica', 'reconcile'],
   reconcile: ['base', 'wire'],
-  pull: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
-  push: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile'],
+  // On the rank of capture: it reads what the writers of rows leave behind.
+  history: ['base', 'wire', 'replica', 'reconcile'],
+  pull: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile'],
+  push: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile'],
   // On the rank of pull and push: what files there are follows from rows that stand in the replica, however they came there.
   files: ['base', 'wire', 'origin', 'replica', 'reconcile'],
   // On the rank of files: what is sent follows from rows that stand in the replica.
   sink: ['base', 'wire', 'replica', 'reconcile'],
-  config: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'sink'],
-  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'reconcile', 'pull', 'push', 'files', 'sink', 'config'],
+  config: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile', 'pull', 'push', 'files', 'sink'],
+  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile', 'pull', 'push', 'files', 'sink', 'config'],
   cli: [
     'base',
     'wire',
     'origin',
     'replica',
     'capture',
+    'history',
     'reconcile',
     'pull',
     'push',

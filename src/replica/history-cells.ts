@@ -1,0 +1,63 @@
+/**
+ * Values of rows as the journal keeps them. Input: what better-sqlite3 returns for a value, with texts that are no UTF-8 told apart.
+ * Output: JSON texts from which SQLite makes just that value again, and what differs between two states of a row. Pure.
+ */
+
+/** A text that is no UTF-8, by its bytes in hexadecimal digits. */
+export interface RawBytes {
+  readonly raw: string;
+}
+
+/** A value of a row with every byte. */
+export type Exact = null | string | number | bigint | Buffer | RawBytes;
+
+/** A state of a row: values in the order of some columns; null where there is no row. */
+export type Version = readonly Exact[] | null;
+
+/** A cell that differs, by the place of its column. */
+export interface CellChange {
+  readonly index: number;
+  readonly before: Exact;
+  readonly after: Exact;
+}
+
+/** Whether two values are the same, of the same type. */
+export function isSameExact(one: Exact, other: Exact): boolean {
+  if (one === other) return true;
+  if (typeof one === 'number' && typeof other === 'number') return Object.is(one, other);
+  if (Buffer.isBuffer(one)) return Buffer.isBuffer(other) && one.equals(other);
+  if (one === null || typeof one !== 'object' || Buffer.isBuffer(other)) return false;
+  return other !== null && typeof other === 'object' && one.raw === other.raw;
+}
+
+/** Whether two states of a row are the same. */
+export function isSameVersion(one: Version, other: Version): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((value, index) => isSameExact(value, other[index] ?? null));
+}
+
+/** What differs between two states of a row of as many columns; of a row that comes or goes the cells that have a value. */
+export function diffVersions(before: Version, after: Version): readonly CellChange[] {
+  const count = (before ?? after ?? []).length;
+  return Array.from({ length: count }, (_, index) => ({
+    index,
+    before: before?.[index] ?? null,
+    after: after?.[index] ?? null,
+  })).filter((cell) => !isSameExact(cell.before, cell.after));
+}
+
+/** A value in JSON as SQLite reads it: with every digit, and a number of type REAL as one. */
+export function exactText(value: Exact): string {
+  if (value === null) return 'null';
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') return realText(value);
+  return Buffer.isBuffer(value) ? `{"blob":"${value.toString('hex')}"}` : `{"raw":"${value.raw}"}`;
+}
+
+function realText(value: number): string {
+  if (Number.isNaN(value)) return 'null'; // SQLite stores none
+  if (!Number.isFinite(value)) return value > 0 ? '9e999' : '-9e999';
+  const text = Object.is(value, -0) ? '-0' : String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}

@@ -1,0 +1,464 @@
+/**
+ * The writer of the journal: what happens to rows of tables with `history`, one entry for each row and transaction, written by the transaction
+ * that changes the row. rows.ts says which rows are about to be written; what they were is read then, and compared at the end with
+ * what they are. So whatever a transaction writes, its entries lead from one state to the next.
+ *
+ * Of a two-way table the journal knows a row as its base, or as `_rowsync_history_edits` says. What stands there otherwise was edited by
+ * another client, and becomes an entry of its own. Input: ids before each write. Output: `_rowsync_history`.
+ */
+import { isUtf8 } from 'node:buffer';
+import { stampFromMs, type Clock } from '../base/clock.ts';
+import { ident, joinSql, sql } from '../base/sql.ts';
+import {
+  readSchemaVersion,
+  type Connection,
+  type Tx,
+  type TxJournal,
+  type Work,
+  type WrittenTable,
+} from './connection.ts';
+import {
+  diffVersions,
+  exactText,
+  isSameExact,
+  isSameVersion,
+  type CellChange,
+  type Exact,
+  type Version,
+} from './history-cells.ts';
+import { intervalOf, type Cause } from './history-interval.ts';
+import { findJournal, noteCaptured, secondsOf, type TableJournal } from './journals.ts';
+import { baseName, hasBase, readStanding } from './tables.ts';
+
+/** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
+const ROWS_MAX = 2_000;
+
+/** What an entry takes beside its cells, about, with its places in the indexes. */
+export const ENTRY_BYTES = 110;
+
+/** A column as the journal knows it: `_allow` is 0. */
+interface Column {
+  readonly seq: number;
+  readonly name: string;
+  readonly kind: string | null;
+  /** Seconds since 1970 when it was added, or came back. */
+  readonly since: number;
+}
+
+/** The columns of a table, in the order of the values of a version. */
+type Columns = readonly Column[];
+
+interface NotedRow {
+  /** As the journal knows it, and as it stood when it was first told of. */
+  readonly known: Version;
+  readonly found: Version;
+  readonly columns: Columns;
+  work: Work;
+}
+
+/** A table within a transaction. */
+interface NotedTable {
+  readonly id: number;
+  readonly localName: string;
+  readonly hasBase: boolean;
+  readonly journal: TableJournal;
+  readonly columns: Columns;
+  readonly rows: Map<number, NotedRow>;
+}
+
+/** The journal of the transactions of one connection. */
+export class Journal implements TxJournal {
+  work: Work = { cause: 'pull', runId: null };
+  readonly #db: Connection;
+  readonly #clock: Clock;
+  #tables = new Map<number, NotedTable | null>();
+  #schemaVersion: unknown = null;
+  /** Rows that continue under other ids, by the new one. */
+  #renumbered = new Map<string, number>();
+  #noted = 0;
+
+  constructor(db: Connection, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** Begins a transaction, of which nothing is known yet. */
+  begin(work: Work): void {
+    this.work = work;
+    this.#tables.clear();
+    this.#renumbered.clear();
+    this.#noted = 0;
+  }
+
+  isKept(tableId: number): boolean {
+    return this.#open(tableId) !== null;
+  }
+
+  willChange({ id }: WrittenTable, ids: readonly number[]): void {
+    const table = this.#open(id);
+    if (table !== null) this.#note(table, ids);
+  }
+
+  willWrite(
+    { id, localName }: WrittenTable,
+    names: readonly string[],
+    rows: readonly { readonly id: number; readonly values: readonly (null | string | number | bigint)[] }[],
+  ): readonly number[] {
+    const all = rows.map((_, index) => index);
+    const table = this.#open(id);
+    if (table === null) return all;
+    const ids = rows.map((row) => row.id);
+    const there = readVersions(this.#db, localName, table.columns, ids);
+    const indexByName = new Map(table.columns.map(({ name }, index) => [name, index]));
+    const places = names.map((name) => indexByName.get(name) ?? -1);
+    const isAsItIs = (index: number): boolean => {
+      const version = there.get(ids[index] ?? 0);
+      const values = rows[index]?.values ?? [];
+      return (
+        version !== undefined && places.every((place, at) => isSameExact(version?.[place] ?? null, values[at] ?? null))
+      );
+    };
+    // Where one row is given twice, the last one counts.
+    const isUnique = new Set(ids).size === ids.length;
+    const changed = isUnique ? all.filter((index) => !isAsItIs(index)) : all;
+    this.#note(
+      table,
+      changed.map((index) => ids[index] ?? 0),
+    );
+    return changed;
+  }
+
+  renumbered(tableId: number, fromId: number, toId: number): void {
+    if (this.#open(tableId) !== null) this.#renumbered.set(`${tableId} ${toId}`, fromId);
+  }
+
+  captureEdits(target: WrittenTable, at: string): void {
+    const table = this.#open(target.id);
+    if (table === null) return;
+    const marked = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @id AND row_id > @after
+        UNION SELECT row_id FROM _rowsync_history_edits WHERE table_id = @id AND row_id > @after ORDER BY row_id LIMIT 500`;
+    let after = Number.MIN_SAFE_INTEGER;
+    for (;;) {
+      const ids = this.#db.prepare(marked).pluck().all({ id: target.id, after }) as number[]; // row_id is an INTEGER
+      if (ids.length === 0) break; // ends: every block lies above the last one
+      after = ids.at(-1) ?? after;
+      this.#note(this.#open(target.id) ?? table, ids, true);
+    }
+    this.flush();
+    noteCaptured(this.#db as Tx, target.id, at); // within the transaction that asks
+  }
+
+  flush(): void {
+    if (this.#noted === 0) return;
+    const at = secondsOf(stampFromMs(this.#clock.nowMs()));
+    for (const [id, noted] of this.#tables) {
+      // As it is called and shaped by now.
+      const table = noted === null || noted.rows.size === 0 ? null : this.#open(id);
+      if (table !== null) new Flush(this.#db, table, { at, wasIds: this.#renumbered }).write();
+    }
+    // Read anew: a table may have another base by now, and its rows are known as they are.
+    this.#tables.clear();
+    this.#renumbered.clear();
+    this.#noted = 0;
+  }
+
+  forget(tableId: number): void {
+    this.#tables.delete(tableId);
+  }
+
+  /** The table as it stands now; null where its changes are not kept. */
+  #open(tableId: number): NotedTable | null {
+    const known = this.#tables.get(tableId);
+    if (known === null) return null;
+    const version = readSchemaVersion(this.#db);
+    if (known !== undefined && version === this.#schemaVersion) return known;
+    this.#schemaVersion = version;
+    const journal = findJournal(this.#db, tableId);
+    const table =
+      journal === null || journal.begunSeq === null
+        ? null
+        : readNotedTable(this.#db, journal, known?.rows ?? new Map<number, NotedRow>());
+    this.#tables.set(tableId, table);
+    return table;
+  }
+
+  /** Remembers rows as they are before they are written; `editedOnly`: those that are as the journal knows them may be left out. */
+  #note(table: NotedTable, ids: readonly number[], editedOnly = false): void {
+    if (this.#noted > ROWS_MAX) {
+      const { id } = table;
+      this.flush();
+      const again = this.#open(id);
+      if (again !== null) this.#note(again, ids, editedOnly);
+      return;
+    }
+    for (const id of ids) {
+      const row = table.rows.get(id);
+      if (row !== undefined) row.work = this.work;
+    }
+    const news = ids.filter((id) => !table.rows.has(id));
+    if (news.length === 0) return;
+    const found = readVersions(this.#db, table.localName, table.columns, news);
+    const known = table.hasBase ? readKnown(this.#db, table, news) : found;
+    for (const id of news) {
+      const row = { known: known.get(id) ?? null, found: found.get(id) ?? null };
+      if (editedOnly && isSameVersion(row.known, row.found)) continue;
+      table.rows.set(id, { ...row, columns: table.columns, work: this.work });
+      this.#noted += 1;
+    }
+  }
+}
+
+function readNotedTable(from: Connection, journal: TableJournal, rows: Map<number, NotedRow>): NotedTable | null {
+  const { tableId: id } = journal;
+  const localName = from
+    .prepare(sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`)
+    .pluck()
+    .get(id);
+  if (typeof localName !== 'string') return null;
+  const all = from
+    .prepare(
+      sql`SELECT seq, local_name AS name, kind, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`,
+    )
+    .all(id) as Column[]; // columns and types are ours
+  const named = [{ seq: 0, name: '_allow', kind: null, since: 0 }, ...all];
+  const standing = new Set(
+    readStanding(
+      from,
+      localName,
+      named.map(({ name }) => name),
+    ),
+  );
+  const columns = named.filter(({ name }) => standing.has(name));
+  return { id, localName, hasBase: hasBase(from, id), journal, columns, rows };
+}
+
+/** Rows as they stand in a table, by their ids. */
+function readVersions(
+  from: Connection,
+  tableName: string,
+  columns: Columns,
+  ids: readonly number[],
+): ReadonlyMap<number, Version> {
+  if (ids.length === 0 || columns.length === 0) return new Map();
+  const rows = from
+    .prepare(
+      sql`SELECT _id, ${joinSql(columns.map(({ name }) => ident(name)))} FROM ${ident(tableName)}
+          WHERE _id IN (SELECT value FROM json_each(?))`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(JSON.stringify(ids)) as [bigint, ...Exact[]][]; // the columns just listed
+  return new Map(
+    rows.map(([rowId, ...values]) => {
+      const id = Number(rowId);
+      return [
+        id,
+        values.map((value, index) => exactValue(from, value, { tableName, name: columns[index]?.name ?? '', id })),
+      ];
+    }),
+  );
+}
+
+/** A text with U+FFFD may be one that is no UTF-8; its bytes tell. */
+function exactValue(from: Connection, value: Exact, cell: { tableName: string; name: string; id: number }): Exact {
+  if (typeof value !== 'string' || !value.includes('\uFFFD')) return value;
+  const text = sql`SELECT hex(${ident(cell.name)}) FROM ${ident(cell.tableName)} WHERE _id = ?`;
+  const hex = from.prepare(text).pluck().get(cell.id);
+  return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex')) ? { raw: hex.toLowerCase() } : value;
+}
+
+/** Rows of a two-way table as the journal knows them: as their base, but for what it knows to have been edited. */
+function readKnown(
+  from: Connection,
+  { id: tableId, columns }: NotedTable,
+  ids: readonly number[],
+): ReadonlyMap<number, Version> {
+  const known = new Map(readVersions(from, baseName(tableId), columns, ids));
+  const edits = from
+    .prepare(
+      sql`SELECT row_id AS rowId, cells IS NULL AS isDeleted FROM _rowsync_history_edits
+          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    )
+    .all(tableId, JSON.stringify(ids)) as { rowId: number; isDeleted: 0 | 1 }[]; // columns and types are ours
+  if (edits.length === 0) return known;
+  const cellsOf = from
+    .prepare(
+      sql`SELECT c.value ->> 0, json_extract(c.value, '$[1]'), c.value -> '$[1]' FROM _rowsync_history_edits e, json_each(e.cells) c
+          WHERE e.table_id = ? AND e.row_id = ?`,
+    )
+    .safeIntegers()
+    .raw();
+  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
+  for (const { rowId, isDeleted } of edits) {
+    if (isDeleted === 1) {
+      known.delete(rowId);
+      continue;
+    }
+    const values: Exact[] = [...(known.get(rowId) ?? columns.map(() => null))];
+    for (const [seq, value, json] of cellsOf.all(tableId, rowId) as [bigint, Exact, string][]) {
+      const index = indexBySeq.get(Number(seq));
+      if (index !== undefined) values[index] = exactFromJson(value, json);
+    }
+    known.set(rowId, values);
+  }
+  return known;
+}
+
+/** What `exactText` wrote, from the value that SQLite makes of it and its JSON. */
+function exactFromJson(value: Exact, json: string): Exact {
+  if (!json.startsWith('{')) return value;
+  const { blob, raw = '' } = JSON.parse(json) as { blob?: string; raw?: string }; // written by exactText
+  return blob === undefined ? { raw } : Buffer.from(blob, 'hex');
+}
+
+const INSERT = sql`INSERT INTO _rowsync_history
+    (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, jsonb(?))`;
+
+/** Writes the entries of one table. */
+class Flush {
+  readonly #db: Connection;
+  readonly #table: NotedTable;
+  readonly #at: number;
+  readonly #wasIds: ReadonlyMap<string, number>;
+  readonly #provenAt: ReadonlyMap<number, number | null>;
+  readonly #followedAt: number | null;
+  readonly #stampIndex: number;
+  readonly #byIndex: number;
+
+  constructor(db: Connection, table: NotedTable, { at, wasIds }: { at: number; wasIds: ReadonlyMap<string, number> }) {
+    this.#db = db;
+    this.#table = table;
+    this.#at = at;
+    this.#wasIds = wasIds;
+    this.#provenAt = readDoubts(db, table.id, [...table.rows.keys()]);
+    const text = sql`SELECT unixepoch(followed_at) FROM _rowsync_tables WHERE id = ?`;
+    this.#followedAt = (db.prepare(text).pluck().get(table.id) ?? null) as number | null; // what unixepoch returns
+    this.#stampIndex = table.columns.findIndex(({ kind }) => kind === 'DateModified');
+    this.#byIndex = table.columns.findIndex(({ kind }) => kind === 'LastModifiedBy');
+  }
+
+  write(): void {
+    const { id, localName, columns, rows } = this.#table;
+    const ids = [...rows.keys()];
+    const now = readVersions(this.#db, localName, columns, ids);
+    const lastSeq = this.#db
+      .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`)
+      .pluck()
+      .get();
+    for (const [rowId, row] of rows) {
+      const found = inColumns(row.found, row.columns, columns);
+      this.#entry(
+        rowId,
+        { before: inColumns(row.known, row.columns, columns), after: found },
+        { ...row.work, cause: 'edit' },
+      );
+      this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, row.work);
+    }
+    if (this.#table.hasBase) this.#keepEdits(ids, now);
+    this.#db
+      .prepare(
+        sql`UPDATE _rowsync_history_tables SET bytes = bytes + (
+              SELECT coalesce(sum(length(cells) + ${ENTRY_BYTES}), 0) FROM _rowsync_history WHERE seq > ? AND table_id = @id)
+            WHERE table_id = @id`,
+      )
+      .run(lastSeq, { id });
+  }
+
+  #entry(rowId: number, { before, after }: { readonly before: Version; readonly after: Version }, work: Work): void {
+    const { id, columns, journal } = this.#table;
+    if (before === null && after === null) return;
+    const cells = diffVersions(before, after);
+    const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
+    if (cells.length === 0 && kind === 'update') return;
+    const cause = kind === 'update' && this.#isFilling(work.cause, cells) ? 'schema' : work.cause;
+    const isOfOrigin = cause === 'pull' || cause === 'push';
+    const stamp = isOfOrigin ? this.#stampOf(after) : null;
+    const isStampMoved = cells.some(({ index }) => index === this.#stampIndex);
+    const doubt = this.#provenAt.get(rowId);
+    const { notBefore, notAfter } = intervalOf({
+      cause,
+      at: this.#at,
+      provenAt: doubt === undefined ? journal.provenAt : doubt,
+      capturedAt: journal.capturedAt,
+      followedAt: this.#followedAt,
+      stampedAt: isStampMoved ? stamp : null,
+    });
+    const by = isOfOrigin ? (after?.[this.#byIndex] ?? null) : null;
+    const texts = cells.map(
+      (cell) => `[${columns[cell.index]?.seq ?? 0},${exactText(cell.before)},${exactText(cell.after)}]`,
+    );
+    this.#db
+      .prepare(INSERT)
+      .run(
+        id,
+        rowId,
+        kind,
+        this.#at,
+        notBefore,
+        notAfter,
+        stamp,
+        typeof by === 'string' ? by : null,
+        cause,
+        work.runId,
+        kind === 'insert' ? (this.#wasIds.get(`${id} ${rowId}`) ?? null) : null,
+        `[${texts.join(',')}]`,
+      );
+  }
+
+  /** Whether a change only fills columns that were added, or came back, since the table was last read whole. */
+  #isFilling(cause: Cause, cells: readonly CellChange[]): boolean {
+    const { columns, journal } = this.#table;
+    const { provenAt } = journal;
+    if (cause !== 'pull' || provenAt === null) return false;
+    return cells.every(({ index }) => (columns[index]?.since ?? 0) > provenAt);
+  }
+
+  #stampOf(version: Version): number | null {
+    const stamp = version?.[this.#stampIndex] ?? null;
+    const ms = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN;
+    return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
+  }
+
+  /** Remembers what differs from the base from now on. */
+  #keepEdits(ids: readonly number[], now: ReadonlyMap<number, Version>): void {
+    const { id, columns } = this.#table;
+    const isTwoWay = hasBase(this.#db, id);
+    const bases = isTwoWay ? readVersions(this.#db, baseName(id), columns, ids) : now;
+    const clear = sql`DELETE FROM _rowsync_history_edits WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+    this.#db.prepare(clear).run(id, JSON.stringify(ids));
+    const keep = this.#db.prepare(
+      sql`INSERT INTO _rowsync_history_edits (table_id, row_id, cells) VALUES (?, ?, jsonb(?))`,
+    );
+    for (const rowId of ids) {
+      const here = now.get(rowId) ?? null;
+      const base = bases.get(rowId) ?? null;
+      if (isSameVersion(here, base)) continue;
+      const cells = diffVersions(base, here).map(
+        ({ index, after }) => `[${columns[index]?.seq ?? 0},${exactText(after)}]`,
+      );
+      keep.run(id, rowId, here === null ? null : `[${cells.join(',')}]`);
+    }
+  }
+}
+
+/** A version in the order of other columns; what it does not have is empty. */
+function inColumns(version: Version, own: Columns, wanted: Columns): Version {
+  if (version === null || own === wanted) return version;
+  const bySeq = new Map(own.map(({ seq }, index) => [seq, version[index] ?? null]));
+  return wanted.map(({ seq }) => bySeq.get(seq) ?? null);
+}
+
+/** When rows were proven last that the last finished sweep did not prove. */
+function readDoubts(from: Connection, tableId: number, ids: readonly number[]): ReadonlyMap<number, number | null> {
+  const has = from.prepare(sql`SELECT 1 FROM _rowsync_history_doubts WHERE table_id = ? LIMIT 1`).get(tableId);
+  if (has === undefined) return new Map();
+  const rows = from
+    .prepare(
+      sql`SELECT row_id, proven_at FROM _rowsync_history_doubts
+          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    )
+    .raw()
+    .all(tableId, JSON.stringify(ids));
+  return new Map(rows as [number, number | null][]); // the columns just listed
+}

@@ -1,0 +1,165 @@
+/**
+ * Of which tables the journal keeps the changes, since when, and what was proven of their rows. Input: what the configuration wants, and
+ * what happens to tables as a whole. Output: `_rowsync_history_tables`, and entries about tables (history-book.ts).
+ */
+import { sql } from '../base/sql.ts';
+import type { Connection, Tx } from './connection.ts';
+
+/** The journal of a table; times are seconds since 1970. */
+export interface TableJournal {
+  readonly tableId: number;
+  /** The entry with which it began; null until the table was read whole once. */
+  readonly begunSeq: number | null;
+  readonly provenAt: number | null;
+  readonly capturedAt: number | null;
+  readonly bytes: number;
+  readonly oldestAt: number | null;
+}
+
+const JOURNAL_COLUMNS = sql`table_id AS tableId, begun_seq AS begunSeq, proven_at AS provenAt, captured_at AS capturedAt,
+  bytes, oldest_at AS oldestAt`;
+
+/** The journal of a table, or null where its changes are not kept. */
+export function findJournal(from: Connection, tableId: number): TableJournal | null {
+  const row = from.prepare(sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`).get(tableId);
+  return (row as TableJournal | undefined) ?? null; // columns and types are ours
+}
+
+/** The journals of all tables. */
+export function readJournals(from: Connection): readonly TableJournal[] {
+  return from
+    .prepare(sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`)
+    .all() as TableJournal[]; // columns and types are ours
+}
+
+/** What may be said of the journal of a table, or of all. */
+export type MarkKind = 'begin' | 'end' | 'pruned' | 'restored' | 'schema' | 'forgotten';
+
+/** Seconds since 1970 of a stamp. */
+export function secondsOf(stamp: string): number {
+  return Math.floor(Date.parse(stamp) / 1000);
+}
+
+/** Adds an entry about a table, or about all with null; returns its number. */
+export function markJournal(
+  tx: Tx,
+  tableId: number | null,
+  mark: { readonly kind: MarkKind; readonly at: string; readonly note?: Readonly<Record<string, unknown>> },
+): number {
+  const at = secondsOf(mark.at);
+  const cause = mark.kind === 'restored' ? 'restore' : mark.kind === 'schema' ? 'schema' : tx.journal.work.cause;
+  const { lastInsertRowid } = tx
+    .prepare(
+      sql`INSERT INTO _rowsync_history (table_id, kind, at, not_before, not_after, cause, run_id, cells)
+          VALUES (@tableId, @kind, @at, @at, @at, @cause, @runId, jsonb(@note))`,
+    )
+    .run({
+      tableId,
+      kind: mark.kind,
+      at,
+      cause,
+      runId: tx.journal.work.runId,
+      note: mark.note === undefined ? null : JSON.stringify(mark.note),
+    });
+  return Number(lastInsertRowid);
+}
+
+/**
+ * Brings the journal of a table in line with what the configuration wants. It begins at once where the table was read whole, else with
+ * the end of the first sweep; what stands there then is what it begins with.
+ */
+export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
+  const known = findJournal(tx, tableId);
+  if (!isWanted) {
+    if (known !== null) endJournal(tx, tableId, { at, why: 'history is switched off' });
+    return;
+  }
+  if (known?.begunSeq !== undefined && known.begunSeq !== null) return;
+  if (known === null) tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
+  const isWhole = tx.prepare(
+    sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`,
+  );
+  if (isWhole.get(tableId) !== undefined) beginJournal(tx, tableId, at);
+}
+
+/** Rows of a table that its last sweep did not prove. */
+const UNPROVEN = sql`(SELECT row_id FROM _rowsync_suspects WHERE table_id = @tableId
+    UNION SELECT row_id FROM _rowsync_unreadable WHERE table_id = @tableId)`;
+
+function beginJournal(tx: Tx, tableId: number, at: string): void {
+  const seq = markJournal(tx, tableId, { kind: 'begin', at });
+  tx.prepare(
+    sql`UPDATE _rowsync_history_tables SET begun_seq = @seq, captured_at = NULL,
+          proven_at = (SELECT unixepoch(sweep_started_at) FROM _rowsync_tables WHERE id = @tableId AND sweep_open = 0),
+          oldest_at = coalesce(oldest_at, @at)
+        WHERE table_id = @tableId`,
+  ).run({ tableId, seq, at: secondsOf(at) });
+  const doubt = sql`INSERT OR IGNORE INTO _rowsync_history_doubts (table_id, row_id) SELECT @tableId, row_id FROM ${UNPROVEN}`;
+  tx.prepare(doubt).run({ tableId });
+  tx.journal.forget(tableId);
+}
+
+/** Ends the journal of a table: what happens from now on is not kept. `isAgain`: it begins anew with the next finished sweep. */
+export function endJournal(
+  tx: Tx,
+  tableId: number,
+  { at, why, isAgain = false }: { readonly at: string; readonly why: string; readonly isAgain?: boolean },
+): void {
+  const known = findJournal(tx, tableId);
+  if (known === null) return;
+  tx.journal.flush();
+  if (known.begunSeq !== null) markJournal(tx, tableId, { kind: 'end', at, note: { why } });
+  const clear = [
+    sql`DELETE FROM _rowsync_history_edits WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_history_doubts WHERE table_id = ?`,
+    isAgain
+      ? sql`UPDATE _rowsync_history_tables SET begun_seq = NULL, proven_at = NULL, captured_at = NULL WHERE table_id = ?`
+      : sql`DELETE FROM _rowsync_history_tables WHERE table_id = ?`,
+  ];
+  for (const text of clear) tx.prepare(text).run(tableId);
+  tx.journal.forget(tableId);
+}
+
+/**
+ * Notes what a finished sweep proved: every row but suspects and rows that could not be read was equal to the origin when the sweep
+ * began, or later. A journal that waits for the first sweep begins. Called when the sweep is closed.
+ */
+export function vouchJournal(tx: Tx, tableId: number, at: string): void {
+  const known = findJournal(tx, tableId);
+  if (known === null) return;
+  if (known.begunSeq === null) beginJournal(tx, tableId, at);
+  for (const text of [
+    sql`DELETE FROM _rowsync_history_doubts WHERE table_id = @tableId AND row_id NOT IN ${UNPROVEN}`,
+    sql`INSERT OR IGNORE INTO _rowsync_history_doubts (table_id, row_id, proven_at)
+        SELECT j.table_id, d.row_id, j.proven_at FROM _rowsync_history_tables j, ${UNPROVEN} d WHERE j.table_id = @tableId`,
+    sql`UPDATE _rowsync_history_tables
+        SET proven_at = (SELECT unixepoch(sweep_started_at) FROM _rowsync_tables WHERE id = @tableId)
+        WHERE table_id = @tableId`,
+  ]) {
+    tx.prepare(text).run({ tableId });
+  }
+}
+
+/** Notes that edits of a table were looked for, and found. */
+export function noteCaptured(tx: Tx, tableId: number, at: string): void {
+  const text = sql`UPDATE _rowsync_history_tables SET captured_at = ? WHERE table_id = ? AND begun_seq IS NOT NULL`;
+  tx.prepare(text).run(secondsOf(at), tableId);
+}
+
+/**
+ * Keeps what a table, or some of its columns (by ledger row), was called, since entries name columns by their ledger rows. Called before
+ * these are dropped.
+ */
+export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'all'): void {
+  if (tx.prepare(sql`SELECT 1 FROM _rowsync_history LIMIT 1`).get() === undefined) return;
+  tx.prepare(
+    sql`INSERT OR REPLACE INTO _rowsync_history_names (table_id, column_seq, name)
+        SELECT table_id, seq, local_name || ' (pruned)' FROM _rowsync_columns
+        WHERE table_id = @tableId AND (@all OR seq IN (SELECT value FROM json_each(@seqs)))`,
+  ).run({ tableId, all: seqs === 'all' ? 1 : 0, seqs: JSON.stringify(seqs === 'all' ? [] : seqs) });
+  if (seqs !== 'all') return;
+  tx.prepare(
+    sql`INSERT OR REPLACE INTO _rowsync_history_names (table_id, column_seq, name)
+        SELECT id, 0, local_name FROM _rowsync_tables WHERE id = ?`,
+  ).run(tableId);
+}
