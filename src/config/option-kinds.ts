@@ -58,29 +58,6 @@ export function byteCount(doc: string) {
     .meta({ description: `${doc} Unit: bytes; no bound by default.` });
 }
 
-/** A size as people write it, 2GB, or a number of bytes; in bytes. */
-export function size(doc: string) {
-  const error = 'must be a size such as 500MB or 2GB, or a whole number of bytes';
-  return z
-    .union([z.int().min(1).max(BYTES_MAX), z.string().regex(/^[1-9]\d{0,5}(?:KB|MB|GB|TB)$/)], { error })
-    .transform((given) => (typeof given === 'number' ? given : bytesOf(given)))
-    .meta({ description: doc });
-}
-
-function bytesOf(text: string): number {
-  return Number(text.slice(0, -2)) * 1000 ** (['KB', 'MB', 'GB', 'TB'].indexOf(text.slice(-2)) + 1);
-}
-
-/** A number of days as people write it, 400d; in days. */
-export function dayCount(doc: string) {
-  const error = 'must be a number of days, such as 400d';
-  return z
-    .string({ error })
-    .regex(/^[1-9]\d{0,4}d$/, { error })
-    .transform((text) => Number(text.slice(0, -1)))
-    .meta({ description: doc });
-}
-
 /** A pebibyte: more than any disk that rowsync will see. */
 const BYTES_MAX = 1024 ** 5;
 

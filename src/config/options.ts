@@ -7,7 +7,8 @@
  */
 import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
-import { byteCount, dayCount, decimalNumber, section, size, text, wholeNumber } from './option-kinds.ts';
+import { history } from './history-option.ts';
+import { byteCount, decimalNumber, section, text, wholeNumber } from './option-kinds.ts';
 import { cronComplaint } from './schedule.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
 
@@ -139,7 +140,6 @@ const schedule = section(
 
 const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
 
-const PUSH_MUST_BE = 'must be true or false';
 const CONFLICT_MUST_BE = 'must be origin, local or ask';
 const WORKFLOW_MUST_BE = 'must be run or suppress';
 
@@ -175,34 +175,12 @@ const tableFiles = z
       'history be seen, or none. A mapping narrows them by size and type as well.',
   });
 
-const HISTORY_MUST_BE = 'must be true, false or a mapping of keep and maxBytes';
-
-const history = z
-  .union(
-    [
-      z.boolean(),
-      z.strictObject({
-        keep: dayCount('How long changes are kept; 400d by default. Unit: days, with d behind the number.').optional(),
-        maxBytes: size(
-          'How much the changes of one table may take in the replica; the oldest go first. 2GB by default.',
-        ).optional(),
-      }),
-    ],
-    { error: HISTORY_MUST_BE },
-  )
-  .optional()
-  .meta({
-    description:
-      'Whether every change of a row is kept in sync_history, with what it was before, when it happened and why. true keeps ' +
-      '400 days and at most 2 GB of each table; a mapping sets other bounds. By default nothing is kept.',
-  });
-
 const tableOptions = section(
   {
     files: tableFiles,
     history,
     push: z
-      .boolean({ error: PUSH_MUST_BE })
+      .boolean({ error: 'must be true or false' })
       .optional()
       .meta({
         description:

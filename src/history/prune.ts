@@ -8,6 +8,7 @@ import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { ENTRY_BYTES } from '../replica/journal.ts';
 import { findTable } from '../replica/ledger.ts';
+import { queryRows } from '../replica/query.ts';
 import { findJournal, markJournal, readJournals, secondsOf, type TableJournal } from '../replica/journals.ts';
 
 /** How much is kept of the changes of one table. */
@@ -74,17 +75,19 @@ function orderOf(journal: TableJournal | null, { keepDays, bytesMax }: HistoryBo
 }
 
 function pruneChunk(tx: Tx, tableId: number, { before, excess }: PruneOrder, at: string): number {
-  const oldest = tx
-    .prepare(
-      sql`SELECT seq, at, length(cells) + ${ENTRY_BYTES} AS bytes FROM _rowsync_history WHERE table_id = ? ORDER BY seq LIMIT ${CHUNK}`,
-    )
-    .all(tableId) as { seq: number; at: number; bytes: number | null }[]; // columns and types are ours
+  const text = sql`SELECT seq, at, coalesce(length(cells), 0) + ${ENTRY_BYTES} FROM _rowsync_history
+      WHERE table_id = ? ORDER BY seq LIMIT ${CHUNK}`;
+  const oldest = queryRows(tx, text, [tableId]).map(([seq, time, bytes]) => ({
+    seq: Number(seq),
+    at: Number(time),
+    bytes: Number(bytes),
+  }));
   let freed = 0;
   let until: number | null = null;
   let count = 0;
   for (const entry of oldest) {
     if (entry.at >= before && freed >= excess) break;
-    freed += entry.bytes ?? ENTRY_BYTES;
+    freed += entry.bytes;
     until = entry.at;
     count += 1;
   }

@@ -58,6 +58,44 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       error_message: 'Its message.',
     },
   },
+  sync_history: {
+    rows: 'each change of a row in a table with `history`, and what is to be said of the journal of a table',
+    columns: {
+      id: 'Number of the entry, in the order in which things happened here.',
+      table: TABLE,
+      row_id: `${ROW_ID} NULL where the entry is about a whole table.`,
+      kind:
+        '`insert`, `update` or `delete`. Of a table: `begin` (changes are kept from here on), `end`, `pruned` (older entries ' +
+        'went), `schema`, `restored` (the replica is an older copy from here on). `forgotten`: values were removed on request.',
+      at: 'When it happened here.',
+      not_before: 'At least one change happened between this time and `not_after`. NULL where nothing tells.',
+      not_after: 'Both ends belong to the interval.',
+      origin_at: 'When the origin says that the row was changed last, where the table shows it.',
+      origin_by: 'Who the origin says changed it last; true of the last change inside the interval only.',
+      stamped:
+        '1 where the time that the origin says lies inside and narrowed the interval; 0 for a change without a stamp of its own.',
+      cause: '`pull`, `push`, `edit` (by SQL, here), `decision` (of a person), `schema` or `restore`.',
+      run_id: 'Number of the run in `sync_runs` that found it; NULL for none.',
+      was_row_id: 'The `_id` that a new row had before the origin gave it one.',
+      before: 'JSON object of the changed cells as they were; of a deleted row all cells that had a value.',
+      after: 'The same cells as they are from then on.',
+      note: 'JSON object that says more of an entry about a table.',
+    },
+  },
+  sync_history_cells: {
+    rows: 'each cell that changed',
+    columns: {
+      id: 'Number of the entry in `sync_history`.',
+      table: TABLE,
+      row_id: ROW_ID,
+      kind: '`insert`, `update` or `delete`.',
+      at: 'When it happened here.',
+      column: `${COLUMN} As it is called now; one that was pruned has (pruned) behind its name.`,
+      origin_id: 'Id of the column at the origin; NULL once it was pruned.',
+      before: 'The value as it was; NULL for none.',
+      after: 'The value from then on.',
+    },
+  },
   sync_columns: {
     rows: 'each column',
     columns: {

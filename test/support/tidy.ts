@@ -27,7 +27,20 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   // On the rank of files: what is sent follows from rows that stand in the replica.
   sink: ['base', 'wire', 'replica', 'reconcile'],
   config: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile', 'pull', 'push', 'files', 'sink'],
-  daemon: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile', 'pull', 'push', 'files', 'sink', 'config'],
+  daemon: [
+    'base',
+    'wire',
+    'origin',
+    'replica',
+    'capture',
+    'history',
+    'reconcile',
+    'pull',
+    'push',
+    'files',
+    'sink',
+    'config',
+  ],
   cli: [
     'base',
     'wire',
