@@ -11,10 +11,10 @@ export const HISTORY = { keepDays: 400, bytesMax: 2_000_000_000 };
 type StateRow = Record<string, string>;
 
 /** Rows of a table by id. */
-export type State = Map<number, StateRow>;
+type State = Map<number, StateRow>;
 
 /** An entry of a row. */
-export interface Entry {
+interface Entry {
   readonly seq: number;
   readonly tableId: number;
   readonly rowId: number;
@@ -27,7 +27,7 @@ function open(path: string): Database.Database {
 }
 
 /** The tables with a journal that has begun. */
-export function journalled(db: Database.Database): readonly { tableId: number; localName: string; begunSeq: number }[] {
+function journalled(db: Database.Database): readonly { tableId: number; localName: string; begunSeq: number }[] {
   return db
     .prepare(
       `SELECT j.table_id AS tableId, t.local_name AS localName, j.begun_seq AS begunSeq FROM _rowsync_history_tables j
@@ -62,7 +62,7 @@ export function knownState(db: Database.Database, tableId: number): State {
 }
 
 /** Every cell of a table, as SQL text. */
-export function tableState(db: Database.Database, tableId: number, name: string): State {
+function tableState(db: Database.Database, tableId: number, name: string): State {
   const quoted = `"${name.replaceAll('"', '""')}"`;
   const standing = new Set(db.prepare('SELECT name FROM pragma_table_xinfo(?)').pluck().all(name) as string[]);
   const columns = (
@@ -100,7 +100,7 @@ function cellTexts(db: Database.Database, cells: string, count: number): readonl
 }
 
 /** The entries of a table behind a number, in order. */
-export function entriesAfter(db: Database.Database, tableId: number, seq: number): readonly Entry[] {
+function entriesAfter(db: Database.Database, tableId: number, seq: number): readonly Entry[] {
   const rows = db
     .prepare(
       `SELECT seq, table_id AS tableId, row_id AS rowId, kind, json(cells) AS cells FROM _rowsync_history
@@ -111,7 +111,7 @@ export function entriesAfter(db: Database.Database, tableId: number, seq: number
 }
 
 /** Takes an entry back in a state. @throws Error where the state is not the one that the entry leads to. */
-export function takeBack(state: State, entry: Entry): void {
+function takeBack(state: State, entry: Entry): void {
   const row = state.get(entry.rowId);
   if ((row !== undefined) !== (entry.kind !== 'delete')) throw new Error(`${entry.seq} leads to no row, or to one`);
   for (const [seq, , after] of entry.cells) {
@@ -129,7 +129,7 @@ export function takeBack(state: State, entry: Entry): void {
 }
 
 /** The state of a table as it was behind an entry, found from what it is now. */
-export function stateAt(db: Database.Database, tableId: number, seq: number): State {
+function stateAt(db: Database.Database, tableId: number, seq: number): State {
   const state = knownState(db, tableId);
   for (const entry of entriesAfter(db, tableId, seq).toReversed()) takeBack(state, entry);
   return state;
