@@ -64,7 +64,7 @@ function tableOptions({ sort, push, match, conflict, workflow, history }: TableR
 const HISTORY_BOUNDS = { keepDays: 400, bytesMax: 2_000_000_000 };
 
 /** How much of the history of a table is kept; null for none of it. */
-export function historyBounds(history: TableRule['options']['history']): HistoryBounds | null {
+function historyBounds(history: TableRule['options']['history']): HistoryBounds | null {
   if (history === undefined || history === false) return null;
   if (history === true) return HISTORY_BOUNDS;
   return { keepDays: history.keep ?? HISTORY_BOUNDS.keepDays, bytesMax: history.maxBytes ?? HISTORY_BOUNDS.bytesMax };

@@ -43,7 +43,7 @@ export async function pruneHistories({
  * Prunes what is beyond the bounds of a table; returns how many entries went. Does nothing for a table without journal.
  * @throws RowsyncError of the replica.
  */
-export async function pruneHistory(
+async function pruneHistory(
   replica: Replica,
   tableId: number,
   { bounds, nowMs }: { readonly bounds: HistoryBounds; readonly nowMs: number },

@@ -40,7 +40,7 @@ function journalled(db: Database.Database): readonly { tableId: number; localNam
  * The state that the journal says a table is in: its base with the edits that were captured, or the table itself where it has no base. What
  * was edited since the last capture is in no entry yet.
  */
-export function knownState(db: Database.Database, tableId: number): State {
+function knownState(db: Database.Database, tableId: number): State {
   const base = `_rowsync_base_${tableId}`;
   const hasBase = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(base) !== undefined;
   const local = db.prepare('SELECT local_name FROM _rowsync_tables WHERE id = ?').pluck().get(tableId) as string;
