@@ -32,14 +32,16 @@ async function pictureTerminal(): Promise<void> {
   }
 }
 
-/** The status page of a daemon with an open conflict and a refused row, light and dark. */
-async function pictureStatusPage(): Promise<void> {
+/** Pages of a daemon with an open conflict, a refused row and edits of colleagues, light and dark. */
+async function picturePages(): Promise<void> {
   await using sandbox = await startTestSandbox();
   using workspace = makeWorkspace(sandbox, TABLES + WATCHED);
   const { folder } = workspace;
   await runRowsync(['pull'], { folder });
   edit(join(folder, 'replica.db'));
   sandbox.store.update('Customer', 2, { Phone: '+44 20 7946 0018' });
+  for (let id = 10; id < 60; id += 3) sandbox.store.update('Order', id, { Status: 'Shipped' });
+  for (let id = 1; id < 9; id += 1) sandbox.store.update('Product', id, { 'List Price': 10 * id });
   const daemon = startDaemonProcess(folder);
   try {
     await daemon.logged('work.finished', 1, ({ work }) => work === 'push');
@@ -50,13 +52,28 @@ async function pictureStatusPage(): Promise<void> {
       await using browser = await startBrowser();
       const { page } = await browser.open(address, { colorScheme, viewport: { width: 1080, height: 900 } });
       await signIn(page, address, key);
-      await page.screenshot({ path: join(IMAGES, `status-page-${colorScheme}.png`) });
+      for (const [name, path, height] of PAGES) {
+        await page.setViewportSize({ width: 1080, height });
+        await page.goto(`${address}${path}`);
+        await page.screenshot({ path: join(IMAGES, `page-${name}-${colorScheme}.png`) });
+      }
     }
   } finally {
     daemon.process.kill('SIGTERM');
     await daemon.ended;
   }
 }
+
+const QUESTION = `SELECT "Status", count(*) AS orders, round(sum("Shipping Fee"), 2) AS shipping
+FROM "Order" WHERE "Ordered At" > '2024-01-01' GROUP BY 1 ORDER BY 2 DESC`;
+
+/** Name, address and height of each picture. */
+const PAGES = [
+  ['today', '/', 1640],
+  ['browse', '/browse/Order?Status=Shipped&Shipping+Fee=%3E40&_sort=-Shipping+Fee', 720],
+  ['row', '/browse/Customer/2', 760],
+  ['ask', `/ask?sql=${encodeURIComponent(QUESTION)}`, 720],
+] as const;
 
 async function signIn(page: Page, address: string, key: string): Promise<void> {
   await page.goto(address);
@@ -77,5 +94,5 @@ function edit(path: string): void {
 }
 
 await pictureTerminal();
-if (CHROMIUM === null) process.stderr.write('No Chromium here: the status page was not pictured.\n');
-else await pictureStatusPage();
+if (CHROMIUM === null) process.stderr.write('No Chromium here: the pages were not pictured.\n');
+else await picturePages();

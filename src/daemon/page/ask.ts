@@ -100,7 +100,7 @@ function askedHtml(asked: Asked, { sql, at }: AskView): Html {
         </caption>
         <thead>
           <tr>
-            ${columns.map((name) => html`<th scope="col"><bdi>${name}</bdi></th>`)}
+            ${columns.map((name, index) => html`<th scope="col" class="${isNumeric(rows, index) ? 'number' : ''}"><bdi>${name}</bdi></th>`)}
           </tr>
         </thead>
         <tbody>
@@ -113,6 +113,12 @@ function askedHtml(asked: Asked, { sql, at }: AskView): Html {
         </tbody>
       </table>
     </div>`;
+}
+
+/** Whether a column has numbers, and nothing but them. */
+function isNumeric(rows: readonly (readonly unknown[])[], index: number): boolean {
+  const given = rows.map((row) => row[index]).filter((value) => value !== null);
+  return given.length > 0 && given.every((value) => typeof value === 'number' || typeof value === 'bigint');
 }
 
 function answerCellHtml(value: unknown): Html {
