@@ -77,14 +77,14 @@ export async function runWork(kind: WorkKind, context: WorkContext): Promise<Wor
 /** What to run for each kind. */
 const WORK: Readonly<Record<WorkKind, Work>> = {
   pull: (context) => runPull(context),
-  follow: (context) => runPull(context, true),
+  follow: (context) => runPull(context, 'known'),
   push: runPush,
   files: runFiles,
   verify: runVerify,
   backup: runBackup,
 };
 
-async function runPull(work: WorkContext, follow = false): Promise<WorkOutcome> {
+async function runPull(work: WorkContext, follow: 'known' | false = false): Promise<WorkOutcome> {
   const { pull: context, push: pushing } = work;
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false, follow });

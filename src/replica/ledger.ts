@@ -166,6 +166,8 @@ export interface LedgerTable {
   readonly missingColumns: readonly number[];
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
+  /** How late rows were that a sweep found and following had missed, in milliseconds. */
+  readonly lateMs: number;
   /** Why the table is read as one window; null where it is read by windows. */
   readonly oneWindow: string | null;
 }
@@ -174,7 +176,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, watermark, one_window AS oneWindow`;
+  missing_columns AS missingColumns, watermark, late_ms AS lateMs, one_window AS oneWindow`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -241,6 +243,11 @@ export function storeFollowed(
     sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, problem_code = NULL, problem_message = NULL, problem_hint = NULL
         WHERE id = @tableId`,
   ).run({ watermark, at, tableId });
+}
+
+/** Stores how late a row was that following had missed; the longest time stays. */
+export function storeLateness(tx: Tx, tableId: number, lateMs: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET late_ms = max(late_ms, ?) WHERE id = ?`).run(lateMs, tableId);
 }
 
 /** Stores why a table is read as one window; null for windows. */

@@ -219,6 +219,12 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
     .get(id) as number; // a sum of counts
 }
 
+/** Whether a row stands here that was changed in a second or later; `column` is the local name of that stamp. */
+export function hasRowStampedFrom(from: Connection, { localName }: RowTarget, column: string, stamp: string): boolean {
+  const text = sql`SELECT 1 FROM ${ident(localName)} WHERE substr(${ident(column)}, 1, 19) >= substr(?, 1, 19) LIMIT 1`;
+  return from.prepare(text).get(stamp) !== undefined;
+}
+
 /** How many suspects a table has. */
 export function countSuspects(from: Connection, tableId: number): number {
   return from
