@@ -18,6 +18,7 @@ import {
 import { cellOf, mayEdit, rowById, rowByKey, visibleRows } from './cells.ts';
 import type { ModelDraw } from './knobs.ts';
 import { readFilter, type RowTest } from './filter.ts';
+import { shownMoment } from './time.ts';
 import { compareValues, shownValue } from './values.ts';
 
 /** Rows of one answer, and of Retrieve and Delete, at most. */
@@ -68,6 +69,16 @@ export function retrieve(call: Call, table: ModelTable): Made {
       : named.keys.map((key) => rowByKey(call, table, key));
   const rows = [...new Set(found.filter((row) => row !== undefined))];
   return page(call, table, columns, call.knobs.pageOrder === 'unstable' ? shuffled(rows, call.draw) : rows);
+}
+
+/** Deleted: the recycle bin from a moment on, the row that was deleted last first (origin facts 1.4). */
+export function deleted({ pairs, user }: Call, table: ModelTable): Made {
+  const fromMs = Date.parse(valuesOf(pairs, 'from')[0] ?? '1970-01-01T00:00:00Z');
+  const texts = table.deleted.flatMap(({ id, atMs, by }) => {
+    const at = JSON.stringify(shownMoment(atMs, user.timezone));
+    return atMs < fromMs ? [] : [`{"@row.id":${id},"deletedby":${JSON.stringify(by)},"deleted":${at}}`];
+  });
+  return { kind: 'page', text: `[${texts.toReversed().join(',')}]`, tables: [table.id] };
 }
 
 function passes({ state }: Call, table: ModelTable, row: ModelRow, test: RowTest): boolean {
