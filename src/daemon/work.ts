@@ -13,6 +13,7 @@ import { filesSettings } from '../config/settings.ts';
 import type { FilesContext } from '../files/context.ts';
 import { pullFiles } from '../files/pull.ts';
 import type { FileRule } from '../reconcile/files.ts';
+import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
@@ -83,6 +84,14 @@ const WORK: Readonly<Record<WorkKind, Work>> = {
   verify: runVerify,
   backup: runBackup,
 };
+
+/** What comes of work that has nothing to do. */
+export const IDLE: WorkOutcome = { error: null, isOver: false, own: null, held: null, tables: [], facts: {} };
+
+/** Whether a table whose turn it is can be followed. */
+export function isAnyFollowed({ replica, settings }: PullContext): boolean {
+  return readTables(replica).some((table) => mayFollow(table) && settings.tableOptions(table.name) !== null);
+}
 
 async function runPull(work: WorkContext, follow: 'known' | false = false): Promise<WorkOutcome> {
   const { pull: context, push: pushing } = work;

@@ -17,13 +17,14 @@ import {
   latenessMs,
   laterStamp,
   mayFollow,
+  secondAfter,
   secondOf,
   stampColumn,
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { findTable, readTable, readTableDescriptor, storeFollowed } from '../replica/ledger.ts';
-import { countExpected, hasRowStampedFrom, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
+import { findTable, readTable, readTableDescriptor, storeFollowed, storeLargeTail } from '../replica/ledger.ts';
+import { countExpected, countStampedFrom, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import type { ColumnShape, RowPage, TableSummary } from '../wire/schema.ts';
@@ -128,12 +129,18 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
   const { lateMs } = ledger;
-  let read: Changes | { readonly why: WhySwept } = { newest: null };
+  let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
   for (let round = 1; round <= 2; round += 1) {
     // Before the changes are read: whatever was added until now is among them, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
-    read = await readChanges(context, table, { stamps, watermark: before, lateMs, counts });
+    const isAsBefore =
+      ledger.hasLargeTail && (await isTailKnown(context, table, { stamps, watermark: before, lateMs }));
+    read = isAsBefore
+      ? { newest: before, isLarge: true }
+      : await readChanges(context, table, { stamps, watermark: before, lateMs, counts });
+    if ('why' in read && read.why === 'many')
+      await replica.write(`Noting a large change of ${localName}`, (tx) => storeLargeTail(tx, id, true));
     if ('why' in read) return { why: read.why, deletedCount };
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
     if (missing > 0) deletedCount += (await findDeleted(context, table, before)) ?? 0;
@@ -142,8 +149,32 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   }
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
-  await replica.write(`Noting what was followed of ${localName}`, (tx) => storeFollowed(tx, id, { watermark, at }));
+  const { isLarge } = read;
+  await replica.write(`Noting what was followed of ${localName}`, (tx) => {
+    storeFollowed(tx, id, { watermark, at });
+    if (isLarge !== ledger.hasLargeTail) storeLargeTail(tx, id, isLarge);
+  });
   return { why: null, deletedCount };
+}
+
+/**
+ * Whether the many rows that were changed last are still those that stand here: as many from the beginning of the overlap on, and none behind the
+ * watermark. After an import it saves reading all of it each time. A row of the import that changes once more within the last second of it shows in
+ * neither number: the next sweep reads it.
+ */
+async function isTailKnown(
+  { origin, replica, signal }: PullContext,
+  table: PreparedTable,
+  { stamps, watermark, lateMs }: { readonly stamps: Stamps; readonly watermark: string; readonly lateMs: number },
+): Promise<boolean> {
+  const countFrom = (stamp: string): Promise<number | null> => {
+    const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(stamp)}`;
+    return origin.count({ table: table.address, column: stamps.key, filter }, { signal });
+  };
+  if ((await countFrom(secondAfter(watermark))) !== 0) return false;
+  const { after } = firstCursor(watermark, lateMs);
+  const column = table.target.columns[stamps.index]?.localName ?? '';
+  return (await countFrom(after)) === countStampedFrom(replica, confirmedRows(table), { column, stamp: after });
 }
 
 /** Rows that the origin lists as deleted and does not return; null where it has no such list, or more may not go. */
@@ -174,7 +205,7 @@ async function nextWatermark(
   if (before === FIRST_STAMP) return newest ?? before;
   if (newest !== null && newest >= before) return newest;
   const column = table.target.columns[stamps.index]?.localName ?? '';
-  if (hasRowStampedFrom(context.replica, confirmedRows(table), column, before)) return null;
+  if (countStampedFrom(context.replica, confirmedRows(table), { column, stamp: before, max: 1 }) > 0) return null;
   return newest ?? (await readNewestStamp(context, table));
 }
 
@@ -183,9 +214,12 @@ function confirmedRows({ target, twoWay }: PreparedTable): RowTarget {
   return twoWay === null ? target : baseTarget(target);
 }
 
-/** What came of the rows that were changed: the stamp of the one that was changed last, null where there was none. */
+/** What came of the rows that were changed. */
 interface Changes {
+  /** The stamp of the one that was changed last; null where there was none. */
   readonly newest: string | null;
+  /** Whether more than a page was read of which nothing was new. */
+  readonly isLarge: boolean;
 }
 
 async function readChanges(
@@ -201,6 +235,7 @@ async function readChanges(
   const { origin, settings, signal } = context;
   const { shape, index, key } = from.stamps;
   const top = settings.pageRows;
+  const readBefore = from.counts.pagesReadCount;
   let newest: string | null = null;
   let cursor = firstCursor(from.watermark, from.lateMs);
   for (let page = 0; page < FOLLOW_PAGES_MAX; page += 1) {
@@ -220,7 +255,7 @@ async function readChanges(
     newest = laterStamp(newest, stampById.values());
     const step = judgeChangedPage(cursor, { ids, stampById, top });
     if (step.kind === 'sweep') return { why: step.why };
-    if (step.kind === 'done') return { newest };
+    if (step.kind === 'done') return { newest, isLarge: page > 0 && from.counts.pagesReadCount === readBefore };
     ({ cursor } = step);
   }
   return { why: 'many' };

@@ -29,7 +29,7 @@ import {
 import type { Tx } from '../replica/connection.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countUnreadable } from '../replica/pages.ts';
+import { countUnreadable, readPages } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { valueOf } from '../origin/answers.ts';
@@ -43,6 +43,8 @@ import type { PullReport, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 
+/** Pages from which on following costs clearly fewer requests than a sweep. */
+const LARGE_PAGES = 8;
 /** Descriptions of one table in one pull; someone who is still at it after three is met again by the next. */
 const SHAPE_ROUNDS_MAX = 3;
 /** What a person should know when another user asks, or the same one with other rights. */
@@ -449,14 +451,19 @@ async function sweepTable(
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
+/** Whether the table is to be followed until the next sweep. */
+function isFollowedLater({ replica, settings }: PullContext, { target }: PreparedTable): boolean {
+  if (settings.follows !== 'large') return settings.follows === 'all';
+  return readPages(replica, target.id).length >= LARGE_PAGES;
+}
+
 async function sweepOnce(
   context: PullContext,
   table: PreparedTable,
   sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   // Of a sweep that was begun earlier, nobody asked before it began.
-  const watermark =
-    context.settings.follows === true && !sweep.isResumed ? await readNewestStamp(context, table) : null;
+  const watermark = isFollowedLater(context, table) && !sweep.isResumed ? await readNewestStamp(context, table) : null;
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, sweep);
   // With the end of this sweep the table is opened to edits, which keep what they meet.

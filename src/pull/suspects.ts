@@ -95,8 +95,7 @@ export async function proveDeletes(
   ids: readonly number[],
 ): Promise<number | null> {
   const { replica, settings } = context;
-  const { id, localName } = table.target;
-  const { rowCount, identityChecked } = readTable(replica, id);
+  const { rowCount, identityChecked } = readTable(replica, table.target.id);
   const facts = {
     rowCount,
     maxDeletePercent: settings.maxDeletePercent,
@@ -106,8 +105,7 @@ export async function proveDeletes(
   const mayGo = (missingCount: number): boolean => judgeDeletion({ ...facts, missingCount }).kind === 'go';
   const ordered = ids.toSorted((a, b) => a - b);
   const next = (after: number): readonly number[] => ordered.filter((row) => row > after).slice(0, BATCH_ROWS);
-  const { deletedCount, isSettled } = await lookUp(context, table, { next, mayGo });
-  await replica.write(`Suspecting rows of ${localName}`, (tx) => suspectPushedRows(tx, id, ordered));
+  const { deletedCount, isSettled } = await lookUp(context, table, { next, mayGo, isOutsideOfSweep: true });
   return isSettled ? deletedCount : null;
 }
 
@@ -121,7 +119,13 @@ async function lookUp(
   {
     next,
     mayGo,
-  }: { readonly next: (after: number) => readonly number[]; readonly mayGo: (deletionCount: number) => boolean },
+    isOutsideOfSweep = false,
+  }: {
+    /** The next rows above an id, in order; none at the end. */
+    readonly next: (after: number) => readonly number[];
+    readonly mayGo: (deletionCount: number) => boolean;
+    readonly isOutsideOfSweep?: boolean;
+  },
 ): Promise<{ readonly deletedCount: number; readonly isSettled: boolean }> {
   const { origin, replica } = context;
   const { target, address, selection, shapes, twoWay } = table;
@@ -152,7 +156,9 @@ async function lookUp(
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);
         storeUnreadable(tx, target.id, value, at);
-        return storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
+        const removedCount = storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
+        if (isOutsideOfSweep) suspectPushedRows(tx, target.id, ids);
+        return removedCount;
       });
     }
   }

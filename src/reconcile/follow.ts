@@ -63,6 +63,11 @@ export function firstCursor(watermark: string, lateMs: number): FollowCursor {
   return { after: stampBefore(watermark, overlapMs(lateMs)), skip: 0, firstId: null, tieRounds: 0 };
 }
 
+/** The second behind a stamp. */
+export function secondAfter(stamp: string): string {
+  return stampBefore(stamp, -1_000);
+}
+
 /** Twice as long as any row was late, within bounds. */
 function overlapMs(lateMs: number): number {
   return Math.min(OVERLAP_MS_MAX, Math.max(OVERLAP_MS, 2 * lateMs));

@@ -24,7 +24,7 @@ async function start(rowCount = 30, pageRows = 5): Promise<{ fixture: Fixture; c
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   const fixture = await startFixture(
     { tables: [note(rowCount)], clock },
-    { clock, settings: { pageRows, follows: true } },
+    { clock, settings: { pageRows, follows: 'all' as const } },
   );
   await fixture.pull();
   // Later than all others by more than the overlap, so that they are not read again.
@@ -146,7 +146,7 @@ test('the first time, and after anything that makes all pages suspect, it sweeps
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   await using fixture = await startFixture(
     { tables: [note(12)], clock },
-    { clock, settings: { pageRows: 5, follows: true } },
+    { clock, settings: { pageRows: 5, follows: 'all' as const } },
   );
 
   await fixture.pull({ follow: true });
@@ -162,7 +162,7 @@ test('a table without a time of modification is swept', async () => {
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   await using fixture = await startFixture(
     { tables: [note(12)], clock },
-    { clock, settings: { pageRows: 5, follows: true } },
+    { clock, settings: { pageRows: 5, follows: 'all' as const } },
   );
   const hiddenColumns = [['Note', 'Date Modified']] as const;
   fixture.sandbox.store.setRole({ name: 'Administrator', canWrite: true, hiddenTables: [], hiddenColumns });
@@ -178,7 +178,7 @@ test('a table without a time of modification is swept', async () => {
 
 test('in a two-way table, what comes is merged, and edits stay', async () => {
   await using fixture = await startTwoWay();
-  const settings = { ...twoWaySettings(), follows: true };
+  const settings = { ...twoWaySettings(), follows: 'all' as const };
   await fixture.pull({ settings });
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
   fixture.sandbox.store.update('Note', 1, { Count: 99 });
@@ -312,7 +312,10 @@ test('rows that were stamped early and seen late are found by a sweep, and the o
 
 test('on a schedule, a table that was never read whole is left to the sweep', async () => {
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
-  await using fixture = await startFixture({ tables: [note(12)], clock }, { clock, settings: { follows: true } });
+  await using fixture = await startFixture(
+    { tables: [note(12)], clock },
+    { clock, settings: { follows: 'all' as const } },
+  );
   await fixture.pull();
   fixture.execute('UPDATE _rowsync_tables SET watermark = NULL');
 
@@ -321,3 +324,25 @@ test('on a schedule, a table that was never read whole is left to the sweep', as
   expect(report.tables).toMatchObject([{ isFollowed: false, pagesReadCount: 0, error: null }]);
   expect(report.requestCount).toBe(0);
 });
+
+test.each([40, 200])(
+  'an import of %i rows that is the last change is counted, and not read each time',
+  async (rowCount) => {
+    const { fixture, clock } = await start(rowCount);
+    await using _ = fixture;
+    for (let id = 1; id <= rowCount; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
+    await fixture.pull({ follow: true });
+    await fixture.pull({ follow: true });
+    fixture.sandbox.requests.clear();
+
+    const known = await fixture.pull({ follow: true });
+    const requestCount = fixture.sandbox.requests.count({});
+    clock.advance(1_000);
+    fixture.sandbox.store.update('Note', 3, { Title: 'later' });
+    await fixture.pull({ follow: true });
+
+    expect(known.tables).toMatchObject([{ isFollowed: true, updatedCount: 0 }]);
+    expect(requestCount).toBe(3);
+    expectSame(fixture);
+  },
+);

@@ -39,20 +39,28 @@ export function select(call: Call, table: ModelTable): Made {
   if (top instanceof Refusal) return top;
   const skip = readNumber(call.pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
   if (skip instanceof Refusal) return skip;
+  const rows = filtered(call, table);
+  if (rows instanceof Refusal) return rows;
+  return page(call, table, columns, ordered(call, table, rows, order).slice(skip, skip + top));
+}
+
+function filtered(call: Call, table: ModelTable): readonly ModelRow[] | Refusal {
   let rows = visibleRows(call, table);
   for (const text of valuesOf(call.pairs, 'filter')) {
     const test = readFilter(text, visibleColumns(table, call.role));
     if (test instanceof Refusal) return test;
     rows = rows.filter((row) => passes(call, table, row, test));
   }
-  return page(call, table, columns, ordered(call, table, rows, order).slice(skip, skip + top));
+  return rows;
 }
 
-/** How many rows have a value in a column (origin facts 1.2); without a filter, which nobody asks with. */
+/** How many of the rows of a filter have a value in a column (origin facts 1.2). */
 function count(call: Call, table: ModelTable, name: string): Made {
   const column = findColumn(table, call.role, name);
   if (column instanceof Refusal) return column;
-  const held = visibleRows(call, table).filter((row) => cellOf(call.state, table, column, row) !== null).length;
+  const rows = filtered(call, table);
+  if (rows instanceof Refusal) return rows;
+  const held = rows.filter((row) => cellOf(call.state, table, column, row) !== null).length;
   const field = `${JSON.stringify(`${name}//COUNT`)}:${held}`;
   return { kind: 'page', text: `[{${field}},{"@row.type":"Grand",${field}}]`, tables: [table.id] };
 }
