@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
 import { history } from './history-option.ts';
 import { byteCount, decimalNumber, section, text, wholeNumber } from './option-kinds.ts';
-import { cronComplaint } from './schedule.ts';
+import { cron, cronOrAuto } from './cron-options.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
 
 /** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
@@ -90,27 +90,6 @@ const replica = section(
   },
   'The local copy.',
 );
-
-function cron(doc: string) {
-  return z
-    .union([z.string(), z.literal(false)], {
-      error: 'must be a cron expression, such as "*/5 * * * *", or false for never',
-    })
-    .superRefine((expression, context) => {
-      const complaint = expression === false ? null : cronComplaint(expression);
-      if (complaint === null) return;
-      const message = `must be a cron expression, such as "*/5 * * * *", or false for never: it ${complaint}`;
-      context.addIssue({ code: 'custom', message });
-    })
-    .meta({
-      description: `${doc} A cron expression of five fields (minute hour day month weekday), or false for never.`,
-    });
-}
-
-/** As `cron`, or `auto`. */
-function cronOrAuto(doc: string) {
-  return z.union([z.literal('auto'), cron(doc)]).meta({ description: doc });
-}
 
 const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
 const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
