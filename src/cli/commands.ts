@@ -33,6 +33,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['verify'], load: async () => (await import('./commands/verify.ts')).addVerifyCommand },
   { names: ['files'], load: async () => (await import('./commands/files.ts')).addFilesCommands },
   { names: ['sink'], load: async () => (await import('./commands/sink.ts')).addSinkCommands },
+  { names: ['export'], load: async () => (await import('./commands/export.ts')).addExportCommand },
   { names: ['rebuild'], load: async () => (await import('./commands/rebuild.ts')).addRebuildCommand },
   { names: ['resync'], load: async () => (await import('./commands/resync.ts')).addResyncCommand },
   { names: ['schema'], load: async () => (await import('./commands/schema.ts')).addSchemaCommand },

@@ -38,6 +38,11 @@ export function inSnapshot<T>(from: Connection, read: () => T): T {
   }
 }
 
+/** Reads through a table once need no large cache, which would only make the process grow. */
+export function keepCacheSmall(connection: Connection): void {
+  connection.prepare(sql`PRAGMA cache_size = -2000`).run();
+}
+
 /** Every table that stands in the file, by origin id. */
 export function readSources(from: Connection): readonly SinkSource[] {
   const names = new Set(
@@ -97,7 +102,7 @@ export function readSourceRows(
     .all(JSON.stringify(ids)) as SourceRow[]; // the columns just listed
 }
 
-/** Reads a table by id, a block at a time: rows behind `after`, at most `limit`. A row without an id of the origin's is not there for a sink. */
+/** Reads a table by id, a block at a time: rows behind `after`, at most `limit`.  A row without an id of the origin's is not there for a sink. */
 export function blockReader(
   from: Connection,
   { source, columns }: SinkSource,
@@ -107,6 +112,15 @@ export function blockReader(
     .safeIntegers()
     .raw();
   return (after, limit) => statement.all(after < 0n ? 0n : after, limit) as SourceRow[]; // the columns just listed
+}
+
+/** All rows of a table, in order of their ids. */
+export function readAllRows(from: Connection, { source, columns }: SinkSource): IterableIterator<SourceRow> {
+  return from
+    .prepare(sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id > 0 ORDER BY _id`)
+    .safeIntegers()
+    .raw()
+    .iterate() as IterableIterator<SourceRow>; // the columns just listed
 }
 
 /** Rows of a public view, as they stand. */

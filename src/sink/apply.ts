@@ -18,9 +18,6 @@ export interface Sending {
   readonly deletes: SinkSettings['deletes'];
 }
 
-/** Characters of one piece for the driver; many rows in one piece cost less than a piece for each. */
-const PIECE_CHARS = 256 * 1024;
-
 /** A cell that PostgreSQL cannot hold as it is. */
 export interface ReplacedCell {
   readonly rowId: string;
@@ -30,19 +27,17 @@ export interface ReplacedCell {
 
 const OWN_TYPES: readonly PgType[] = ['bigint', 'text'];
 
-/** Rows as COPY reads them, in pieces; what was replaced is added to `replaced`. */
-export function* copyPieces(table: SentTable, rows: Iterable<SourceRow>, replaced: ReplacedCell[]): Iterable<string> {
+/** Rows as COPY reads them, as one text; what was replaced is added to `replaced`. */
+export function copyRowsText(table: SentTable, rows: Iterable<SourceRow>, replaced: ReplacedCell[]): string {
   const types = [...OWN_TYPES, ...table.columns.map(({ type }) => type)];
-  let piece = '';
+  const lines: string[] = [];
   for (const row of rows) {
-    piece += copyLine(row, types, ({ column, why }) => {
+    const line = copyLine(row, types, ({ column, why }) => {
       replaced.push({ rowId: String(row[0]), column: table.columns[column - 2]?.name ?? '_allow', why });
     });
-    if (piece.length < PIECE_CHARS) continue;
-    yield piece;
-    piece = '';
+    lines.push(line);
   }
-  if (piece !== '') yield piece;
+  return lines.join('');
 }
 
 /** Lists what was replaced in rows of a table, and forgets what was listed of these rows before; null for all rows. */
@@ -110,7 +105,7 @@ export async function applyRows(
     const temporary = `_rowsync_in_${table.id}`;
     const names = columnNames(table);
     const from = await freshTemporary(session, { name: temporary, like: target.of(table.name), made });
-    await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, copyPieces(table, rows, replaced));
+    await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, [copyRowsText(table, rows, replaced)]);
     await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
   }
   if (gone.length > 0) await deleteRows(sending, table, gone);

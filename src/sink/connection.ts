@@ -3,6 +3,7 @@
  * operator does. The driver is loaded only when a connection is opened. Messages never have a value of a row in them (I16), so the words
  * of the server about values are left out.
  */
+import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { checkServerIdentity, getCACertificates, type ConnectionOptions } from 'node:tls';
 import type { Client } from 'pg';
@@ -88,19 +89,18 @@ export class PgConnection implements PgSession {
     const { from } = await import('pg-copy-streams');
     const stream = this.#client.query(from(text));
     const state: { thrown: unknown } = { thrown: null };
-    const ended = new Promise<void>((resolve) => {
-      stream.once('finish', resolve);
-      stream.once('error', (thrown) => {
-        state.thrown ??= thrown;
-        resolve();
-      });
-      // A connection that breaks ends no stream by itself.
-      this.#client.once('end', resolve);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    stream.once('finish', resolve);
+    stream.on('error', (thrown) => {
+      state.thrown ??= thrown;
+      resolve();
     });
+    // A connection that breaks ends no stream by itself.
+    this.#client.once('end', resolve);
     try {
       for await (const chunk of chunks) {
         if (state.thrown !== null || this.#isBroken) break;
-        if (!stream.write(chunk)) await Promise.race([ended, new Promise((resolve) => stream.once('drain', resolve))]);
+        if (!stream.write(chunk)) await untilDrained(stream, this.#client);
       }
     } catch (thrown) {
       stream.destroy(new Error('the rows could not be read'));
@@ -109,6 +109,7 @@ export class PgConnection implements PgSession {
     }
     if (state.thrown === null) stream.end();
     await ended;
+    this.#client.off('end', resolve);
     if (state.thrown !== null) throw pgError(state.thrown);
     if (this.#isBroken) throw pgError(new Error('Connection terminated unexpectedly'));
   }
@@ -129,6 +130,19 @@ export class PgConnection implements PgSession {
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined); // it is closed already
   }
+}
+
+/** Waits until a stream takes more, or the connection is over. */
+function untilDrained(stream: EventEmitter, client: EventEmitter): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => {
+    for (const event of ['drain', 'error', 'close']) stream.off(event, done);
+    client.off('end', done);
+    resolve();
+  };
+  for (const event of ['drain', 'error', 'close']) stream.on(event, done);
+  client.on('end', done);
+  return promise;
 }
 
 /** Opens a connection. @throws RowsyncError `sink.unreachable`, `sink.login`, `sink.tls`, `sink.version`. */

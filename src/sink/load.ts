@@ -7,14 +7,14 @@ import { joinSql, sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
 import { blockReader, readHead, type SourceRow } from '../replica/sink-rows.ts';
 import type { PgConnection } from './connection.ts';
-import { copyPieces, listReplaced, type ReplacedCell, type Sending } from './apply.ts';
+import { copyRowsText, listReplaced, type ReplacedCell, type Sending } from './apply.ts';
 import { columnNames, createSql, type SentTable } from './shape.ts';
 import { dropSide, sideName, type TablePlace } from './target.ts';
 
 /** Rows of one part; a second or so. */
 const PART_ROWS = 50_000;
-/** Rows read at once, between which others have their turn. */
-const BLOCK_ROWS = 2_000;
+/** Rows read at once, between which others have their turn; more of them outlive a collection, and make the heap grow. */
+const BLOCK_ROWS = 200;
 
 /** Begins a load; what an earlier one left goes. */
 export async function beginLoad(sending: Sending, from: Connection, table: SentTable): Promise<void> {
@@ -43,7 +43,7 @@ export async function loadPart(
     const text = sql`COPY ${target.of(sideName(table.id))} (${joinSql(columnNames(table))}) FROM STDIN`;
     await session.copy(
       text,
-      part.pieces((rows) => copyPieces(table, rows, replaced)),
+      part.pieces((rows) => copyRowsText(table, rows, replaced)),
     );
     if (replaced.length > 0) await listReplaced(sending, table, [], replaced);
     const moved = await session.change(
@@ -69,12 +69,12 @@ class Part {
     this.lastId = lastId;
   }
 
-  *pieces(write: (rows: readonly SourceRow[]) => Iterable<string>): Iterable<string> {
+  *pieces(write: (rows: readonly SourceRow[]) => string): Iterable<string> {
     while (this.rowCount < PART_ROWS) {
       const rows = this.#read(this.lastId, BLOCK_ROWS);
       this.lastId = rows.at(-1)?.[0] ?? this.lastId;
       this.rowCount += rows.length;
-      yield* write(rows);
+      yield write(rows);
       if (rows.length === BLOCK_ROWS) continue;
       this.isLast = true;
       return;

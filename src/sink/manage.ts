@@ -7,7 +7,7 @@ import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { readPlace } from '../replica/sink-book.ts';
 import { blockReader, readLines, readSources, type SourceRow } from '../replica/sink-rows.ts';
-import { copyPieces } from './apply.ts';
+import { copyRowsText } from './apply.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { columnNames, sentTable, type SentTable } from './shape.ts';
@@ -132,10 +132,9 @@ async function compareTable(
     const found = await session.transact(async () => {
       await session.query(sql`CREATE TEMPORARY TABLE _rowsync_compared (LIKE ${target.of(table.name)}) ON COMMIT DROP`);
       const names = columnNames(table);
-      await session.copy(
-        sql`COPY pg_temp._rowsync_compared (${joinSql(names)}) FROM STDIN`,
-        copyPieces(table, rows, []),
-      );
+      await session.copy(sql`COPY pg_temp._rowsync_compared (${joinSql(names)}) FROM STDIN`, [
+        copyRowsText(table, rows, []),
+      ]);
       return session.query(differenceSql(target, table, settings), [from.toString(), isLast ? null : after.toString()]);
     });
     differing.push(...found.map((row) => Number(row['id'])));

@@ -19,7 +19,7 @@ import {
   type SinkPlace,
   type SinkTableState,
 } from '../replica/sink-book.ts';
-import { readHead, readSources, readWholeTouches } from '../replica/sink-rows.ts';
+import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../replica/sink-rows.ts';
 import type { Sending } from './apply.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkContext } from './context.ts';
@@ -121,7 +121,7 @@ export class SinkWriter {
     const { replica, settings } = this.#context;
     const asked = readAsked(replica, settings.name);
     const choice = asked === null ? given : { agreed: asked.length === 0, load: asked };
-    const reader = (this.#reader ??= openReader(replica.path));
+    const reader = (this.#reader ??= openSmall(replica.path));
     const isFresh = this.#connection === null || this.#connection.isBroken;
     const isWholeAgain = choice.load !== null && choice.load.length === 0;
     if (isFresh || isWholeAgain) await this.#begin(choice);
@@ -130,7 +130,7 @@ export class SinkWriter {
     let loadedRows = 0;
     // Ends when nothing is left to load; each turn loads a part or is the last.
     for (;;) {
-      this.#context.signal?.throwIfAborted();
+      if (this.#context.signal?.aborted === true) throw stoppedError();
       const turn = await this.#turn(sending, reader, again);
       if (asked !== null)
         await replica.write('Noting that a load is under way', (tx) => forgetAsked(tx, settings.name));
@@ -361,6 +361,19 @@ export class SinkWriter {
       return 0;
     }
   }
+}
+
+function stoppedError(): RowsyncError {
+  return new RowsyncError('originDown', 'origin.stopped', {
+    message: 'The work on the sink was abandoned because rowsync was asked to stop',
+    hint: 'The next one goes on from there.',
+  });
+}
+
+function openSmall(path: string): ReplicaReader {
+  const reader = openReader(path);
+  keepCacheSmall(reader);
+  return reader;
 }
 
 /** Whether a table has to be loaded: never was, is not there any more, or any of its rows may be another one. */

@@ -19,13 +19,13 @@ import {
 } from './bare.ts';
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
-import { followBench } from './follow.ts';
 import { manyTablesBench } from './many-tables.ts';
 import { median, peakBytesOf, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
 import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
 import { pushBench, pushMemoryBench } from './push.ts';
+import { sinkBench } from './sink.ts';
 
 /** What a benchmark is given. */
 export interface BenchContext {
@@ -319,7 +319,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   capture: captureBench,
   diff: diffBench,
   pullTwoWay: pullTwoWayBench,
-  follow: followBench,
   manyTables: manyTablesBench,
   files: filesBench,
+  sink: sinkBench,
 };

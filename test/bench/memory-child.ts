@@ -1,9 +1,13 @@
 /**
- * One pull, with `store` the files of one, or with `push` one push, in a process of its own, so that its peak memory
+ * One pull, with `store` the files of one, with `push` one push, or with `sink` one load into PostgreSQL, in a process of its own, so that its peak memory
  * can be read. Started by benches.ts and files.ts with one JSON argument.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Address } from './origin-child.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import type { PgAddress } from '../../src/sink/context.ts';
+import { benchWriter } from './sink.ts';
 import { pullFilesOnce, pullOnce, pushOnce, type PushWay } from './ours.ts';
 
 /** Linux carries the peak that `getrusage` tells over from the parent, so its own record of this process comes first. */
@@ -13,13 +17,20 @@ function peakBytes(): number {
   return Number(kibibytes ?? process.resourceUsage().maxRSS) * 1024;
 }
 
-const { address, path, store, push } = JSON.parse(process.argv[2] ?? '{}') as {
+const { address, path, store, push, sink } = JSON.parse(process.argv[2] ?? '{}') as {
   address: Address;
   path: string;
   store?: string;
   push?: PushWay;
+  sink?: { readonly path: string; readonly address: PgAddress };
 };
-if (push !== undefined) await pushOnce(address, path, push);
+if (sink !== undefined) {
+  const replica = openReplica(sink.path, { clock: systemClock });
+  const writer = benchWriter(replica, sink.address);
+  await writer.work();
+  await writer.close();
+  replica.close();
+} else if (push !== undefined) await pushOnce(address, path, push);
 else if (store === undefined) await pullOnce(address, path, { compress: true });
 else await pullFilesOnce(address, path, store);
 process.send?.(peakBytes());

@@ -17,16 +17,17 @@ const SINK = 'warehouse';
 export async function openWriter(
   fixture: Fixture,
   address: PgAddress,
-  options: Partial<SinkSettings> & Pick<SinkContext, 'onStep'> = {},
+  options: Partial<SinkSettings> & Pick<SinkContext, 'onStep' | 'signal'> = {},
 ): Promise<SinkWriter> {
   await ensureSinks(fixture.replica, [SINK]);
-  const { onStep, ...settings } = options;
+  const { onStep, signal, ...settings } = options;
   return new SinkWriter({
     replica: fixture.replica,
     clock: systemClock,
     log: silentLogger,
     settings: { name: SINK, address, schema: 'crm', takes: () => true, deletes: 'remove', ...settings },
     onStep,
+    signal,
   });
 }
 

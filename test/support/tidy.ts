@@ -77,6 +77,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   mime: ['src/push/'],
   pg: ['src/sink/'],
   'pg-copy-streams': ['src/sink/'],
+  'hyparquet-writer': ['src/sink/'],
+  hyparquet: ['src/sink/'],
 };
 
 interface Import {

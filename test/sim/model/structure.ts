@@ -67,7 +67,6 @@ export function addTable(state: ModelState, spec: TableSpec): void {
     rows: new Map(),
     nextNumberByColumn: new Map(),
     nextRow: 1,
-    deleted: [],
     files: [],
   };
   for (const column of specs) {

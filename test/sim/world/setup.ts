@@ -260,7 +260,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       ...shared,
       pageRows,
       windowPages: setup.windowPages,
-      follows: setup.follows === true ? 'all' : 'none',
+      follows: setup.follows === true,
       tableOptions: () => ({ sort: null, editing }),
     },
     push: {

@@ -1,0 +1,65 @@
+/**
+ * Tables as files: what another reader of Parquet finds in them, and that an export takes the place of the one before as a whole.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { expect, test } from 'vitest';
+import { exportTables } from '../../src/sink/export.ts';
+import { startFixture } from '../support/replica.ts';
+import { NOTE } from '../support/two-way.ts';
+
+test('a Parquet file has every cell with its type and all its digits', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  fixture.sandbox.store.update('Note', 1, {
+    Count: '12345678901234567890.123456',
+    Body: 'two\nlines',
+    Seen: '2026-11-21T17:05:00Z',
+    Starts: '23:59:58',
+    Spent: 90,
+  });
+  await fixture.pull();
+  const folder = join(fixture.folder, 'lake');
+
+  const [table] = await exportTables(fixture.path, {
+    folder,
+    format: 'parquet',
+    tables: [],
+    at: '2026-11-21T12:00:00Z',
+  });
+
+  expect(table).toMatchObject({ table: 'Note', rowCount: 6, file: 'Note-20261121120000.parquet' });
+  expect(table?.columns).toContainEqual({ name: 'Count', type: 'decimal(38, 6)' });
+  const file = await asyncBufferFromFile(join(folder, 'Note-20261121120000.parquet'));
+  const [first, second] = await parquetReadObjects({ file });
+  expect(first).toMatchObject({
+    _id: 1n,
+    Title: 'title 1',
+    Body: 'two\nlines',
+    Done: true,
+    Due: new Date('2026-11-21'),
+    Seen: new Date('2026-11-21T17:05:00Z'),
+    Spent: 90,
+  });
+  expect(second).toMatchObject({ Count: 2, Done: false, Body: null });
+});
+
+test('an export takes the place of the one before, and leaves other files alone', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  const folder = join(fixture.folder, 'lake');
+  await exportTables(fixture.path, { folder, format: 'parquet', tables: [], at: '2026-11-21T12:00:00Z' });
+
+  await exportTables(fixture.path, { folder, format: 'csv', tables: ['Note'], at: '2026-11-21T12:00:01Z' });
+
+  expect(readdirSync(folder).toSorted()).toEqual(['Note-20261121120001.csv', 'manifest.json']);
+  expect(readFileSync(join(folder, 'Note-20261121120001.csv'), 'utf8')).toMatch(/^_id,_allow,Id,Title,.*\n1,.*title 1/);
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as unknown;
+  expect(manifest).toMatchObject({
+    format: 'csv',
+    tables: [{ table: 'Note', file: 'Note-20261121120001.csv', rowCount: 6 }],
+  });
+  await expect(
+    exportTables(fixture.path, { folder, format: 'csv', tables: ['None'], at: '2026-11-21T12:00:02Z' }),
+  ).rejects.toMatchObject({ code: 'usage.invalid' });
+});
