@@ -29,6 +29,7 @@ import { checkAnswers, type AnswerParts } from './answer-checks.ts';
 import { valueOf } from '../origin/answers.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
 import { findFileFacts } from './file-checks.ts';
+import { checkHistory } from './history-checks.ts';
 import { probeOrigin } from './probe.ts';
 import type { Session } from './session.ts';
 import { bytesText, durationText, plural } from '../base/text.ts';
@@ -398,7 +399,7 @@ function checkFile(config: Config): readonly CheckResult[] {
       const files = findFileFacts(reader, config).map(({ message, hint }) =>
         hint === '' ? ok('files', message) : warn('files', message, hint),
       );
-      const others = [...checkTriggers(reader), ...files];
+      const others = [...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
       if (troubled.length === 0) return [found, ...others];
       return [
         found,

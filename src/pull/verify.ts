@@ -6,6 +6,7 @@
  * repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { findBrokenLinks } from '../history/chains.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -17,7 +18,7 @@ import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor, samePageError } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
-import { shellWord } from '../base/text.ts';
+import { plural, shellWord } from '../base/text.ts';
 import { pull, prepareForReading } from './pull.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
@@ -113,11 +114,22 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
       mismatchCount: mismatches.length,
       mismatches: mismatches.slice(0, LISTED_MAX),
       held,
-      error: null,
+      error: brokenError(context, table.target),
     };
   } catch (thrown) {
     return unverified(name, errorFromReading(thrown, context.replica.path));
   }
+}
+
+/** The error that says where the journal of a table contradicts itself; null where it does not, or there is none. */
+function brokenError({ replica }: PullContext, { id, localName }: RowTarget): RowsyncError | null {
+  const { count, links } = findBrokenLinks(replica, id);
+  const [first] = links;
+  if (first === undefined) return null;
+  return new RowsyncError('replica', 'verify.history', {
+    message: `${localName}: sync_history contradicts itself in ${plural(count, 'place')}: an entry does not begin where the one before ended; the first is ${first.id}, of row ${first.rowId}`,
+    hint: 'Another program may have written to the journal, or changed rows around the guards; what stands in the table is not in doubt.',
+  });
 }
 
 /** Reads every page without an ETag; returns the ids of rows that differ, are missing here, or were not returned. */

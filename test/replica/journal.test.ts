@@ -180,3 +180,21 @@ test('keeps what a value was before under the name that its column has now, also
   expect(renamed).toEqual([{ column: 'Heading', before: 'title 1' }]);
   expect(problemsSince(fixture.path, moment)).toEqual([]);
 });
+
+test.each([
+  ['a mirror', MIRROR],
+  ['a two-way table', TWO_WAY],
+])('continues, or begins anew, where another client dropped %s', async (_what, settings) => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings });
+  await fixture.pull();
+  fixture.execute('DROP TABLE "Note"');
+
+  const report = await fixture.pull();
+  const moment = momentOf(fixture.path);
+  fixture.sandbox.store.update('Note', 1, { Title: 'changed' });
+  await fixture.pull();
+
+  expect([report.error?.message, report.tables[0]?.error?.message]).toEqual([undefined, undefined]);
+  expect(problemsSince(fixture.path, moment)).toEqual([]);
+  expect(entries(fixture).at(-1)).toBe('pull update 1 {"Title":"title 1"} -> {"Title":"changed"}');
+});

@@ -11,10 +11,10 @@ export const HISTORY = { keepDays: 400, bytesMax: 2_000_000_000 };
 type StateRow = Record<string, string>;
 
 /** Rows of a table by id. */
-type State = Map<number, StateRow>;
+export type State = Map<number, StateRow>;
 
 /** An entry of a row. */
-interface Entry {
+export interface Entry {
   readonly seq: number;
   readonly tableId: number;
   readonly rowId: number;
@@ -22,16 +22,20 @@ interface Entry {
   readonly cells: readonly (readonly [seq: number, before: string, after: string])[];
 }
 
+/** Whoever can be asked. */
+export type Reader = Pick<Database.Database, 'prepare'>;
+
 function open(path: string): Database.Database {
   return new Database(path, { readonly: true });
 }
 
-/** The tables with a journal that has begun. */
-function journalled(db: Database.Database): readonly { tableId: number; localName: string; begunSeq: number }[] {
+/** The tables with a journal that has begun, without those that somebody dropped. */
+export function journalled(db: Reader): readonly { tableId: number; localName: string; begunSeq: number }[] {
   return db
     .prepare(
       `SELECT j.table_id AS tableId, t.local_name AS localName, j.begun_seq AS begunSeq FROM _rowsync_history_tables j
-       JOIN _rowsync_tables t ON t.id = j.table_id WHERE j.begun_seq IS NOT NULL`,
+       JOIN _rowsync_tables t ON t.id = j.table_id WHERE j.begun_seq IS NOT NULL
+         AND EXISTS (SELECT 1 FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.local_name COLLATE NOCASE)`,
     )
     .all() as { tableId: number; localName: string; begunSeq: number }[];
 }
@@ -40,7 +44,7 @@ function journalled(db: Database.Database): readonly { tableId: number; localNam
  * The state that the journal says a table is in: its base with the edits that were captured, or the table itself where it has no base. What
  * was edited since the last capture is in no entry yet.
  */
-function knownState(db: Database.Database, tableId: number): State {
+export function knownState(db: Reader, tableId: number): State {
   const base = `_rowsync_base_${tableId}`;
   const hasBase = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(base) !== undefined;
   const local = db.prepare('SELECT local_name FROM _rowsync_tables WHERE id = ?').pluck().get(tableId) as string;
@@ -62,7 +66,7 @@ function knownState(db: Database.Database, tableId: number): State {
 }
 
 /** Every cell of a table, as SQL text. */
-function tableState(db: Database.Database, tableId: number, name: string): State {
+export function tableState(db: Reader, tableId: number, name: string): State {
   const quoted = `"${name.replaceAll('"', '""')}"`;
   const standing = new Set(db.prepare('SELECT name FROM pragma_table_xinfo(?)').pluck().all(name) as string[]);
   const columns = (
@@ -89,7 +93,7 @@ function put(row: StateRow, seq: number, text: string): void {
 }
 
 /** The cells of a JSON array as SQL text: ledger row, then as many values. */
-function cellTexts(db: Database.Database, cells: string, count: number): readonly [number, ...string[]][] {
+function cellTexts(db: Reader, cells: string, count: number): readonly [number, ...string[]][] {
   const value = (index: number): string =>
     `CASE WHEN json_type(c.value, '$[${index}]') = 'object'
        THEN coalesce('X''' || upper(c.value ->> '$[${index}].blob') || '''',
@@ -100,7 +104,7 @@ function cellTexts(db: Database.Database, cells: string, count: number): readonl
 }
 
 /** The entries of a table behind a number, in order. */
-function entriesAfter(db: Database.Database, tableId: number, seq: number): readonly Entry[] {
+export function entriesAfter(db: Reader, tableId: number, seq: number): readonly Entry[] {
   const rows = db
     .prepare(
       `SELECT seq, table_id AS tableId, row_id AS rowId, kind, json(cells) AS cells FROM _rowsync_history
@@ -128,8 +132,15 @@ function takeBack(state: State, entry: Entry): void {
   state.set(entry.rowId, before);
 }
 
+/** Carries an entry out in a state. @throws Error where the state is not the one that the entry begins with. */
+export function putForward(state: State, entry: Entry): void {
+  const kinds = { insert: 'delete', update: 'update', delete: 'insert' } as const;
+  const cells = entry.cells.map(([seq, before, after]) => [seq, after, before] as const);
+  takeBack(state, { ...entry, kind: kinds[entry.kind], cells });
+}
+
 /** The state of a table as it was behind an entry, found from what it is now. */
-function stateAt(db: Database.Database, tableId: number, seq: number): State {
+function stateAt(db: Reader, tableId: number, seq: number): State {
   const state = knownState(db, tableId);
   for (const entry of entriesAfter(db, tableId, seq).toReversed()) takeBack(state, entry);
   return state;

@@ -14,9 +14,9 @@ import { runPlan, runPush } from './push.ts';
 /** What the demo's tables need to be edited; lines of its configuration. */
 export const EDITED_TABLES: readonly string[] = [
   'tables:',
-  '  "*": {}',
-  '  Customer: { push: true, conflict: ask }',
-  '  Employee: { push: true, match: E-Mail }',
+  '  "*": { history: true }',
+  '  Customer: { push: true, conflict: ask, history: true }',
+  '  Employee: { push: true, match: E-Mail, history: true }',
   'files: { uploadDir: . }',
 ];
 

@@ -12,6 +12,7 @@
  *    L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
  *    held    what was edited in an older copy waits for a person (holding.ts)
  *    I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is held (hiding.ts)
+ *    history the entries of a commit lead from what the journal knew to what it knows (history.ts)
  *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
@@ -23,6 +24,7 @@ import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalRow } from '../world/books.ts';
 import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
+import { HistoryOracle } from './history.ts';
 import { Holding } from './holding.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from '../model/origin.ts';
@@ -67,6 +69,7 @@ export class Oracles {
   readonly #parking: Parking;
   readonly #hiding: Hiding;
   readonly #holding: Holding;
+  readonly #history = new HistoryOracle();
   /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
   readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
@@ -104,6 +107,7 @@ export class Oracles {
     const { fail } = this.#parts;
     const { flagCount, inFlightCount, batchCount, evidence, batch } = look(replica);
     if (flagCount !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
+    if (this.#parts.setup.history === true) this.#checkHistory(facts, replica);
     if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
     if (facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
@@ -225,6 +229,7 @@ export class Oracles {
 
   /** The file is another one: an older copy, or what a power cut left. */
   onReplaced(newestEvidence: number, newestBatch: number): void {
+    this.#history.forget();
     this.#newestEvidence = newestEvidence;
     this.#newestBatch = newestBatch;
     this.#durableBatch = newestBatch;
@@ -289,6 +294,13 @@ export class Oracles {
       if (present.has(id)) this.#missing.delete(id);
       else this.#missing.set(id, this.#parts.writes.restoreCount);
     }
+  }
+
+  /** What is done to a mirror around its guards is in no entry. */
+  #checkHistory({ what }: TransactionFacts, replica: Replica): void {
+    const { names, user, fail } = this.#parts;
+    if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) this.#history.forget();
+    for (const complaint of this.#history.complaints(replica, what)) fail('history', `"${what}": ${complaint}`);
   }
 
   #checkInFlight({ what }: TransactionFacts, replica: Replica): void {

@@ -37,7 +37,8 @@ export interface WorldResult {
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
-  const setup = drawSetup(tapes.of('setup'), drawn, tapes.isLong);
+  // In every other world, so that all worlds which were kept stay as they were.
+  const setup = { ...drawSetup(tapes.of('setup'), drawn, tapes.isLong), history: tapes.seed % 2 === 1 };
   if (!tapes.follows) return setup;
   // Several windows, of one page or two each.
   const { rowCount } = setup;

@@ -15,6 +15,8 @@ import { Draw, type Tape } from './tape.ts';
 export const START_MS = Date.UTC(2026, 0, 1);
 export const DATABASE = '21995';
 
+const HISTORY = { keepDays: 400, bytesMax: 1_000_000_000 };
+
 /** Everything that stays as it is while a world lasts. */
 export interface Setup {
   /** Whether the replica was pulled before the world begins. */
@@ -60,6 +62,8 @@ export interface Setup {
   readonly isMirror: boolean;
   /** The table is followed in every other cycle, in place of a sweep. */
   readonly follows?: boolean;
+  /** Whether the changes of the table are kept. */
+  readonly history?: boolean;
   /** Pages of a window; left out for the default, which no world fills. */
   readonly windowPages?: number;
 }
@@ -213,7 +217,19 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
   const files = setup.files === null ? null : calmFiles(setup.files, rowCount);
   const weather = new Map<string, number>();
   const calm = { ...setup, ...none, isWarm: false, concurrency: 1, match: null, etag, files, weather } as const;
-  return { key: JSON.stringify([rowCount, systemColumns, pageRows, windowPages, etag, files, isMirror]), calm };
+  return {
+    key: JSON.stringify([
+      rowCount,
+      systemColumns,
+      pageRows,
+      windowPages,
+      etag,
+      files,
+      isMirror,
+      setup.history === true,
+    ]),
+    calm,
+  };
 }
 
 function drawActors(tape: Tape): Setup['actors'] {
@@ -261,7 +277,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       pageRows,
       windowPages: setup.windowPages,
       follows: setup.follows === true,
-      tableOptions: () => ({ sort: null, editing }),
+      tableOptions: () => ({ sort: null, editing, history: setup.history === true ? HISTORY : null }),
     },
     push: {
       ...shared,

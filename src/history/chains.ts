@@ -1,0 +1,50 @@
+/**
+ * Whether the journal of a table proves itself: what each entry leads to is what the next one of the row begins with, cell by cell, and
+ * rows come and go in turn. Input: the replica. Output: rows whose chain is broken, which must not happen.
+ */
+import { sql } from '../base/sql.ts';
+import type { Connection } from '../replica/connection.ts';
+import { findJournal } from '../replica/journals.ts';
+import { queryRows } from '../replica/query.ts';
+
+/** Broken places listed; all are counted. */
+const LISTED_MAX = 20;
+
+/** A place where an entry does not begin with what the one before it led to. */
+export interface BrokenLink {
+  readonly rowId: number;
+  /** The entry, as in `sync_history`. */
+  readonly id: number;
+}
+
+/** Entries whose cells, one by one, do not begin where the one before ended. A cell that an entry of a whole row leaves out is empty. */
+const BROKEN_CELLS = sql`
+  SELECT row_id, seq FROM (
+    SELECT h.row_id, h.seq, c.value -> '$[1]' AS before,
+           lag(c.value -> '$[2]') OVER (PARTITION BY h.row_id, c.value ->> 0 ORDER BY h.seq) AS led_to
+    FROM entries h, json_each(h.cells) c)
+  WHERE led_to IS NOT NULL AND led_to <> before`;
+
+/** Entries that follow one after which there was a row, or none, where they need the other. */
+const BROKEN_LIVES = sql`
+  SELECT row_id, seq FROM (
+    SELECT row_id, seq, kind, lag(kind) OVER (PARTITION BY row_id ORDER BY seq) AS former
+    FROM entries)
+  WHERE former IS NOT NULL AND (kind = 'insert') <> (former = 'delete')`;
+
+/** The broken places in the journal of a table; none where it has no journal. */
+export function findBrokenLinks(
+  from: Connection,
+  tableId: number,
+): { readonly count: number; readonly links: readonly BrokenLink[] } {
+  const begunSeq = findJournal(from, tableId)?.begunSeq ?? null;
+  if (begunSeq === null) return { count: 0, links: [] };
+  const text = sql`WITH entries AS (SELECT seq, row_id, kind, cells FROM _rowsync_history
+        WHERE table_id = ? AND seq > ? AND kind IN ('insert', 'update', 'delete'))
+      SELECT DISTINCT row_id, seq FROM (${BROKEN_CELLS} UNION ALL ${BROKEN_LIVES}) ORDER BY seq`;
+  const found = queryRows(from, text, [tableId, begunSeq]).map(([rowId, id]) => ({
+    rowId: Number(rowId),
+    id: Number(id),
+  }));
+  return { count: found.length, links: found.slice(0, LISTED_MAX) };
+}

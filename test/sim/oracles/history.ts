@@ -1,0 +1,62 @@
+/**
+ * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before to the one that it knows
+ * now. So no change is without an entry, no entry without a change, and none of them is half there. Input: each transaction before it
+ * is committed. Output: complaints.
+ */
+import type { Replica } from '../../../src/replica/database.ts';
+import {
+  entriesAfter,
+  journalled,
+  knownState,
+  putForward,
+  tableState,
+  type Reader,
+  type State,
+} from '../../support/history.ts';
+
+/** Watches the journals of one world. */
+export class HistoryOracle {
+  #seq = 0;
+  #known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
+
+  /** The file is another one, or somebody changed rows around the guards: what was known counts no more. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** What is wrong with what a transaction leaves. */
+  complaints(replica: Replica, what: string): readonly string[] {
+    const db = replica as unknown as Reader;
+    const known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
+    const complaints: string[] = [];
+    for (const { tableId, localName, begunSeq } of journalled(db)) {
+      const now = knownState(db, tableId);
+      // There all edits were looked for.
+      const unseen = what.startsWith('Planning the push') ? differenceOf(now, tableState(db, tableId, localName)) : '';
+      if (unseen !== '') complaints.push(`edits are in no entry: ${unseen}`);
+      const before = this.#known.get(tableId);
+      known.set(tableId, { state: now, begunSeq });
+      if (before === undefined || before.begunSeq !== begunSeq) continue;
+      try {
+        const state = new Map([...before.state].map(([id, row]) => [id, { ...row }]));
+        for (const entry of entriesAfter(db, tableId, this.#seq)) putForward(state, entry);
+        const text = differenceOf(state, now);
+        if (text !== '') complaints.push(`the entries lead elsewhere: ${text}`);
+      } catch (thrown) {
+        complaints.push((thrown as Error).message);
+      }
+    }
+    this.#known = known;
+    this.#seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
+    return complaints;
+  }
+}
+
+function differenceOf(one: State, other: State): string {
+  const text = (row: State extends Map<number, infer R> ? R | undefined : never): string =>
+    row === undefined ? 'none' : JSON.stringify(Object.entries(row).toSorted(([a], [b]) => Number(a) - Number(b)));
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((id) => text(one.get(id)) !== text(other.get(id)))
+    .map((id) => `row ${id}: ${text(one.get(id))} instead of ${text(other.get(id))}`)
+    .join('; ');
+}
