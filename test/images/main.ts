@@ -16,7 +16,8 @@ import { terminalSvg } from './terminal.ts';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const SHOWN_TITLE = 'The demo edits rows in SQL, plans and pushes them, with a conflict and a refused row';
-const TABLES = 'tables: { "*": {}, Customer: { push: true, conflict: ask }, Employee: { push: true } }\n';
+const TABLES =
+  'tables: { "*": { history: true }, Customer: { push: true, conflict: ask, history: true }, Employee: { push: true, history: true } }\n';
 const WATCHED = 'push: { delay: 1 }\nhttp: { listen: "127.0.0.1:0" }\n';
 
 /** The part of the demo in which rows are edited and pushed. */
@@ -69,9 +70,9 @@ FROM "Order" WHERE "Ordered At" > '2024-01-01' GROUP BY 1 ORDER BY 2 DESC`;
 
 /** Name, address and height of each picture. */
 const PAGES = [
-  ['today', '/', 1640],
+  ['today', '/', 1800],
   ['browse', '/browse/Order?Status=Shipped&Shipping+Fee=%3E40&_sort=-Shipping+Fee', 720],
-  ['row', '/browse/Customer/2', 760],
+  ['row', '/browse/Customer/2', 1400],
   ['ask', `/ask?sql=${encodeURIComponent(QUESTION)}`, 720],
 ] as const;
 

@@ -128,6 +128,7 @@ figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6re
 
 .bottom { color: var(--soft); font-size: .85rem; padding-top: 1rem; padding-bottom: 2.5rem; }
 .bottom p { margin: 0 0 .2rem; }
+main .bottom { padding-left: 0; padding-right: 0; }
 
 /* The bar at the top, and the way to the content. */
 .skip { position: absolute; left: -99rem; }
@@ -228,6 +229,9 @@ progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--acc
 .notes > li:first-child { border-top: 0; }
 .notes p { margin: 0; }
 .notes ul { margin: .2rem 0 0; padding-left: 1.2rem; }
+.notes .cells { padding: .15rem 0 .15rem 1.2rem; }
+del { color: var(--soft); text-decoration-color: var(--bad); }
+.notes ins { text-decoration: none; color: var(--ok); }
 .former { margin: 0; padding-left: 1.1rem; }
 
 @media (max-width: 40rem) {

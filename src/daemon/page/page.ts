@@ -196,7 +196,13 @@ function tableHtml(table: TableStatus, nowMs: number): Html {
   </tr>`;
 }
 
-function bottomHtml({ replica, identity, state, nowMs }: PageView): Html {
+/** What replica it is, as whom it is read, and where programs look. */
+export function bottomHtml({
+  replica,
+  identity,
+  state,
+  nowMs,
+}: Pick<PageView, 'replica' | 'identity' | 'state' | 'nowMs'>): Html {
   return html`<footer class="bottom">
     <p><code>${replica.path}</code>, ${bytesText(replica.bytes)}</p>
     ${

@@ -11,8 +11,10 @@ import {
   readRowFiles,
   readWaitingCells,
 } from '../../replica/browse-row.ts';
+import { readJournalled, readLife } from '../../replica/browse-history.ts';
 import { framed, readReferences, type Desk } from './desk.ts';
 import { html } from './html.ts';
+import { changesHtml } from './life.ts';
 import type { PageReply } from './request.ts';
 import { rowPageHtml } from './row.ts';
 
@@ -22,6 +24,7 @@ export function answerRow(desk: Desk, table: BrowsedTable, id: number): PageRepl
   const cells = readRowCells(reader, table, id);
   const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
   const waiting = readWaitingCells(reader, table, id);
+  const lines = readJournalled(reader).has(table.name) ? readLife(reader, { table: table.name, id }) : [];
   const names = table.columns.map(({ name }) => name);
   const body = rowPageHtml({
     table,
@@ -35,7 +38,7 @@ export function answerRow(desk: Desk, table: BrowsedTable, id: number): PageRepl
     references:
       cells === null ? new Map() : readReferences(reader, table, names, (index) => [cells[index]?.value ?? null]),
     neighbours: readNeighbours(reader, table, id),
-    life: null,
+    life: lines.length === 0 ? null : changesHtml(lines, 'one', request.nowMs),
     formToken: request.formToken,
     nowMs: request.nowMs,
   });

@@ -2,20 +2,27 @@
  * The first page for who has signed in, read from the replica. Input: the state of the daemon. Output: the answer. Counting what changed reads
  * whole tables, so it ends after a while, and the page says what it did not count.
  */
+import { statSync } from 'node:fs';
 import { stampFromMs } from '../../base/clock.ts';
 import { readBrowsedTables } from '../../replica/browse.ts';
+import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour } from '../../replica/browse-history.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
+import { readSinkStatus } from '../../replica/sink-book.ts';
 import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
+import { sinkSentence } from '../../sink/text.ts';
 import { framed, type Desk } from './desk.ts';
 import { deskHtml } from './decide.ts';
 import { headlineOf } from './headline.ts';
-import { html } from './html.ts';
-import { headlineHtml } from './page.ts';
+import { html, type Html } from './html.ts';
+import { changesHtml } from './life.ts';
+import { bottomHtml, headlineHtml } from './page.ts';
 import type { PageReply } from './request.ts';
 import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './today.ts';
 
 /** Conflicts and failures on one page, each. */
 const LISTED_MAX = 50;
+/** Changes that are listed. */
+const CHANGES_MAX = 20;
 /** How long tables are counted. */
 const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;
@@ -25,6 +32,9 @@ export function answerToday(desk: Desk): PageReply {
   const { request, reader } = desk;
   const { state, nowMs, said, formToken, work } = request;
   const tables = reader.status();
+  const identity = reader.identity();
+  const path = request.replicaPath;
+  const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
   const headline = headlineOf(state, tables, nowMs);
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const waiting = {
@@ -36,44 +46,73 @@ export function answerToday(desk: Desk): PageReply {
   };
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
     ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
+    ${lastChangesHtml(reader, nowMs)}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
       ${freshnessHtml(tables, work.strips, { nowMs })}
-    </section>`;
-  const name = reader.identity()?.database;
+      ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
+    </section>
+    ${bottomHtml({ replica, identity, state, nowMs })}`;
   const refreshSeconds = waiting.conflicts.length === 0 ? 60 : null;
-  const title = `${headline.sentence} · ${name === undefined ? 'rowsync' : `database ${name}`}`;
+  const title = `${headline.sentence} · ${identity === null ? 'rowsync' : `database ${identity.database}`}`;
   return framed(desk, { title, place: 'Today', refreshSeconds }, body);
+}
+
+/** The last changes of any row, who made them, and what was before; nothing where no table has a journal. */
+function lastChangesHtml(reader: ReplicaReader, nowMs: number): Html | null {
+  const lines = readJournalled(reader).size === 0 ? [] : readLastChanges(reader, CHANGES_MAX);
+  if (lines.length === 0) return null;
+  return html`<section aria-labelledby="changes">
+    <h2 id="changes">Last changes</h2>
+    ${changesHtml(lines, 'many', nowMs)}
+  </section>`;
 }
 
 function readDay(reader: ReplicaReader, nowMs: number): DayView {
   const firstHourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - (HOURS - 1) * HOUR_MS;
   const since = stampFromMs(firstHourMs);
   const deleted = readDeletedCounts(reader, since);
+  const journalled = readJournalled(reader);
+  const journal = journalled.size === 0 ? [] : readHistoryHours(reader, since);
   const startedAt = process.hrtime.bigint();
   let unreadCount = 0;
   let unstampedCount = 0;
-  const tables = readBrowsedTables(reader).flatMap((table): readonly TableDay[] => {
+  const all = readBrowsedTables(reader);
+  const tables = all.flatMap((table): readonly TableDay[] => {
+    const { name } = table;
+    if (journalled.has(name)) return journalDay(journal, name, firstHourMs);
     if (Number(process.hrtime.bigint() - startedAt) / 1e6 > COUNT_MS_MAX) {
       unreadCount += 1;
       return [];
     }
     const hours = readStampedHours(reader, table, since);
     if (hours === null) unstampedCount += 1;
-    const ofTable = deleted.filter((line) => line.table === table.name);
-    const deletedCount = ofTable.reduce((sum, { count }) => sum + count, 0);
+    const deletedCount = countOf(deleted.filter((line) => line.table === name));
     if ((hours ?? []).length === 0 && deletedCount === 0) return [];
-    return [{ table: table.name, deletedCount, ...byHourAndPerson(hours ?? [], firstHourMs) }];
+    return [{ table: name, deletedCount, ...byHourAndPerson(hours ?? [], firstHourMs) }];
   });
   const sizeOf = ({ byHour, deletedCount }: TableDay): number =>
     byHour.reduce((sum, count) => sum + count, deletedCount);
   return {
-    source: 'stamps',
+    source: journalled.size === 0 ? 'stamps' : all.every(({ name }) => journalled.has(name)) ? 'journal' : 'both',
     tables: tables.toSorted((a, b) => sizeOf(b) - sizeOf(a)),
     runs: readRunHours(reader, since),
     unstampedCount,
     unreadCount,
   };
+}
+
+/** One table, from the journal; none where nothing of it changed. */
+function journalDay(journal: readonly HistoryHour[], table: string, firstHourMs: number): readonly TableDay[] {
+  const ofTable = journal.filter((line) => line.table === table);
+  if (ofTable.length === 0) return [];
+  const changed = ofTable.filter(({ kind }) => kind !== 'delete');
+  const deletedCount = countOf(ofTable.filter(({ kind }) => kind === 'delete'));
+  return [{ table, deletedCount, ...byHourAndPerson(changed, firstHourMs) }];
+}
+
+function countOf(lines: readonly { readonly count: number }[]): number {
+  return lines.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Counts of single hours and people, summed both ways. */

@@ -24,7 +24,9 @@ export type DaySource =
   /** The journal of the replica. */
   | 'journal'
   /** The stamps that the origin puts on rows: the last change of each row only. */
-  | 'stamps';
+  | 'stamps'
+  /** The journal for the tables that have one, stamps for the others. */
+  | 'both';
 
 /** What changed. */
 export interface DayView {
@@ -58,7 +60,7 @@ export function dayHtml(day: DayView): Html {
             <thead>
               <tr>
                 <th scope="col">Table</th>
-                <th scope="col" class="number">Rows</th>
+                <th scope="col" class="number">${day.source === 'stamps' ? 'Rows' : 'Changes'}</th>
                 <th scope="col">By hour</th>
                 <th scope="col">By whom</th>
               </tr>
@@ -68,15 +70,20 @@ export function dayHtml(day: DayView): Html {
             </tbody>
           </table>`
     }
-    ${day.source === 'journal' ? null : runsText(day.runs)}
+    ${runsText(day.runs)}
   </section>`;
 }
 
+const SOURCES: Readonly<Record<DaySource, string>> = {
+  journal: 'From the journal: every change that rowsync saw.',
+  stamps:
+    'From the stamps of the origin: the last change of each row. With history: true every change is kept, with old and new values.',
+  both: 'From the journal where a table has one; of the others from the stamps of the origin, the last change of each row.',
+};
+
 function sourceText({ source, unstampedCount, unreadCount }: DayView): string {
   const parts = [
-    source === 'journal'
-      ? 'From the journal: every change that rowsync saw.'
-      : 'From the stamps of the origin: the last change of each row. With history: true every change is kept, with old and new values.',
+    SOURCES[source],
     ...(unstampedCount === 0 ? [] : [`${plural(unstampedCount, 'table')} without a Date Modified cannot be counted.`]),
     ...(unreadCount === 0 ? [] : [`${plural(unreadCount, 'table')} could not be counted in time.`]),
   ];
@@ -91,7 +98,7 @@ function tableDayHtml({ table, byHour, people, deletedCount }: TableDay, max: nu
     <th scope="row">
       <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a>
     </th>
-    <td class="number" data-label="Rows">
+    <td class="number" data-label="Changed">
       ${countText(changed)}${deletedCount === 0 ? null : html` <small class="gone">${countText(deletedCount)} deleted</small>`}
     </td>
     <td data-label="By hour">${sparkHtml(byHour, max)}</td>

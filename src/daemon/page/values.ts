@@ -27,7 +27,7 @@ export function valueHtml(value: ShownValue): Html {
 }
 
 /** Texts of a JSON object by name; null for what is none. Numbers keep every digit. */
-function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | null {
+export function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | null {
   if (typeof text !== 'string') return null;
   try {
     const parsed: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>

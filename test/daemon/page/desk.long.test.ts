@@ -61,7 +61,8 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     'in the %s at %i points no rule of accessibility is broken, and nothing is cut off',
     async (colorScheme, width) => {
       await using sandbox = await startTestSandbox({ tables: [NOTE] });
-      await using daemon = await startTroubled(sandbox);
+      const yaml = PAGE_YAML.replace('push: true', 'push: true, history: true');
+      await using daemon = await startTroubled(sandbox, yaml);
       await using browser = await startBrowser();
       const origin = `http://127.0.0.1:${portOf(daemon)}`;
       const { page, complaints } = await browser.open(origin, { colorScheme, viewport: { width, height: 900 } });

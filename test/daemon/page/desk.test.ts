@@ -346,3 +346,43 @@ test('events tell how far the work under way is, and only to who has signed in',
   expect(stranger.status).toBe(404);
   expect(first).toBe('data: null\n\n');
 });
+
+test('with a journal the first page tells who changed what, and a row tells its life', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  const yaml = 'http: { listen: "127.0.0.1:0" }\ntables: { "*": { push: true, history: true } }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+  sandbox.store.update('Note', 2, { Title: 'theirs <b>' });
+  sandbox.store.delete('Note', 5);
+  daemon.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
+  await daemon.elapse(6);
+  const person = await signIn(daemon);
+
+  const today = await get(person, '/');
+  const row = await get(person, '/browse/Note/2');
+  const gone = await get(person, '/browse/Note/5');
+  const edited = await get(person, '/browse/Note/3');
+
+  expect(today.body).toContain('From the journal');
+  expect(today.body).toContain('Last changes');
+  expect(today.body).toContain('1 deleted');
+  expect(row.body).toMatch(/<del>.*title 2.*<\/del>[^]*<ins>.*theirs &lt;b&gt;.*<\/ins>/);
+  expect(row.body).toContain('found by a pull');
+  expect(gone.body).toContain('Deleted here');
+  expect(gone.body).toContain('<b>deleted</b>');
+  expect(edited.body).toContain('edited here with SQL');
+});
+
+test('without a journal the first page counts what the origin stamps, by table and person', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML, { startMs: Date.now() });
+  await daemon.idle();
+  sandbox.store.update('Note', 2, { Title: 'theirs' });
+  await daemon.elapse(6);
+
+  const { body } = await get(await signIn(daemon), '/');
+
+  expect(body).toContain('From the stamps of the origin');
+  expect(body).toMatch(/Alice Martin<\/bdi>\s*<b>\d<\/b>/);
+  expect(body).not.toContain('Last changes');
+});

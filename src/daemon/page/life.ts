@@ -1,0 +1,77 @@
+/**
+ * Changes from the journal as people read them: who, when, why, and each cell with its old and its new value. Input: lines of the journal.
+ * Output: HTML. Pure.
+ */
+import { ageText, plural } from '../../base/text.ts';
+import type { HistoryLine } from '../../replica/browse-history.ts';
+import { pathPart } from './address.ts';
+import { html, type Html } from './html.ts';
+import { cellsOf, valueHtml, type ShownValue } from './values.ts';
+
+/** Cells of one change in a list of many rows, and in the life of one. */
+const CELLS_MAX = { many: 4, one: 60 } as const;
+
+const KINDS: Readonly<Record<string, string>> = {
+  insert: 'new',
+  update: 'changed',
+  delete: 'deleted',
+  forgotten: 'values were removed on request',
+};
+
+const CAUSES: Readonly<Record<string, string>> = {
+  pull: 'found by a pull',
+  push: 'by a push',
+  edit: 'edited here with SQL',
+  decision: 'decided by a person here',
+  schema: 'by a change of the columns',
+  restore: 'by a restore',
+};
+
+/** A list of changes; of `many` rows each names its own. */
+export function changesHtml(lines: readonly HistoryLine[], of: keyof typeof CELLS_MAX, nowMs: number): Html {
+  return html`<ol class="notes">
+    ${lines.map((line) => lineHtml(line, of, nowMs))}
+  </ol>`;
+}
+
+function lineHtml(line: HistoryLine, of: keyof typeof CELLS_MAX, nowMs: number): Html {
+  const { table, rowId, kind, at, originBy, cause, runId } = line;
+  return html`<li>
+    <p>
+      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${KINDS[kind] ?? kind}</b>${originBy === null || cause === 'edit' ? null : html` by <bdi>${originBy}</bdi>`},
+      <time datetime="${at}" title="${at}">${ageText(at, nowMs)}</time>
+      <small>${CAUSES[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}</small>
+    </p>
+    ${cellsHtml(line, CELLS_MAX[of])}
+  </li>`;
+}
+
+/** When it happened at the origin, as exactly as that is known. */
+function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
+  if (notAfter === null || notAfter === at) return notBefore === null ? '' : `, after ${notBefore}`;
+  if (stamped === 1) return `, at ${notAfter} as the origin says`;
+  return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
+}
+
+function cellsHtml({ kind, before, after }: HistoryLine, cellsMax: number): Html | null {
+  const old = cellsOf(before) ?? new Map<string, ShownValue>();
+  const now = cellsOf(after) ?? new Map<string, ShownValue>();
+  const names = [...new Set([...old.keys(), ...now.keys()])];
+  if (names.length === 0) return null;
+  const shown = names.slice(0, cellsMax);
+  const rest = names.length - shown.length;
+  return html`<dl class="cells">
+      ${shown.map(
+        (name) =>
+          html`<div>
+            <dt><bdi>${name}</bdi></dt>
+            <dd>
+              ${kind === 'insert' ? null : html`<del>${valueHtml(old.get(name) ?? null)}</del>`}
+              ${kind === 'update' ? html`<span aria-label="to">→</span>` : null}
+              ${kind === 'delete' ? null : html`<ins>${valueHtml(now.get(name) ?? null)}</ins>`}
+            </dd>
+          </div>`,
+      )}
+    </dl>
+    ${rest <= 0 ? null : html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
+}
