@@ -50,3 +50,9 @@ export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
     return next;
   };
 }
+
+/** Asks a question at most once; whoever asks later gets the same answer, or the same failure. */
+export function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | null = null;
+  return () => (answer ??= ask());
+}

@@ -7,8 +7,6 @@
  */
 import { asRowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Config } from '../config/load.ts';
-import type { Origin } from '../origin/client.ts';
 import type { SelectRequest } from '../origin/rows.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
@@ -19,9 +17,9 @@ import { readPages } from '../replica/pages.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns } from '../replica/tables.ts';
-import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
-import { stampColumn } from '../reconcile/follow.ts';
+import { addressOf, type AnswerParts } from './answer-parts.ts';
+import { checkFollow } from './follow-check.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
 import { plural, shellWord } from '../base/text.ts';
 
@@ -30,16 +28,6 @@ const TABLES_MAX = 3;
 /** The part of the stored pages that is read again, and how many pages that are at most. */
 const SAMPLE_PART = 0.01;
 const SAMPLE_PAGES_MAX = 20;
-
-/** What the checks work with. */
-export interface AnswerParts {
-  readonly origin: Origin;
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Null before the first pull. */
-  readonly reader: ReplicaReader | null;
-}
 
 /** Everything that can be found out about the answers for the tables that are copied. */
 export async function* checkAnswers(
@@ -54,41 +42,6 @@ export async function* checkAnswers(
   } catch (thrown) {
     yield failed('etags', asRowsyncError(thrown));
   }
-}
-
-/** Whether changed rows can be asked for: the columns of every table, and what the origin answers for one of them. */
-async function checkFollow(parts: AnswerParts, tables: readonly TableDescriptor[]): Promise<CheckResult> {
-  const { origin, config, signal } = parts;
-  const stamped = tables.flatMap((table) => {
-    const column = stampColumn(table.columns);
-    return column === null ? [] : [{ table, column }];
-  });
-  const [first] = stamped;
-  const isAsked = config.schedule.follow !== undefined && config.schedule.follow !== false;
-  const say = isAsked ? warn : (name: string, message: string) => ok(name, message);
-  if (first === undefined)
-    return say('follow', 'no table says when a row was changed', 'Show Date Modified to the role of the calling user.');
-  const { table, column } = first;
-  const filter = `${columnReference(column.name)} >= ${timestampLiteral('1970-01-01T00:00:00Z')}`;
-  const columns = [{ name: column.name, type: columnType(column.type) }];
-  const query = { columns: [column.name], sort: [{ column: column.name, descending: true }], filter, top: 1 };
-  try {
-    await origin.select({ table: addressOf(table), columns, query }, { signal });
-  } catch (thrown) {
-    const error = asRowsyncError(thrown);
-    if (error.kind !== 'originRefused') throw error;
-    return say('follow', `the origin refuses to look for changed rows: ${error.message}`, error.hint);
-  }
-  const count = await origin.count({ table: addressOf(table), column: table.key }, { signal });
-  const tablesText = `${plural(tables.length, 'table')}, of which ${stamped.length} can be followed`;
-  const costText = 'without changes, two requests and a description each';
-  if (count === null)
-    return say(
-      'follow',
-      `${tablesText}; the origin does not count rows`,
-      'Deletes come with the next whole pull only.',
-    );
-  return ok('follow', `${tablesText}: ${costText}`);
 }
 
 async function checkFirstPages(
@@ -239,10 +192,6 @@ function queryOf({ config }: AnswerParts, table: TableDescriptor, page: number):
 
 function pageUrl(parts: AnswerParts, table: TableDescriptor, page: number): string {
   return parts.origin.selectUrl(addressOf(table), queryOf(parts, table, page));
-}
-
-function addressOf({ recordName: name, alias }: TableDescriptor): SelectRequest['table'] {
-  return { name, alias };
 }
 
 /** A page as the origin has it now; null for "not modified". */

@@ -25,7 +25,8 @@ import {
   type UserDescriptor,
 } from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
-import { checkAnswers, type AnswerParts } from './answer-checks.ts';
+import { checkAnswers } from './answer-checks.ts';
+import type { AnswerParts } from './answer-parts.ts';
 import { valueOf } from '../origin/answers.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
 import { findFileFacts } from './file-checks.ts';

@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
 import { history } from './history-option.ts';
 import { byteCount, decimalNumber, section, text, wholeNumber } from './option-kinds.ts';
-import { cronComplaint } from './schedule.ts';
+import { cron, cronOrAuto } from './cron-options.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
 
 /** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
@@ -91,28 +91,13 @@ const replica = section(
   'The local copy.',
 );
 
-function cron(doc: string) {
-  return z
-    .union([z.string(), z.literal(false)], {
-      error: 'must be a cron expression, such as "*/5 * * * *", or false for never',
-    })
-    .superRefine((expression, context) => {
-      const complaint = expression === false ? null : cronComplaint(expression);
-      if (complaint === null) return;
-      const message = `must be a cron expression, such as "*/5 * * * *", or false for never: it ${complaint}`;
-      context.addIssue({ code: 'custom', message });
-    })
-    .meta({
-      description: `${doc} A cron expression of five fields (minute hour day month weekday), or false for never.`,
-    });
-}
-
 const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
 const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
 const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
 const FOLLOW_DOC =
   'When the daemon reads only the rows that were changed, which costs a few requests however large a table is. ' +
-  'Deletes show in the number of rows; what the origin does not stamp, such as formulas over other tables, only sync brings.';
+  'Deletes show in the number of rows; what the origin does not stamp, such as formulas over other tables, only sync brings. ' +
+  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more, which sweeping costs more.';
 const FILES_DOC =
   'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
   'false leaves them to rowsync files pull.';
@@ -130,7 +115,7 @@ const schedule = section(
     sync: cron(SYNC_DOC).default('*/5 * * * *'),
     pull: cron(PULL_DOC).optional(),
     push: cron(PUSH_DOC).optional(),
-    follow: cron(FOLLOW_DOC).default(false),
+    follow: cronOrAuto(FOLLOW_DOC).default('auto'),
     files: cron(FILES_DOC).optional(),
     verify: cron(VERIFY_DOC).default(false),
     backup: cron('When the daemon makes a backup in backup.folder.').default(false),
@@ -226,7 +211,7 @@ const tableOptions = section(
         sync: cron(SYNC_DOC).optional(),
         pull: cron(PULL_DOC).optional(),
         push: cron(PUSH_DOC).optional(),
-        follow: cron(FOLLOW_DOC).optional(),
+        follow: cronOrAuto(FOLLOW_DOC).optional(),
         files: cron(FILES_DOC).optional(),
         verify: cron(VERIFY_DOC).optional(),
       },

@@ -29,7 +29,7 @@ export function originSettings({ origin, limits }: Config): OriginSettings {
 export function pullSettings({ limits, safety, schedule, tables }: Config): PullSettings {
   const ofTables = tables.rules.map(({ options }) => options.schedule?.follow);
   return {
-    follows: [schedule.follow, ...ofTables].some((text) => text !== false && text !== undefined),
+    follows: followsOf([schedule.follow, ...ofTables]),
     pageRows: limits.pageRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,
@@ -38,6 +38,13 @@ export function pullSettings({ limits, safety, schedule, tables }: Config): Pull
       return rule === null ? null : tableOptions(rule.options);
     },
   };
+}
+
+/** Which tables are followed under the schedules of all of them. */
+function followsOf(schedules: readonly (string | false | undefined)[]): PullSettings['follows'] {
+  const wanted = schedules.filter((text) => text !== false && text !== undefined);
+  if (wanted.length === 0) return 'none';
+  return wanted.every((text) => text === 'auto') ? 'large' : 'all';
 }
 
 /** The settings of every push under a configuration. */

@@ -30,7 +30,7 @@ import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
-import { runWork, type WorkContext, type WorkOutcome } from './work.ts';
+import { IDLE, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
 import { WorkBook } from './work-book.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
@@ -321,6 +321,8 @@ class Daemon {
         return this.#tellStatus();
       }
     }
+    // With nothing to follow, a tick a minute says nothing.
+    if (step.work === 'follow' && !isAnyFollowed(context.pull)) return this.#succeed(run, IDLE, included);
     this.#log.info('work.started', { work: step.work });
     this.#working = step.work;
     this.#book.begin(step.work, clock.nowMs());

@@ -9,6 +9,9 @@ import { scheduleOf, type Schedule } from '../config/schedule.ts';
 /** Kinds of work that have a schedule, in the order in which they are done when several are due. */
 export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify', 'backup'] as const;
 
+/** When `follow: auto` reads what changed; where nothing is ever pulled, never. */
+const AUTO_FOLLOW = '* * * * *';
+
 /** One of WORK_KINDS. */
 export type WorkKind = (typeof WORK_KINDS)[number];
 
@@ -34,6 +37,7 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   const zone = config.schedule.timeZone;
   const jobOf = (kind: WorkKind, pattern: string | null, text: string | false | undefined): readonly Job[] => {
     if (text === false || text === undefined) return [];
+    if (text === 'auto') return config.schedule.pull === false ? [] : jobOf(kind, pattern, AUTO_FOLLOW);
     return [{ id: pattern === null ? kind : `${kind} ${pattern}`, kind, schedule: scheduleOf(text, zone) }];
   };
   const isPushed = config.tables.rules.some(({ options }) => options.push === true);

@@ -13,6 +13,7 @@ import { filesSettings } from '../config/settings.ts';
 import type { FilesContext } from '../files/context.ts';
 import { pullFiles } from '../files/pull.ts';
 import type { FileRule } from '../reconcile/files.ts';
+import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
 import { mismatchOf, verify } from '../pull/verify.ts';
@@ -77,14 +78,22 @@ export async function runWork(kind: WorkKind, context: WorkContext): Promise<Wor
 /** What to run for each kind. */
 const WORK: Readonly<Record<WorkKind, Work>> = {
   pull: (context) => runPull(context),
-  follow: (context) => runPull(context, true),
+  follow: (context) => runPull(context, 'known'),
   push: runPush,
   files: runFiles,
   verify: runVerify,
   backup: runBackup,
 };
 
-async function runPull(work: WorkContext, follow = false): Promise<WorkOutcome> {
+/** What comes of work that has nothing to do. */
+export const IDLE: WorkOutcome = { error: null, isOver: false, own: null, held: null, tables: [], facts: {} };
+
+/** Whether a table whose turn it is can be followed. */
+export function isAnyFollowed({ replica, settings }: PullContext): boolean {
+  return readTables(replica).some((table) => mayFollow(table) && settings.tableOptions(table.name) !== null);
+}
+
+async function runPull(work: WorkContext, follow: 'known' | false = false): Promise<WorkOutcome> {
   const { pull: context, push: pushing } = work;
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false, follow });

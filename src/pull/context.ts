@@ -24,9 +24,8 @@ export interface PullSettings {
   readonly maxDeletePercent: number;
   /** Requests under way at a time, and pages in memory per table. */
   readonly concurrency: number;
-  /** Whether tables are followed between sweeps; then a sweep asks for what following begins with. */
-  readonly follows?: boolean | undefined;
-  /** Options of a table by its origin name; null for a table that is left alone. */
+  /** Which tables are followed between sweeps: a sweep of these asks for what following begins with. Left out for none. */
+  readonly follows?: 'all' | 'large' | 'none' | undefined;
   readonly tableOptions: (name: string) => TableOptions | null;
 }
 

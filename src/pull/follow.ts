@@ -9,29 +9,46 @@
  * it did not bring (I6). Deletes are not seen here. The number of rows tells that some are missing, and the sweep says which (I5).
  */
 import { stampFromMs } from '../base/clock.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import {
   firstCursor,
   FOLLOW_PAGES_MAX,
   judgeChangedPage,
+  latenessMs,
   laterStamp,
   mayFollow,
+  secondAfter,
   secondOf,
   stampColumn,
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readTable, storeFollowed } from '../replica/ledger.ts';
-import { countExpected, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
+import { findTable, readTable, readTableDescriptor, storeFollowed, storeLargeTail } from '../replica/ledger.ts';
+import { countExpected, countStampedFrom, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
-import type { ColumnShape, RowPage } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
-import { writeInShape } from './describe.ts';
+import type { ColumnShape, RowPage, TableSummary } from '../wire/schema.ts';
+import type { PreparedTable, PullContext, TableOptions } from './context.ts';
+import { describeTable, isSameShape, writeInShape } from './describe.ts';
+import { prepareTable } from './prepare.ts';
 import { storeRows } from './store.ts';
-import type { SweepCounts } from './sweep.ts';
+import { proveDeletes } from './suspects.ts';
+import type { SweepCounts } from './report.ts';
 
-/** Why a table was not followed: nothing to begin from · rows are missing · the origin's stamps, or its answers, do not hold. */
-export type WhySwept = 'begin' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many';
+/**
+ * Why a table was not followed: nothing to begin from · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed.
+ */
+export type WhySwept = 'begin' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape';
+
+/** What came of following a table. */
+interface Followed {
+  /** Null where it sufficed. */
+  readonly why: WhySwept | null;
+  readonly deletedCount: number;
+}
+
+/** Rows of a list of deleted ones that are asked for. */
+const HINTS_MAX = 10_000;
 
 /** The stamp of a table in which no row was ever changed. */
 const FIRST_STAMP = '1970-01-01T00:00:00Z';
@@ -68,30 +85,128 @@ export async function readNewestStamp({ origin, signal }: PullContext, table: Pr
   return typeof stamp === 'string' ? secondOf(stamp) : FIRST_STAMP;
 }
 
-/** Brings what was changed. @returns null where that sufficed. @throws RowsyncError of the origin or the replica. */
-export async function followTable(
+/**
+ * Follows a table as it was described last: that is asked again only where rows came of it that were stored without a look. What came under other
+ * names is under suspicion, so a sweep reads it again.
+ */
+export async function followKnown(
   context: PullContext,
-  table: PreparedTable,
-  counts: SweepCounts,
-): Promise<WhySwept | null> {
+  summary: TableSummary,
+  {
+    tableOptions,
+    counts,
+    discard,
+  }: { readonly tableOptions: TableOptions; readonly counts: SweepCounts; readonly discard: boolean | undefined },
+): Promise<Followed> {
+  const { origin, replica } = context;
+  const stored = readTableDescriptor(replica, summary.id, origin.format)?.descriptor ?? null;
+  const none = { why: 'begin', deletedCount: 0 } as const;
+  if (stored === null || findTable(replica, summary.id)?.sweptAt == null) return none;
+  const table = await prepareTable(context, stored, { ...tableOptions, confirmed: false, discard });
+  const readBefore = counts.pagesReadCount;
+  let followed: Followed;
+  try {
+    followed = await followTable(context, table, counts);
+  } catch (thrown) {
+    if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
+    return { why: 'moving', deletedCount: 0 };
+  }
+  if (followed.why === null && table.twoWay === null && counts.pagesReadCount > readBefore) {
+    const described = await describeTable(context, summary);
+    if (!isSameShape(stored, described)) return { ...followed, why: 'shape' };
+  }
+  if (followed.why === null && table.problem !== null) throw table.problem;
+  return followed;
+}
+
+/** Brings what was changed. @throws RowsyncError of the origin or the replica. */
+async function followTable(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<Followed> {
   const { origin, replica, clock, signal } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
   const ledger = readTable(replica, id);
-  if (stamps === null || ledger.watermark === null || !mayFollow(ledger)) return 'begin';
+  const before = ledger.watermark;
+  if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
-  let { watermark } = ledger;
+  const { lateMs } = ledger;
+  let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
+  let deletedCount = 0;
   for (let round = 1; round <= 2; round += 1) {
     // Before the changes are read: whatever was added until now is among them, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
-    const read = await readChanges(context, table, { stamps, watermark, counts });
-    if ('why' in read) return read.why;
-    ({ watermark } = read);
-    if (there !== null && there !== countExpected(replica, confirmedRows(table))) continue;
-    await replica.write(`Noting what was followed of ${localName}`, (tx) => storeFollowed(tx, id, { watermark, at }));
-    return null;
+    const isAsBefore =
+      ledger.hasLargeTail && (await isTailKnown(context, table, { stamps, watermark: before, lateMs }));
+    read = isAsBefore
+      ? { newest: before, isLarge: true }
+      : await readChanges(context, table, { stamps, watermark: before, lateMs, counts });
+    if ('why' in read && read.why === 'many')
+      await replica.write(`Noting a large change of ${localName}`, (tx) => storeLargeTail(tx, id, true));
+    if ('why' in read) return { why: read.why, deletedCount };
+    const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
+    if (missing > 0) deletedCount += (await findDeleted(context, table, before)) ?? 0;
+    if (there === null || there === countExpected(replica, confirmedRows(table))) break;
+    if (round === 2) return { why: 'count', deletedCount };
   }
-  return 'count';
+  const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
+  if (watermark === null) return { why: 'stamps', deletedCount };
+  const { isLarge } = read;
+  await replica.write(`Noting what was followed of ${localName}`, (tx) => {
+    storeFollowed(tx, id, { watermark, at });
+    if (isLarge !== ledger.hasLargeTail) storeLargeTail(tx, id, isLarge);
+  });
+  return { why: null, deletedCount };
+}
+
+/**
+ * Whether the many rows that were changed last are still those that stand here: as many from the beginning of the overlap on, and none behind the
+ * watermark. After an import it saves reading all of it each time. A row of the import that changes once more within the last second of it shows in
+ * neither number: the next sweep reads it.
+ */
+async function isTailKnown(
+  { origin, replica, signal }: PullContext,
+  table: PreparedTable,
+  { stamps, watermark, lateMs }: { readonly stamps: Stamps; readonly watermark: string; readonly lateMs: number },
+): Promise<boolean> {
+  const countFrom = (stamp: string): Promise<number | null> => {
+    const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(stamp)}`;
+    return origin.count({ table: table.address, column: stamps.key, filter }, { signal });
+  };
+  if ((await countFrom(secondAfter(watermark))) !== 0) return false;
+  const { after } = firstCursor(watermark, lateMs);
+  const column = table.target.columns[stamps.index]?.localName ?? '';
+  return (await countFrom(after)) === countStampedFrom(replica, confirmedRows(table), { column, stamp: after });
+}
+
+/** Rows that the origin lists as deleted and does not return; null where it has no such list, or more may not go. */
+async function findDeleted(context: PullContext, table: PreparedTable, watermark: string): Promise<number | null> {
+  const { origin, replica, signal } = context;
+  const from = firstCursor(watermark, 0).after;
+  try {
+    const answer = await origin.deleted({ table: table.address, columns: [], from }, { signal });
+    if (answer.kind === 'notModified') return null; // cannot be: no ETag was sent
+    const ids = [...new Set(answer.value.map(({ id }) => id))].slice(0, HINTS_MAX);
+    const here = readRowsById(replica, confirmedRows(table), ids).map(({ id }) => id);
+    return here.length === 0 ? null : await proveDeletes(context, table, here);
+  } catch (thrown) {
+    if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
+    throw thrown;
+  }
+}
+
+/**
+ * The stamp of the row that was changed last. Where the one with the watermark did not come: it was deleted, so it is not here either, or null, as the
+ * origin's stamps went back.
+ */
+async function nextWatermark(
+  context: PullContext,
+  table: PreparedTable,
+  { stamps, before, newest }: { readonly stamps: Stamps; readonly before: string; readonly newest: string | null },
+): Promise<string | null> {
+  if (before === FIRST_STAMP) return newest ?? before;
+  if (newest !== null && newest >= before) return newest;
+  const column = table.target.columns[stamps.index]?.localName ?? '';
+  if (countStampedFrom(context.replica, confirmedRows(table), { column, stamp: before, max: 1 }) > 0) return null;
+  return newest ?? (await readNewestStamp(context, table));
 }
 
 /** Where rows stand as the origin confirmed them last. */
@@ -99,16 +214,30 @@ function confirmedRows({ target, twoWay }: PreparedTable): RowTarget {
   return twoWay === null ? target : baseTarget(target);
 }
 
+/** What came of the rows that were changed. */
+interface Changes {
+  /** The stamp of the one that was changed last; null where there was none. */
+  readonly newest: string | null;
+  /** Whether more than a page was read of which nothing was new. */
+  readonly isLarge: boolean;
+}
+
 async function readChanges(
   context: PullContext,
   table: PreparedTable,
-  from: { readonly stamps: Stamps; readonly watermark: string; readonly counts: SweepCounts },
-): Promise<{ readonly watermark: string } | { readonly why: WhySwept }> {
+  from: {
+    readonly stamps: Stamps;
+    readonly watermark: string;
+    readonly lateMs: number;
+    readonly counts: SweepCounts;
+  },
+): Promise<Changes | { readonly why: WhySwept }> {
   const { origin, settings, signal } = context;
   const { shape, index, key } = from.stamps;
   const top = settings.pageRows;
-  let { watermark } = from;
-  let cursor = firstCursor(watermark);
+  const readBefore = from.counts.pagesReadCount;
+  let newest: string | null = null;
+  let cursor = firstCursor(from.watermark, from.lateMs);
   for (let page = 0; page < FOLLOW_PAGES_MAX; page += 1) {
     const filter = `${columnReference(shape.name)} >= ${timestampLiteral(cursor.after)}`;
     const sort = [shape.name, key].map((column) => ({ column }));
@@ -123,10 +252,10 @@ async function readChanges(
       }),
     );
     await storeChanges(context, table, answer.value, from.counts);
-    watermark = laterStamp(watermark, stampById.values());
+    newest = laterStamp(newest, stampById.values());
     const step = judgeChangedPage(cursor, { ids, stampById, top });
     if (step.kind === 'sweep') return { why: step.why };
-    if (step.kind === 'done') return { watermark };
+    if (step.kind === 'done') return { newest, isLarge: page > 0 && from.counts.pagesReadCount === readBefore };
     ({ cursor } = step);
   }
   return { why: 'many' };
@@ -160,4 +289,22 @@ async function storeChanges(
   counts.updatedCount += stored.updatedCount;
   counts.pagesReadCount += 1;
   context.onProgress?.({ kind: 'page', table: target.localName, rowCount: news.length, notModified: false });
+}
+
+/** How late the latest row of a page was that a sweep found and following had missed, in milliseconds; 0 for none. Asked before it is stored. */
+export function lateRowsMs({ replica }: PullContext, table: PreparedTable, page: RowPage): number {
+  const stamps = stampsOf(table);
+  const { watermark, lateMs } = readTable(replica, table.target.id);
+  if (stamps === null || watermark === null) return 0;
+  const late = new Map(
+    page.rows.flatMap(({ id, values }) => {
+      const stamp = values[stamps.index];
+      const ms = typeof stamp === 'string' ? latenessMs(stamp, { watermark, lateMs }) : 0;
+      return ms === 0 ? [] : [[id, { stamp, ms }] as const];
+    }),
+  );
+  if (late.size === 0) return 0;
+  for (const { id, values } of readRowsById(replica, confirmedRows(table), [...late.keys()]))
+    if (values[stamps.index] === late.get(id)?.stamp) late.delete(id);
+  return Math.max(0, ...[...late.values()].map(({ ms }) => ms));
 }

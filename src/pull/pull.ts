@@ -29,20 +29,22 @@ import {
 import type { Tx } from '../replica/connection.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countUnreadable } from '../replica/pages.ts';
+import { countUnreadable, readPages } from '../replica/pages.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { valueOf } from '../origin/answers.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
-import { followTable, readNewestStamp } from './follow.ts';
-import { runAll } from '../base/pool.ts';
+import { followKnown, readNewestStamp } from './follow.ts';
+import { once, runAll } from '../base/pool.ts';
 import { placeTables, prepareTable, requireSettled } from './prepare.ts';
-import type { PullReport, TablePullReport } from './report.ts';
+import type { PullReport, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
-import { finishSweep, sweepPages, type SweepCounts, type SweepTally } from './sweep.ts';
+import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 
+/** Pages from which on following costs clearly fewer requests than a sweep. */
+const LARGE_PAGES = 8;
 /** Descriptions of one table in one pull; someone who is still at it after three is met again by the next. */
 const SHAPE_ROUNDS_MAX = 3;
 /** What a person should know when another user asks, or the same one with other rights. */
@@ -58,14 +60,23 @@ const GONE_HINT =
 /** What came of the rows of a table. */
 type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed'>;
 
+/** What one table is pulled with. */
+type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
+  /** Asks who is calling and what the database looks like, once a pull. */
+  readonly askDatabase: () => Promise<DatabaseDescriptor>;
+};
+
 /** What the caller asks of one pull. */
 export interface PullOptions {
   /** Names as at the origin or in the replica, case does not count; empty for all that the configuration matches. */
   readonly tables: readonly string[];
   /** A person has looked: guards let this pull through. */
   readonly confirm: boolean;
-  /** Read only what was changed, where a table says when that was. */
-  readonly follow?: boolean | undefined;
+  /**
+   * Read only what was changed, where a table says when that was. Tables for which that does not suffice are swept; with `known`, those that cannot
+   * be followed yet are left alone.
+   */
+  readonly follow?: boolean | 'known' | undefined;
   /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
   readonly discard?: boolean | undefined;
 }
@@ -145,9 +156,17 @@ async function pullTables(
   options: PullOptions,
   reports: TablePullReport[],
 ): Promise<Pick<PullReport, 'error' | 'stop'>> {
-  const database = await readDatabase(context);
+  // Following asks who is calling only where a sweep has to look, or where nothing is known yet.
+  const known =
+    options.follow !== undefined && options.follow !== false && !options.confirm ? knownDatabase(context) : null;
+  let schemaHold: RowsyncError | null = null;
+  const askDatabase = once(async () => {
+    const asked = await readDatabase(context);
+    schemaHold = await markGoneTables(context, asked, options.confirm);
+    return asked;
+  });
+  const database = known ?? (await askDatabase());
   const wanted = chooseTables(context, database, options.tables);
-  const schemaHold = await markGoneTables(context, database, options.confirm);
   await refuseStrayRequests(context);
   await placeTables(context, wanted);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
@@ -167,7 +186,12 @@ async function pullTables(
   const outage = new Outage(context);
   await runAll(inOrder, context.settings.concurrency, async (table) => {
     leftCount -= 1;
-    const report = await pullTable(context, table, { ...options, stop });
+    const report = await pullTable(context, table, {
+      ...options,
+      follow: known !== null && options.follow,
+      stop,
+      askDatabase,
+    });
     if (report.error === null) outage.noteFinished();
     else if (stop === null && (await endsThePull(context, report.error, { outage, leftCount }))) stop ??= report.error;
     reports.push(report);
@@ -197,6 +221,13 @@ export function concernsAllTables({ kind, code }: RowsyncError): boolean {
   // A damaged file is not written to any more.
   if (code === 'replica.damaged') return true;
   return code === 'origin.stopped' || code === 'replica.full' || (kind === 'originDown' && code !== 'origin.moving');
+}
+
+/** The database as the last pull was told of it; null where nothing is known of it, or it is another one. */
+function knownDatabase({ origin, replica }: PullContext): DatabaseDescriptor | null {
+  const identity = readIdentity(replica);
+  if (identity === null || identity.url !== origin.url || identity.database !== origin.database) return null;
+  return readDatabaseDescriptor(replica, origin.format)?.descriptor ?? null;
 }
 
 /** Asks who is calling and what the database looks like, and settles whether what is stored can be trusted. */
@@ -295,7 +326,7 @@ async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
 async function pullTable(
   context: PullContext,
   summary: TableSummary,
-  options: Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & { readonly stop: RowsyncError | null },
+  options: TableOptionsOfPull & { readonly stop: RowsyncError | null },
 ): Promise<TablePullReport> {
   const { clock, replica } = context;
   const startedMs = clock.monotonicMs();
@@ -340,7 +371,7 @@ async function pullRows(
   context: PullContext,
   summary: TableSummary,
   counts: SweepCounts,
-  options: Pick<PullOptions, 'confirm' | 'discard' | 'follow'>,
+  options: TableOptionsOfPull,
 ): Promise<RowsOutcome> {
   requireSettled(context, summary.id);
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
@@ -351,6 +382,14 @@ async function pullRows(
   // Asked now, since the end of a sweep forgets what was wrong. Who was shown deletes has let no columns go.
   const confirmed = options.confirm || (given !== null && isSchemaHeld(context.replica, summary.id));
   let deletedCount = 0;
+  if (options.follow !== undefined && options.follow !== false && !confirmed) {
+    const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
+    deletedCount += followed.deletedCount;
+    if (followed.why === null) return { deletedCount, held: null, isFollowed: true };
+    if (followed.why === 'begin' && options.follow === 'known') return { deletedCount, held: null, isFollowed: false };
+    context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
+    await options.askDatabase();
+  }
   // No "not modified" opens a table to edits.
   const inFull = (tableOptions.editing ?? null) !== null && known?.push !== 'on';
   let described = await describeTable(context, summary, { inFull });
@@ -362,10 +401,8 @@ async function pullRows(
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;
     let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
-    let isFollowed = false;
     try {
-      isFollowed = options.follow === true && !confirmed && (await isFollowedNow(context, table, counts));
-      if (!isFollowed) outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
+      outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
       moving = thrown;
@@ -377,7 +414,7 @@ async function pullRows(
       if (moving !== null) throw moving;
       if (given !== null) await useUp(context, summary.id);
       if (table.problem !== null) throw table.problem;
-      return { ...outcome, deletedCount, isFollowed };
+      return { ...outcome, deletedCount, isFollowed: false };
     }
     context.log.info('table.reshaped', { table: table.target.localName, round });
   }
@@ -389,13 +426,6 @@ async function pullRows(
 
 async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
   await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
-}
-
-/** Follows a table; says in the log why a sweep has to look instead. */
-async function isFollowedNow(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<boolean> {
-  const why = await followTable(context, table, counts);
-  if (why !== null) context.log.info('follow.swept', { table: table.target.localName, reason: why });
-  return why === null;
 }
 
 /**
@@ -421,14 +451,19 @@ async function sweepTable(
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
+/** Whether the table is to be followed until the next sweep. */
+function isFollowedLater({ replica, settings }: PullContext, { target }: PreparedTable): boolean {
+  if (settings.follows !== 'large') return settings.follows === 'all';
+  return readPages(replica, target.id).length >= LARGE_PAGES;
+}
+
 async function sweepOnce(
   context: PullContext,
   table: PreparedTable,
   sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   // Of a sweep that was begun earlier, nobody asked before it began.
-  const watermark =
-    context.settings.follows === true && !sweep.isResumed ? await readNewestStamp(context, table) : null;
+  const watermark = isFollowedLater(context, table) && !sweep.isResumed ? await readNewestStamp(context, table) : null;
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, sweep);
   // With the end of this sweep the table is opened to edits, which keep what they meet.

@@ -4,6 +4,14 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 
+/** What a sweep did; counts are rows unless the name says otherwise. */
+export interface SweepCounts {
+  insertedCount: number;
+  updatedCount: number;
+  pagesReadCount: number;
+  pagesNotModifiedCount: number;
+}
+
 /** One step of a running pull, for a progress bar or plain lines. */
 export type PullProgress =
   | { readonly kind: 'start'; readonly tableCount: number; readonly expectedRowCount: number }

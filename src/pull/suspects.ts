@@ -11,7 +11,13 @@ import { judgeDeletion, type DeletionVerdict } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
-import { clearSeenSuspects, countSuspects, readSuspects, storeUnreadable } from '../replica/pages.ts';
+import {
+  clearSeenSuspects,
+  countSuspects,
+  readSuspects,
+  storeUnreadable,
+  suspectPushedRows,
+} from '../replica/pages.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -67,8 +73,9 @@ export async function settleSuspects(
   }
   // Rows on a page that was read before they came under suspicion may be gone as well, and were judged by nobody.
   const mayGo = (deletionCount: number): boolean => deletionCount <= missingCount || judge(deletionCount).kind === 'go';
+  const next = (after: number): readonly number[] => readSuspects(replica, target.id, after, BATCH_ROWS);
   const { deletedCount, isSettled } =
-    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, mayGo);
+    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, { next, mayGo });
   if (!isSettled || (known.heldCode === null && known.identityChecked)) return { deletedCount, held: null };
   await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
     storeHold(tx, target.id, null, '');
@@ -79,13 +86,46 @@ export async function settleSuspects(
 }
 
 /**
- * Asks for every suspect by id; returns how many rows were deleted, and whether all were that are gone. More than may go stay suspects: the page
+ * Asks by id for rows that are said to be deleted, outside of a sweep; returns how many were. The pages that show them say so no more, so they come
+ * under suspicion as well. Null where more may not go without a person: then a sweep has to look. @throws RowsyncError of the origin or the replica.
+ */
+export async function proveDeletes(
+  context: PullContext,
+  table: PreparedTable,
+  ids: readonly number[],
+): Promise<number | null> {
+  const { replica, settings } = context;
+  const { rowCount, identityChecked } = readTable(replica, table.target.id);
+  const facts = {
+    rowCount,
+    maxDeletePercent: settings.maxDeletePercent,
+    identityChanged: !identityChecked,
+    confirmed: false,
+  };
+  const mayGo = (missingCount: number): boolean => judgeDeletion({ ...facts, missingCount }).kind === 'go';
+  const ordered = ids.toSorted((a, b) => a - b);
+  const next = (after: number): readonly number[] => ordered.filter((row) => row > after).slice(0, BATCH_ROWS);
+  const { deletedCount, isSettled } = await lookUp(context, table, { next, mayGo, isOutsideOfSweep: true });
+  return isSettled ? deletedCount : null;
+}
+
+/**
+ * Asks for rows by id, block after block; returns how many rows were deleted, and whether all were that are gone. More than may go stay suspects: the page
  * that showed them is read anew by the next sweep, and what is missing then is held for a person.
  */
 async function lookUp(
   context: PullContext,
   table: PreparedTable,
-  mayGo: (deletionCount: number) => boolean,
+  {
+    next,
+    mayGo,
+    isOutsideOfSweep = false,
+  }: {
+    /** The next rows above an id, in order; none at the end. */
+    readonly next: (after: number) => readonly number[];
+    readonly mayGo: (deletionCount: number) => boolean;
+    readonly isOutsideOfSweep?: boolean;
+  },
 ): Promise<{ readonly deletedCount: number; readonly isSettled: boolean }> {
   const { origin, replica } = context;
   const { target, address, selection, shapes, twoWay } = table;
@@ -94,7 +134,7 @@ async function lookUp(
   let isSettled = true;
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const block = readSuspects(replica, target.id, after, BATCH_ROWS);
+    const block = next(after);
     if (block.length === 0) return { deletedCount, isSettled }; // ends: every block lies above the last one
     after = block.at(-1) ?? after;
     const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
@@ -116,7 +156,9 @@ async function lookUp(
         const at = stampFromMs(context.clock.nowMs());
         storeRows(tx, table, value.rows, at);
         storeUnreadable(tx, target.id, value, at);
-        return storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
+        const removedCount = storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
+        if (isOutsideOfSweep) suspectPushedRows(tx, target.id, ids);
+        return removedCount;
       });
     }
   }

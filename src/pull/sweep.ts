@@ -25,7 +25,7 @@ import {
   type OneWindow,
   type PageStamps,
 } from '../reconcile/windows.ts';
-import { closeSweep, openSweep, readTable, storeOneWindow } from '../replica/ledger.ts';
+import { closeSweep, openSweep, readTable, storeLateness, storeOneWindow } from '../replica/ledger.ts';
 import {
   notePage,
   dropPagesFrom,
@@ -40,6 +40,8 @@ import type { SelectParameters } from '../wire/query.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
+import type { SweepCounts } from './report.ts';
+import { lateRowsMs } from './follow.ts';
 import { storeRows } from './store.ts';
 import { samePageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
@@ -54,14 +56,6 @@ const PROOFS_MAX = 64;
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */
 const NO_COLUMN_CODE = 3100;
-
-/** What a sweep did; counts are rows unless the name says otherwise. */
-export interface SweepCounts {
-  insertedCount: number;
-  updatedCount: number;
-  pagesReadCount: number;
-  pagesNotModifiedCount: number;
-}
 
 /** What the sweeps of one table within one pull add to. */
 export interface SweepTally {
@@ -408,10 +402,12 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
   const what = `Storing page ${page} of ${table.target.localName}`;
+  const lateMs = lateRowsMs(context, table, content);
   const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
     const at = now(context);
     const stored = storeRows(tx, table, content.rows, at);
     notePage(tx, table.target.id, { ...answered, sweep, at }, stored);
+    if (lateMs > 0) storeLateness(tx, table.target.id, lateMs);
     if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });
     return stored;
   });

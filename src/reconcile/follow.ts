@@ -5,8 +5,9 @@
  */
 import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 
-/** For transactions that were stamped before others and became visible after them. */
+/** For transactions that were stamped before others and became visible after them; at least, and at most after some were later. */
 const OVERLAP_MS = 120_000;
+const OVERLAP_MS_MAX = 3_600_000;
 
 /** Pages of one round; a sweep reads what is more, also after an import that gave a whole table one stamp. */
 export const FOLLOW_PAGES_MAX = 20;
@@ -57,9 +58,30 @@ export interface FollowCursor {
   readonly tieRounds: number;
 }
 
-/** Where a round begins. */
-export function firstCursor(watermark: string): FollowCursor {
-  return { after: stampBefore(watermark, OVERLAP_MS), skip: 0, firstId: null, tieRounds: 0 };
+/** Where a round begins; `lateMs` is how late rows were that a sweep found. */
+export function firstCursor(watermark: string, lateMs: number): FollowCursor {
+  return { after: stampBefore(watermark, overlapMs(lateMs)), skip: 0, firstId: null, tieRounds: 0 };
+}
+
+/** The second behind a stamp. */
+export function secondAfter(stamp: string): string {
+  return stampBefore(stamp, -1_000);
+}
+
+/** Twice as long as any row was late, within bounds. */
+function overlapMs(lateMs: number): number {
+  return Math.min(OVERLAP_MS_MAX, Math.max(OVERLAP_MS, 2 * lateMs));
+}
+
+/**
+ * How late a row was that a sweep found although it was changed before what following had read, in milliseconds; 0 for one that was not late. A row
+ * that is shown anew has an old stamp as well, so what is older than the longest overlap says nothing.
+ */
+export function latenessMs(stamp: string, known: { readonly watermark: string; readonly lateMs: number }): number {
+  const second = secondOf(stamp);
+  if (second >= stampBefore(known.watermark, overlapMs(known.lateMs))) return 0;
+  const ms = Date.parse(known.watermark) - Date.parse(second);
+  return ms > OVERLAP_MS_MAX ? 0 : ms;
 }
 
 /** A page of rows that were changed, in the order of their stamps. */
@@ -95,10 +117,10 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
   return { kind: 'next', cursor: { ...cursor, skip: cursor.skip + ids.length - 1, firstId: last } };
 }
 
-/** The later one of a watermark and what was read. */
-export function laterStamp(watermark: string, stamps: Iterable<string>): string {
-  let latest = watermark;
-  for (const stamp of stamps) if (secondOf(stamp) > latest) latest = secondOf(stamp);
+/** The latest of all stamps, to the second; null for none. */
+export function laterStamp(before: string | null, stamps: Iterable<string>): string | null {
+  let latest = before;
+  for (const stamp of stamps) if (latest === null || secondOf(stamp) > latest) latest = secondOf(stamp);
   return latest;
 }
 

@@ -77,6 +77,8 @@ const DESCRIPTORS = sql`
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
  *    followed_at               when changed rows were last asked for
+ *    late_ms                   how late rows were that a sweep found and following had missed, in milliseconds
+ *    large_tail                1 where following last read more than a page although nothing was new, or gave up: many rows were changed last
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
@@ -96,7 +98,8 @@ const TABLES = sql`
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
-    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT
+    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
+    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -189,6 +192,8 @@ const PAGE_ROWS = sql`
  */
 const TABLES_7 = [
   sql`ALTER TABLE _rowsync_tables ADD COLUMN one_window TEXT`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN late_ms INTEGER NOT NULL DEFAULT 0`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN large_tail INTEGER NOT NULL DEFAULT 0`,
   sql`CREATE TEMP TABLE pages_before AS SELECT * FROM _rowsync_pages`,
   sql`CREATE TEMP TABLE page_rows_before AS SELECT * FROM _rowsync_page_rows`,
   sql`DROP TABLE _rowsync_pages`,

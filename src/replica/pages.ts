@@ -219,6 +219,19 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
     .get(id) as number; // a sum of counts
 }
 
+/** How many rows stand here that were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */
+export function countStampedFrom(
+  from: Connection,
+  { localName }: RowTarget,
+  { column, stamp, max }: { readonly column: string; readonly stamp: string; readonly max?: number | undefined },
+): number {
+  const rows = sql`SELECT 1 FROM ${ident(localName)} WHERE substr(${ident(column)}, 1, 19) >= substr(?, 1, 19) LIMIT ?`;
+  return from
+    .prepare(sql`SELECT count(*) FROM (${rows})`)
+    .pluck()
+    .get(stamp, max ?? -1) as number; // count(*) is an integer
+}
+
 /** How many suspects a table has. */
 export function countSuspects(from: Connection, tableId: number): number {
   return from

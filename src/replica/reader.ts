@@ -14,6 +14,18 @@ import { sql, type Sql } from '../base/sql.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
+/** Columns of `sync_status` that the first version did not have, with what they are where nothing is known; version 1 had mirrors only. */
+const LATER_STATUS = [
+  ['mode', sql`'mirror' AS mode`],
+  ['pending', sql`0 AS pending`],
+  ['parked', sql`0 AS parked`],
+  ['refused', sql`0 AS refused`],
+  ['conflicts', sql`0 AS conflicts`],
+  ['oldest_change', sql`NULL AS oldest_change`],
+  ['followed_at', sql`NULL AS followed_at`],
+  ['one_window', sql`NULL AS one_window`],
+] as const;
+
 /** A row of `sync_status`; stamps are UTC text. */
 export interface TableStatus {
   readonly table: string;
@@ -24,6 +36,10 @@ export interface TableStatus {
   readonly lastSweepAt: string | null;
   /** Every row of the table was proven at this time or later. */
   readonly freshSince: string | null;
+  /** When only changed rows were last asked for; null for never. */
+  readonly followedAt: string | null;
+  /** Why the table is read as one run of pages (reconcile/windows.ts); null where windows are in use. */
+  readonly oneWindow: string | null;
   readonly unreadableCount: number;
   /** mirror · waiting (to be two-way after the next sweep) · two-way. */
   readonly mode: string;
@@ -50,6 +66,7 @@ export interface RunRecord {
   readonly outcome: string;
   readonly requestCount: number;
   readonly notModifiedCount: number;
+  readonly receivedBytes: number;
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
@@ -166,16 +183,17 @@ export class ReplicaReader implements Connection {
 
   /** Every table, by name; also of a file that an earlier version wrote. */
   status(): readonly TableStatus[] {
-    // Version 1 had mirrors only.
-    const source =
-      this.#all(sql`SELECT 1 FROM pragma_table_info('sync_status') WHERE name = 'mode'`).length > 0
-        ? sql`sync_status`
-        : sql`(SELECT *, 'mirror' AS mode, 0 AS pending, 0 AS parked, 0 AS refused, 0 AS conflicts, NULL AS oldest_change
-             FROM sync_status)`;
+    // The view of an earlier version has not all columns: they are added one around the other.
+    const hasColumn = (name: string): boolean =>
+      this.#all(sql`SELECT 1 FROM pragma_table_info('sync_status') WHERE name = ?`, name).length > 0;
+    let source: Sql = sql`sync_status`;
+    for (const [name, column] of LATER_STATUS) if (!hasColumn(name)) source = sql`(SELECT *, ${column} FROM ${source})`;
     return this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
+            followed_at AS followedAt, one_window AS oneWindow,
             unreadable AS unreadableCount, mode, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
-            conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint FROM ${source} ORDER BY "table" COLLATE NOCASE`,
+            conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
+          FROM ${source} ORDER BY "table" COLLATE NOCASE`,
     ) as TableStatus[]; // columns and types are ours (bookkeeping.ts)
   }
 
@@ -183,7 +201,7 @@ export class ReplicaReader implements Connection {
   runs(limit: number): readonly RunRecord[] {
     return this.#all(
       sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, requests AS requestCount,
-            not_modified AS notModifiedCount, inserted AS insertedCount, updated AS updatedCount,
+            not_modified AS notModifiedCount, received_bytes AS receivedBytes, inserted AS insertedCount, updated AS updatedCount,
             deleted AS deletedCount, error_message AS errorMessage
           FROM sync_runs ORDER BY id DESC LIMIT ?`,
       limit,

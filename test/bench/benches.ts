@@ -19,6 +19,7 @@ import {
 } from './bare.ts';
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
+import { followBench } from './follow.ts';
 import { manyTablesBench } from './many-tables.ts';
 import { median, peakBytesOf, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
@@ -319,6 +320,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   capture: captureBench,
   diff: diffBench,
   pullTwoWay: pullTwoWayBench,
+  follow: followBench,
   manyTables: manyTablesBench,
   files: filesBench,
   sink: sinkBench,

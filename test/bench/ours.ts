@@ -20,6 +20,8 @@ export const PAGE_ROWS = 500;
 /** An open replica and an open connection to its origin, as a process has them that pulls again and again. */
 export interface OpenPull {
   pull(): Promise<PullReport>;
+  /** Reads only what changed. */
+  follow(): Promise<PullReport>;
   close(): Promise<void>;
 }
 
@@ -27,26 +29,36 @@ export interface OpenPull {
 export interface PullWay {
   readonly compress: boolean;
   readonly isTwoWay?: boolean;
+  /** Whether sweeps ask for what following begins with. */
+  readonly isFollowed?: boolean;
 }
 
 const EDITING = { match: null, conflict: 'origin', workflow: 'run' } as const;
 
 /** Opens the replica at `path`, which is made if it is missing. */
-export function openPull(address: Address, path: string, { compress, isTwoWay = false }: PullWay): OpenPull {
+export function openPull(
+  address: Address,
+  path: string,
+  { compress, isTwoWay = false, isFollowed = false }: PullWay,
+): OpenPull {
   const { origin, replica, log } = openEnds(address, path, compress);
   const settings = {
     pageRows: PAGE_ROWS,
     maxDeletePercent: 50,
     concurrency: CONCURRENCY,
+    follows: isFollowed ? ('all' as const) : ('none' as const),
     tableOptions: () => ({ sort: null, editing: isTwoWay ? EDITING : null }),
   };
+  const run = async (follow: boolean): Promise<PullReport> => {
+    const context = { origin, replica, clock: systemClock, log, settings };
+    const report = await pull(context, { tables: [], confirm: false, follow });
+    const error = report.error ?? report.tables.find((table) => table.error ?? table.held)?.error;
+    if (error) throw error;
+    return report;
+  };
   return {
-    pull: async () => {
-      const report = await pull({ origin, replica, clock: systemClock, log, settings }, { tables: [], confirm: false });
-      const error = report.error ?? report.tables.find((table) => table.error ?? table.held)?.error;
-      if (error) throw error;
-      return report;
-    },
+    pull: () => run(false),
+    follow: () => run(true),
     close: async () => {
       replica.close();
       await origin.close();

@@ -53,7 +53,9 @@ test('says how many tables can be followed', async () => {
   const [found] = await check(workspace.folder, 'follow');
 
   expect(found).toMatchObject({ outcome: 'ok' });
-  expect(found?.message).toMatch(/^\d+ tables?, of which \d can be followed: without changes, two requests/);
+  expect(found?.message).toMatch(
+    /^\d+ tables?, of which \d can be followed: an hour, .+ 120 requests for following, \d+ requests for sweeps.*received .+ on average$/,
+  );
 });
 
 test.each([

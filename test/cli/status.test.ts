@@ -15,6 +15,8 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
   pageCount: 3,
   lastSweepAt: '2026-11-21T11:55:00Z',
   freshSince: '2026-11-21T11:54:00Z',
+  followedAt: null,
+  oneWindow: null,
   unreadableCount: 0,
   mode: 'mirror',
   pendingCount: 0,
@@ -50,6 +52,7 @@ const status = (tables: readonly TableStatus[]): Status => ({
       outcome: 'done',
       requestCount: 12,
       notModifiedCount: 9,
+      receivedBytes: 4096,
       insertedCount: 1,
       updatedCount: 2,
       deletedCount: 0,
@@ -178,4 +181,18 @@ test('says that an earlier version wrote the file', () => {
   expect(statusText(older, { nowMs: NOW, width: null })).toContain(
     'of an earlier version: the next pull brings it up to date',
   );
+});
+
+test('says that a table was followed since, and why it has one window', () => {
+  const tables = [
+    table('Followed', { followedAt: '2026-11-21T11:59:00Z' }),
+    table('Refused', { oneWindow: 'filter' }),
+    table('Hidden', { oneWindow: 'hidden' }),
+  ];
+
+  const text = statusText(status(tables), { nowMs: NOW, width: 120 });
+
+  expect(text).toMatch(/Followed .*steady, changes 1 min ago/);
+  expect(text).toMatch(/Refused .*steady, one window: the filter of the origin does not hold/);
+  expect(text).toMatch(/Hidden .* steady *│?$/m);
 });

@@ -33,7 +33,10 @@ test('answers on a loopback port how it stands', async () => {
     status: 'ok; last pull done 2026-06-01T12:01:00Z',
     working: null,
     failure: null,
-    jobs: [{ job: 'pull', nextAt: '2026-06-01T12:05:00Z', isDue: false }],
+    jobs: [
+      { job: 'pull', nextAt: '2026-06-01T12:05:00Z', isDue: false },
+      { job: 'follow', nextAt: '2026-06-01T12:02:00Z', isDue: false },
+    ],
     tables: [{ table: 'Note "x"', state: 'steady', rowCount: 1 }],
   });
 });

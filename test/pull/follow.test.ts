@@ -24,7 +24,7 @@ async function start(rowCount = 30, pageRows = 5): Promise<{ fixture: Fixture; c
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   const fixture = await startFixture(
     { tables: [note(rowCount)], clock },
-    { clock, settings: { pageRows, follows: true } },
+    { clock, settings: { pageRows, follows: 'all' as const } },
   );
   await fixture.pull();
   // Later than all others by more than the overlap, so that they are not read again.
@@ -90,7 +90,7 @@ test('a bulk edit with one stamp comes page by page', async () => {
   expectSame(fixture);
 });
 
-test('a delete that nobody announced shows in the number of rows, and the sweep finds it', async () => {
+test('a delete shows in the number of rows, and the list of deleted rows says which one to ask for', async () => {
   const { fixture } = await start();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 7);
@@ -110,7 +110,7 @@ test('a delete beside an insert is noticed too, since what was added is here bef
 
   const report = await fixture.pull({ follow: true });
 
-  expect(report.tables).toMatchObject([{ insertedCount: 1, deletedCount: 1, isFollowed: false }]);
+  expect(report.tables).toMatchObject([{ insertedCount: 1, deletedCount: 1, isFollowed: true }]);
   expectSame(fixture);
 });
 
@@ -122,7 +122,7 @@ test('a row that is added while it reads hides no delete', async () => {
 
   const report = await fixture.pull({ follow: true });
 
-  expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: false }]);
+  expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: true }]);
   expectSame(fixture);
 });
 
@@ -146,7 +146,7 @@ test('the first time, and after anything that makes all pages suspect, it sweeps
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   await using fixture = await startFixture(
     { tables: [note(12)], clock },
-    { clock, settings: { pageRows: 5, follows: true } },
+    { clock, settings: { pageRows: 5, follows: 'all' as const } },
   );
 
   await fixture.pull({ follow: true });
@@ -162,7 +162,7 @@ test('a table without a time of modification is swept', async () => {
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   await using fixture = await startFixture(
     { tables: [note(12)], clock },
-    { clock, settings: { pageRows: 5, follows: true } },
+    { clock, settings: { pageRows: 5, follows: 'all' as const } },
   );
   const hiddenColumns = [['Note', 'Date Modified']] as const;
   fixture.sandbox.store.setRole({ name: 'Administrator', canWrite: true, hiddenTables: [], hiddenColumns });
@@ -178,7 +178,7 @@ test('a table without a time of modification is swept', async () => {
 
 test('in a two-way table, what comes is merged, and edits stay', async () => {
   await using fixture = await startTwoWay();
-  const settings = { ...twoWaySettings(), follows: true };
+  const settings = { ...twoWaySettings(), follows: 'all' as const };
   await fixture.pull({ settings });
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
   fixture.sandbox.store.update('Note', 1, { Count: 99 });
@@ -211,3 +211,138 @@ test('an origin that does not count is followed, and deletes wait for the sweep'
 
   expect(report.tables).toMatchObject([{ updatedCount: 1, deletedCount: 0 }]);
 });
+
+/** What the origin says of a list that it does not give. */
+const REFUSAL = {
+  status: 403,
+  headers: { 'Content-Type': 'application/json' },
+  body: '{"error":403,"code":3200,"message":"Access denied","source":"deleted"}',
+};
+
+test('what it costs: two requests without a change, and one more for a description where rows came', async () => {
+  const { fixture } = await start(30, 40);
+  await using _ = fixture;
+
+  await fixture.pull({ follow: true });
+  const unchanged = fixture.sandbox.requests.count({});
+  for (const id of [1, 14, 30]) fixture.sandbox.store.update('Note', id, { Title: `new ${id}` });
+  await fixture.pull({ follow: true });
+  const edited = fixture.sandbox.requests.count({}) - unchanged;
+  fixture.sandbox.store.delete('Note', 1);
+  await fixture.pull({ follow: true });
+  const deleted = fixture.sandbox.requests.count({}) - unchanged - edited;
+
+  expect([unchanged, edited, deleted]).toEqual([2, 3, 5]);
+  expectSame(fixture);
+});
+
+test('where the origin has no list of deleted rows a sweep finds which one it was', async () => {
+  const { fixture } = await start();
+  await using _ = fixture;
+  fixture.sandbox.store.delete('Note', 7);
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'deleted' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: false }]);
+  expectSame(fixture);
+});
+
+test('a list of deleted rows that names a living one deletes nothing', async () => {
+  const { fixture } = await start();
+  await using _ = fixture;
+  fixture.sandbox.store.delete('Note', 7);
+  const body = JSON.stringify(
+    [8, 9].map((id) => ({ '@row.id': id, deleted: '2026-01-01T01:30:00.000+00:00', deletedby: null })),
+  );
+  const headers = { 'Content-Type': 'application/json' };
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, { status: 200, headers, body }, { method: 'deleted' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: false }]);
+  expect(fixture.rows('SELECT row_id FROM sync_deleted')).toEqual([{ row_id: 7 }]);
+  expectSame(fixture);
+});
+
+test('the row that was changed last may be deleted', async () => {
+  const { fixture } = await start();
+  await using _ = fixture;
+  fixture.sandbox.store.delete('Note', 30);
+
+  const reports = [await fixture.pull({ follow: true }), await fixture.pull({ follow: true })];
+
+  expect(reports.map(({ tables }) => tables[0]?.isFollowed)).toEqual([true, true]);
+  expectSame(fixture);
+});
+
+test('stamps that go back are noticed, and the table is swept', async () => {
+  const { fixture, clock } = await start();
+  await using _ = fixture;
+  clock.setBack(86_400_000);
+  fixture.sandbox.store.update('Note', 30, { Title: 'from a backup' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ isFollowed: false, updatedCount: 1 }]);
+  expectSame(fixture);
+});
+
+test('rows that were stamped early and seen late are found by a sweep, and the overlap grows', async () => {
+  const { fixture, clock } = await start();
+  await using _ = fixture;
+  fixture.sandbox.store.update('Note', 30, { Count: 2 });
+  await fixture.pull({ follow: true });
+  const late = (id: number, minutes: number): void => {
+    clock.setBack(minutes * 60_000);
+    fixture.sandbox.store.update('Note', id, { Title: 'late' });
+    clock.setBack(-minutes * 60_000);
+  };
+  late(3, 10);
+
+  const unseen = await fixture.pull({ follow: true });
+  const sweep = await fixture.pull();
+  late(4, 15);
+  const seen = await fixture.pull({ follow: true });
+
+  expect([unseen, sweep, seen].map(({ tables }) => tables[0]?.updatedCount)).toEqual([0, 1, 1]);
+  expect(seen.tables[0]?.isFollowed).toBe(true);
+  expectSame(fixture);
+});
+
+test('on a schedule, a table that was never read whole is left to the sweep', async () => {
+  const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
+  await using fixture = await startFixture(
+    { tables: [note(12)], clock },
+    { clock, settings: { follows: 'all' as const } },
+  );
+  await fixture.pull();
+  fixture.execute('UPDATE _rowsync_tables SET watermark = NULL');
+
+  const report = await fixture.pull({ follow: 'known' });
+
+  expect(report.tables).toMatchObject([{ isFollowed: false, pagesReadCount: 0, error: null }]);
+  expect(report.requestCount).toBe(0);
+});
+
+test.each([40, 200])(
+  'an import of %i rows that is the last change is counted, and not read each time',
+  async (rowCount) => {
+    const { fixture, clock } = await start(rowCount);
+    await using _ = fixture;
+    for (let id = 1; id <= rowCount; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
+    await fixture.pull({ follow: true });
+    await fixture.pull({ follow: true });
+    fixture.sandbox.requests.clear();
+
+    const known = await fixture.pull({ follow: true });
+    const requestCount = fixture.sandbox.requests.count({});
+    clock.advance(1_000);
+    fixture.sandbox.store.update('Note', 3, { Title: 'later' });
+    await fixture.pull({ follow: true });
+
+    expect(known.tables).toMatchObject([{ isFollowed: true, updatedCount: 0 }]);
+    expect(requestCount).toBe(3);
+    expectSame(fixture);
+  },
+);

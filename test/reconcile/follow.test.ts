@@ -37,7 +37,7 @@ test.each<[string, Partial<Followable>, boolean]>([
 });
 
 test('a round begins an overlap before the watermark', () => {
-  expect(firstCursor('2026-01-01T00:00:00Z')).toMatchObject({ after: '2025-12-31T23:58:00Z', skip: 0 });
+  expect(firstCursor('2026-01-01T00:00:00Z', 0)).toMatchObject({ after: '2025-12-31T23:58:00Z', skip: 0 });
 });
 
 describe('after a page', () => {

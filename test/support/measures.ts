@@ -13,6 +13,8 @@ export const TABLE_STATUS: TableStatus = {
   pageCount: 1,
   lastSweepAt: '2026-06-01T12:00:00Z',
   freshSince: '2026-06-01T12:00:00Z',
+  followedAt: null,
+  oneWindow: null,
   unreadableCount: 0,
   mode: 'mirror',
   pendingCount: 0,

@@ -119,7 +119,7 @@ export async function runPull(invocation: Invocation, options: PullOptions): Pro
     await finishPushes(sides.push);
     const settings = {
       ...sides.pull.settings,
-      follows: sides.pull.settings.follows === true || options.follow === true,
+      follows: options.follow === true ? 'all' : sides.pull.settings.follows,
     };
     const rows = await pull({ ...sides.pull, settings }, options);
     return { rows, pushed: null, files: await pullFilesAfter(sides.files, rows) };

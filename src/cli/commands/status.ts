@@ -20,7 +20,8 @@ const TABLES_SHOWN_MAX = 25;
 const RUNS_MAX = 10;
 
 const EXAMPLES = `
-"as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later.
+"as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later. "changes" says when
+only changed rows were asked for since.
 
 Examples:
   rowsync status
@@ -158,9 +159,23 @@ function tableBox(tables: readonly TableStatus[], nowMs: number, width: number |
     printable(table.table),
     countText(table.rowCount),
     ageText(table.freshSince, nowMs),
-    isTroubled(table) ? `${table.state}, see below` : table.state,
+    stateText(table, nowMs),
   ]);
   return boxTable(columns, cells, width);
+}
+
+/** Why a table that could have windows has none, in words. */
+const NO_WINDOWS: Readonly<Record<string, string>> = {
+  filter: 'one window: the filter of the origin does not hold',
+  order: 'one window: the order of the origin does not hold',
+};
+
+function stateText(table: TableStatus, nowMs: number): string {
+  const { state, followedAt, freshSince, oneWindow } = table;
+  if (isTroubled(table)) return `${state}, see below`;
+  const isFollowed = followedAt !== null && followedAt > (freshSince ?? '');
+  const parts = [state, isFollowed ? `changes ${ageText(followedAt, nowMs)}` : '', NO_WINDOWS[oneWindow ?? ''] ?? ''];
+  return parts.filter((part) => part !== '').join(', ');
 }
 
 function sumText(tables: readonly TableStatus[]): string {

@@ -35,7 +35,7 @@ export function readPath(path: string): ModelPath | null {
 const WRITES = new Set(['create', 'update', 'upsert']);
 const BY_DEPTH: readonly ReadonlySet<string>[] = [
   new Set(['describe', 'user']),
-  new Set(['describe', 'select', 'retrieve', 'delete', ...WRITES]),
+  new Set(['describe', 'select', 'retrieve', 'deleted', 'delete', ...WRITES]),
   new Set(['attachments', 'attachment']),
 ];
 

@@ -1,5 +1,5 @@
 /**
- * Filters, in the forms that the engine sends: `[Column] = literal`, and `>` and `>=` of Timestamps, joined by `and` and `or`, with parentheses. Input: a
+ * Filters, in the forms that the engine sends: `[Column] = literal`, and `>` and `>=` of Timestamps, joined by `and` and `or`, with parentheses; and `IsNull([Column])` alone. Input: a
  * text and the columns that the caller sees. Output: a question about rows, or the refusal to answer with. A comparison
  * with null is false; texts compare without regard to case (origin facts 5.1 to 5.5). Pure.
  */
@@ -32,6 +32,11 @@ interface Token {
 
 /** Reads a filter. */
 export function readFilter(text: string, columns: readonly ModelColumn[]): RowTest | Refusal {
+  const nullOf = /^IsNull\((\[(?:[^\]\\]|\\.)*\])\)$/.exec(text)?.[1];
+  if (nullOf !== undefined) {
+    const column = columns.find(({ name }) => name.toLowerCase() === unescaped(nullOf).toLowerCase());
+    return column === undefined ? NO_COLUMN : (cell) => cell(column) === null;
+  }
   const tokens = tokensOf(text);
   if (tokens === null) return badFilter('a sign that the model does not know');
   const reader = new FilterReader(tokens, columns);

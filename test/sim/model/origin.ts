@@ -17,7 +17,7 @@ import { Etags } from './etags.ts';
 import { attachment, attachments } from './files.ts';
 import { steadyKnobs, type ModelDraw, type ModelKnobs } from './knobs.ts';
 import { Past } from './past.ts';
-import { retrieve, select } from './select.ts';
+import { deleted, retrieve, select } from './select.ts';
 import {
   columnNamed,
   copyState,
@@ -92,6 +92,7 @@ const TABLE_METHODS: Readonly<Record<string, (call: Call, table: ModelTable) => 
   describe: describeTable,
   select,
   retrieve,
+  deleted,
   create: write,
   update: write,
   upsert: write,

@@ -18,6 +18,7 @@ import {
 import { cellOf, mayEdit, rowById, rowByKey, visibleRows } from './cells.ts';
 import type { ModelDraw } from './knobs.ts';
 import { readFilter, type RowTest } from './filter.ts';
+import { shownMoment } from './time.ts';
 import { compareValues, shownValue } from './values.ts';
 
 /** Rows of one answer, and of Retrieve and Delete, at most. */
@@ -38,20 +39,28 @@ export function select(call: Call, table: ModelTable): Made {
   if (top instanceof Refusal) return top;
   const skip = readNumber(call.pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
   if (skip instanceof Refusal) return skip;
+  const rows = filtered(call, table);
+  if (rows instanceof Refusal) return rows;
+  return page(call, table, columns, ordered(call, table, rows, order).slice(skip, skip + top));
+}
+
+function filtered(call: Call, table: ModelTable): readonly ModelRow[] | Refusal {
   let rows = visibleRows(call, table);
   for (const text of valuesOf(call.pairs, 'filter')) {
     const test = readFilter(text, visibleColumns(table, call.role));
     if (test instanceof Refusal) return test;
     rows = rows.filter((row) => passes(call, table, row, test));
   }
-  return page(call, table, columns, ordered(call, table, rows, order).slice(skip, skip + top));
+  return rows;
 }
 
-/** How many rows have a value in a column (origin facts 1.2); without a filter, which nobody asks with. */
+/** How many of the rows of a filter have a value in a column (origin facts 1.2). */
 function count(call: Call, table: ModelTable, name: string): Made {
   const column = findColumn(table, call.role, name);
   if (column instanceof Refusal) return column;
-  const held = visibleRows(call, table).filter((row) => cellOf(call.state, table, column, row) !== null).length;
+  const rows = filtered(call, table);
+  if (rows instanceof Refusal) return rows;
+  const held = rows.filter((row) => cellOf(call.state, table, column, row) !== null).length;
   const field = `${JSON.stringify(`${name}//COUNT`)}:${held}`;
   return { kind: 'page', text: `[{${field}},{"@row.type":"Grand",${field}}]`, tables: [table.id] };
 }
@@ -68,6 +77,16 @@ export function retrieve(call: Call, table: ModelTable): Made {
       : named.keys.map((key) => rowByKey(call, table, key));
   const rows = [...new Set(found.filter((row) => row !== undefined))];
   return page(call, table, columns, call.knobs.pageOrder === 'unstable' ? shuffled(rows, call.draw) : rows);
+}
+
+/** Deleted: the recycle bin from a moment on, the row that was deleted last first (origin facts 1.4). */
+export function deleted({ pairs, user }: Call, table: ModelTable): Made {
+  const fromMs = Date.parse(valuesOf(pairs, 'from')[0] ?? '1970-01-01T00:00:00Z');
+  const texts = table.deleted.flatMap(({ id, atMs, by }) => {
+    const at = JSON.stringify(shownMoment(atMs, user.timezone));
+    return atMs < fromMs ? [] : [`{"@row.id":${id},"deletedby":${JSON.stringify(by)},"deleted":${at}}`];
+  });
+  return { kind: 'page', text: `[${texts.toReversed().join(',')}]`, tables: [table.id] };
 }
 
 function passes({ state }: Call, table: ModelTable, row: ModelRow, test: RowTest): boolean {

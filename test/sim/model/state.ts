@@ -84,6 +84,8 @@ export interface ModelTable {
   readonly nextNumberByColumn: Map<number, number>;
   nextRow: number;
   files: readonly ModelFile[];
+  /** The recycle bin, the row that was deleted last at the end. */
+  deleted: readonly { readonly id: number; readonly atMs: number; readonly by: string }[];
 }
 
 /** Who may call. */

@@ -67,6 +67,7 @@ export function addTable(state: ModelState, spec: TableSpec): void {
     rows: new Map(),
     nextNumberByColumn: new Map(),
     nextRow: 1,
+    deleted: [],
     files: [],
   };
   for (const column of specs) {

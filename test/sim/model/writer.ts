@@ -110,6 +110,7 @@ export function deleteRow(ledger: Ledger, table: ModelTable, id: number, author:
   const row = table.rows.get(id);
   if (row === undefined) return false;
   table.rows.delete(id);
+  table.deleted = [...table.deleted, { id, atMs: author.nowMs, by: author.user }];
   table.files = table.files.filter((file) => file.row !== id);
   note(ledger, table, author, { kind: 'delete', id, cells: row.cells });
   return true;

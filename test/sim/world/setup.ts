@@ -276,7 +276,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       ...shared,
       pageRows,
       windowPages: setup.windowPages,
-      follows: setup.follows === true,
+      follows: setup.follows === true ? 'all' : 'none',
       tableOptions: () => ({ sort: null, editing, history: setup.history === true ? HISTORY : null }),
     },
     push: {

@@ -1,0 +1,89 @@
+/**
+ * The benchmark of following a large table over a slow line: requests counted, and how long it takes until changes are here. The overlap
+ * of two minutes reads the rows of earlier changes again, so the largest change comes last.
+ */
+import { join } from 'node:path';
+import type { BenchContext } from './benches.ts';
+import { timeMs, type Figure } from './measure.ts';
+import type { Order } from './origin-child.ts';
+import { openPull } from './ours.ts';
+
+const LATENCY_MS = 100;
+/** Requests of a follow beside those for pages of changed rows. */
+const FIXED_REQUESTS = 3;
+const PAGE_ROWS = 500;
+/** Pages of a window, and the one that shows rows without a creation time. */
+const WINDOW_REQUESTS = 17;
+
+interface Change {
+  readonly name: string;
+  readonly what: string;
+  readonly order: (rowCount: number) => Order | null;
+  readonly atMost: number;
+}
+
+/** `before`: rows that were changed shortly before, and are read once more. */
+const edited = (count: number, before: number): Change => ({
+  name: `edited${count}`,
+  what: `${count} rows edited`,
+  order: (rowCount) => ({ kind: 'edit', percent: (100 * count) / rowCount }),
+  atMost: FIXED_REQUESTS + Math.ceil((before + count) / PAGE_ROWS),
+});
+
+const CHANGES: readonly Change[] = [
+  { name: 'unchanged', what: 'nothing changed', order: () => null, atMost: FIXED_REQUESTS },
+  edited(1, 0),
+  edited(100, 1),
+  { name: 'appended', what: '100 rows appended', order: () => ({ kind: 'append', rowCount: 100 }), atMost: 4 },
+  {
+    name: 'deletedFirst',
+    what: 'the first row deleted',
+    order: () => ({ kind: 'deleteFirst' }),
+    atMost: FIXED_REQUESTS + WINDOW_REQUESTS,
+  },
+  edited(1_000, 201),
+];
+
+/** `follow.*`: requests of a follow after each change, of the first pull by its pages, and milliseconds until 100 changes are here. */
+export async function followBench({ origins, folder, isSmoke }: BenchContext): Promise<readonly Figure[]> {
+  const rowCount = isSmoke ? 20_000 : 1_000_000;
+  const origin = await origins.serve(rowCount, { latencyMs: isSmoke ? 0 : LATENCY_MS, apart: 'follow' });
+  const opened = openPull(origin, join(folder, 'follow.db'), { compress: true, isFollowed: true });
+  try {
+    const first = await opened.pull();
+    const pageCount = Math.ceil(rowCount / (PAGE_ROWS - 1));
+    const figures: Figure[] = [
+      {
+        name: 'follow.firstPullRatio',
+        value: first.requestCount / pageCount,
+        unit: '×',
+        bound: { kind: 'atMost', value: 1.02 },
+        note: `requests of a first pull ÷ pages, ${rowCount} rows`,
+      },
+    ];
+    for (const { name, what, order, atMost } of CHANGES) {
+      const change = order(rowCount);
+      if (change !== null) await origin.change(change);
+      let requestCount = 0;
+      const ms = await timeMs(async () => {
+        const report = await opened.follow();
+        if (!report.tables.every(({ isFollowed }) => isFollowed)) throw new Error(`${what}: the table was swept`);
+        ({ requestCount } = report);
+      });
+      const note = `follow after ${what}, ${rowCount} rows`;
+      const bound = { kind: 'atMost', value: atMost } as const;
+      figures.push({ name: `follow.${name}.requests`, value: requestCount, unit: 'requests', bound, note });
+      if (name === 'edited100')
+        figures.push({
+          name: 'follow.freshnessMs',
+          value: ms,
+          unit: 'ms',
+          bound: { kind: 'atMost', value: 1_000 },
+          note: `until 100 edited rows are here, ${isSmoke ? 0 : LATENCY_MS} ms a request`,
+        });
+    }
+    return figures;
+  } finally {
+    await opened.close();
+  }
+}
