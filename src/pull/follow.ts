@@ -4,35 +4,37 @@
  *
  *    pages of a round   FOLLOW_PAGES_MAX
  *    rounds             two: what came while rows were counted is told from a delete by the second
+ *    short windows      SHORT_WINDOWS_MAX, each found by halving
  *
  * What follow stores stands on no page yet, so the rows come under suspicion until a page shows them: no ETag vouches for what
  * it did not bring (I6). Deletes are not seen here. The number of rows tells that some are missing, and the sweep says which (I5).
  */
 import { stampFromMs } from '../base/clock.ts';
+import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import {
   firstCursor,
   FOLLOW_PAGES_MAX,
   judgeChangedPage,
-  latenessMs,
   laterStamp,
   mayFollow,
   secondAfter,
   secondOf,
-  stampColumn,
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
-import { baseTarget } from '../replica/compare.ts';
+import { createdColumn, FIRST_WINDOW, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { findTable, readTable, readTableDescriptor, storeFollowed, storeLargeTail } from '../replica/ledger.ts';
-import { countExpected, countStampedFrom, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
-import { readRowsById, type RowTarget } from '../replica/rows.ts';
+import { countExpected, countStampedFrom, readPages, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
+import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
-import type { ColumnShape, RowPage, TableSummary } from '../wire/schema.ts';
+import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 import { describeTable, isSameShape, writeInShape } from './describe.ts';
 import { prepareTable } from './prepare.ts';
+import { confirmedRows, stampsOf, type Stamps } from './stamps.ts';
 import { storeRows } from './store.ts';
 import { proveDeletes } from './suspects.ts';
+import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
 
 /**
@@ -50,23 +52,11 @@ interface Followed {
 /** Rows of a list of deleted ones that are asked for. */
 const HINTS_MAX = 10_000;
 
+/** Windows that are searched for by counting, one after the other; where rows of more are missing, the table is swept. */
+const SHORT_WINDOWS_MAX = 3;
+
 /** The stamp of a table in which no row was ever changed. */
 const FIRST_STAMP = '1970-01-01T00:00:00Z';
-
-/** What following a table needs to know of it; null where it has not the columns for it. */
-interface Stamps {
-  readonly shape: ColumnShape;
-  readonly index: number;
-  readonly key: string;
-}
-
-function stampsOf({ descriptor, shapes }: PreparedTable): Stamps | null {
-  const column = stampColumn(descriptor.columns);
-  const index = shapes.findIndex(({ name }) => name === column?.name);
-  const shape = shapes[index];
-  const key = descriptor.columns.find(({ name }) => name === descriptor.key)?.name;
-  return shape === undefined || key === undefined ? null : { shape, index, key };
-}
 
 /**
  * The stamp of the row that was changed last, asked for before a sweep begins: whatever is changed after that has no earlier
@@ -145,7 +135,10 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
     if (missing > 0) deletedCount += (await findDeleted(context, table, before)) ?? 0;
     if (there === null || there === countExpected(replica, confirmedRows(table))) break;
-    if (round === 2) return { why: 'count', deletedCount };
+    if (round < 2) continue;
+    const found = await sweepShortWindows(context, table, { stamps, counts });
+    if (found === null) return { why: 'count', deletedCount };
+    deletedCount += found;
   }
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
@@ -155,6 +148,53 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
     if (isLarge !== ledger.hasLargeTail) storeLargeTail(tx, id, isLarge);
   });
   return { why: null, deletedCount };
+}
+
+/**
+ * Finds windows whose number of rows differs by counting them, reads these, and no others; returns how many rows were deleted. Null where that does not
+ * explain the number of all rows.
+ */
+async function sweepShortWindows(
+  context: PullContext,
+  table: PreparedTable,
+  { stamps, counts }: { readonly stamps: Stamps; readonly counts: SweepCounts },
+): Promise<number | null> {
+  const { origin, replica, signal } = context;
+  const created = createdColumn(table.descriptor.columns);
+  const column = table.target.columns[table.shapes.findIndex(({ name }) => name === created?.name)]?.localName;
+  if (created === null || column === undefined) return null;
+  let deletedCount = 0;
+  for (let found = 1; found <= SHORT_WINDOWS_MAX; found += 1) {
+    const windows = [...new Set(readPages(replica, table.target.id).map(({ window }) => window))];
+    if (windows.length < 2) return null;
+    const short = await lastWhere(
+      windows.filter((window) => window !== NO_STAMP_WINDOW),
+      async (window) => {
+        if (window === FIRST_WINDOW) return true;
+        const filter = windowFilter(window, created.name);
+        const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
+        return there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: window });
+      },
+    );
+    const deleted = await sweepWindows(context, table, { windows: [short], counts });
+    if (deleted === null) return null;
+    deletedCount += deleted;
+    const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
+    if (there === countExpected(replica, confirmedRows(table))) return deletedCount;
+  }
+  return null;
+}
+
+/** The last item for which something holds, where it holds for the first one and for none behind one for which it does not. */
+async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boolean>): Promise<T> {
+  let low = 0;
+  let high = items.length;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await holds(must(items[middle], 'it lies between'))) low = middle;
+    else high = middle;
+  }
+  return must(items[low], 'there is a first one');
 }
 
 /**
@@ -207,11 +247,6 @@ async function nextWatermark(
   const column = table.target.columns[stamps.index]?.localName ?? '';
   if (countStampedFrom(context.replica, confirmedRows(table), { column, stamp: before, max: 1 }) > 0) return null;
   return newest ?? (await readNewestStamp(context, table));
-}
-
-/** Where rows stand as the origin confirmed them last. */
-function confirmedRows({ target, twoWay }: PreparedTable): RowTarget {
-  return twoWay === null ? target : baseTarget(target);
 }
 
 /** What came of the rows that were changed. */
@@ -289,22 +324,4 @@ async function storeChanges(
   counts.updatedCount += stored.updatedCount;
   counts.pagesReadCount += 1;
   context.onProgress?.({ kind: 'page', table: target.localName, rowCount: news.length, notModified: false });
-}
-
-/** How late the latest row of a page was that a sweep found and following had missed, in milliseconds; 0 for none. Asked before it is stored. */
-export function lateRowsMs({ replica }: PullContext, table: PreparedTable, page: RowPage): number {
-  const stamps = stampsOf(table);
-  const { watermark, lateMs } = readTable(replica, table.target.id);
-  if (stamps === null || watermark === null) return 0;
-  const late = new Map(
-    page.rows.flatMap(({ id, values }) => {
-      const stamp = values[stamps.index];
-      const ms = typeof stamp === 'string' ? latenessMs(stamp, { watermark, lateMs }) : 0;
-      return ms === 0 ? [] : [[id, { stamp, ms }] as const];
-    }),
-  );
-  if (late.size === 0) return 0;
-  for (const { id, values } of readRowsById(replica, confirmedRows(table), [...late.keys()]))
-    if (values[stamps.index] === late.get(id)?.stamp) late.delete(id);
-  return Math.max(0, ...[...late.values()].map(({ ms }) => ms));
 }

@@ -27,10 +27,12 @@ import {
 } from '../reconcile/windows.ts';
 import { closeSweep, openSweep, readTable, storeLateness, storeOneWindow } from '../replica/ledger.ts';
 import {
+  clearSeenSuspects,
   notePage,
   dropPagesFrom,
   provePages,
   readPages,
+  readSuspects,
   type AnsweredPage,
   type KnownPage,
   type PagePlace,
@@ -41,8 +43,9 @@ import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import type { SweepCounts } from './report.ts';
-import { lateRowsMs } from './follow.ts';
+import { confirmedRows, lateRowsMs } from './stamps.ts';
 import { storeRows } from './store.ts';
+import { proveDeletes } from './suspects.ts';
 import { samePageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 
@@ -85,12 +88,47 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
   }
 }
 
-/** Reads some windows of a table again, each as a sweep does; null for all. @throws RowsyncError as `sweepPages`. */
+/**
+ * Reads some windows outside of a sweep, conditionally; what left them is asked for by id, and deleted where the origin does not return it. Returns how
+ * many rows were deleted; null where more may not go without a person, or the windows do not hold. @throws RowsyncError as `sweepPages`.
+ */
+export async function sweepWindows(
+  context: PullContext,
+  table: PreparedTable,
+  { windows, counts }: { readonly windows: readonly string[]; readonly counts: SweepCounts },
+): Promise<number | null> {
+  const { replica } = context;
+  const { id, localName } = table.target;
+  const created = createdColumn(table.descriptor.columns)?.name ?? null;
+  const { sweep } = readTable(replica, id);
+  const before = new Set(allSuspects(replica, id));
+  const pass: Pass = { context, table, sweep, tally: { counts, reportedPages: new Set() }, proofs: [], created };
+  try {
+    await readWindows(pass, new Set(windows));
+  } catch (thrown) {
+    if (thrown instanceof WindowLie) return null;
+    throw thrown;
+  }
+  await replica.write(`Looking for the missing rows of ${localName}`, (tx) =>
+    clearSeenSuspects(tx, confirmedRows(table)),
+  );
+  const left = allSuspects(replica, id).filter((row) => !before.has(row));
+  return left.length === 0 ? 0 : await proveDeletes(context, table, left);
+}
+
+function allSuspects(replica: PullContext['replica'], tableId: number): readonly number[] {
+  return readSuspects(replica, tableId, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+}
+
+/** Reads some windows of a table, also those that were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
 async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
-  await readPass(pass, { only, from: 0, kind: 'resume' });
+  const before = new Set(windowsOf(pass));
+  await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
+  // A window that was cut has a new one behind it.
+  const isRead = (window: string): boolean => only === null || only.has(window) || !before.has(window);
   const repairs = new Map<string, Repair>();
   for (;;) {
-    const windows = windowsOf(pass).filter((window) => only?.has(window) ?? true);
+    const windows = windowsOf(pass).filter(isRead);
     let repaired = false;
     for (const window of windows) {
       const repair = repairs.get(window) ?? { round: 1, before: null, wasInFull: false };

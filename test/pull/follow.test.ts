@@ -248,6 +248,26 @@ test('where the origin has no list of deleted rows a sweep finds which one it wa
   expectSame(fixture);
 });
 
+test('without a list of deleted rows, counting finds the window that has one less, and only that is read', async () => {
+  const clock = testClock({ startMs: Date.UTC(2026, 0, 2) });
+  const settings = { pageRows: 5, windowPages: 2, follows: 'all' as const };
+  const table = { ...note(200), createdFromMs: Date.UTC(2026, 0, 1) };
+  await using fixture = await startFixture({ tables: [table], clock }, { clock, settings });
+  await fixture.pull();
+  fixture.sandbox.store.update('Note', 200, { Count: 1 });
+  await fixture.pull();
+  fixture.sandbox.requests.clear();
+  fixture.sandbox.store.delete('Note', 77);
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'deleted' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: true }]);
+  // Two rounds, five halvings of 25 windows, the pages of one, and another count.
+  expect(selects(fixture)).toBeLessThanOrEqual(4 + 5 + 3 + 1);
+  expectSame(fixture);
+});
+
 test('a list of deleted rows that names a living one deletes nothing', async () => {
   const { fixture } = await start();
   await using _ = fixture;

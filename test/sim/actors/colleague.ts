@@ -13,7 +13,7 @@ import type { Draw } from '../world/tape.ts';
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules, files, refusedShare }: Setup,
+  { rowCount, systemColumns, etag, rules, files, refusedShare, windowPages }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -37,6 +37,7 @@ export function makeOrigin(
   };
   const knobs = {
     etag,
+    listsDeleted: windowPages !== 1,
     rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const),
     refusesCell: refusedShare === 0 ? null : ({ value }: { readonly value: unknown }) => isRefused(value, refusedShare),
   };

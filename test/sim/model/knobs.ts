@@ -50,11 +50,21 @@ export interface ModelKnobs {
   hidesRow: ((row: { table: string; id: number; values: Readonly<Record<string, Value>> }) => boolean) | null;
   /** Values that the API may not write: the row fails, as where a workflow rule fails it. */
   refusesCell: ((cell: { readonly table: string; readonly column: string; readonly value: Value }) => boolean) | null;
+  /** Whether the calling user is given the list of deleted rows. */
+  listsDeleted: boolean;
   /** Reads may show the state of up to so many milliseconds ago. */
   readLagMsMax: number;
 }
 
 /** An origin that is steady and honest. */
 export function steadyKnobs(): ModelKnobs {
-  return { pageOrder: 'stable', etag: 'page', rules: [], hidesRow: null, refusesCell: null, readLagMsMax: 0 };
+  return {
+    pageOrder: 'stable',
+    etag: 'page',
+    rules: [],
+    hidesRow: null,
+    refusesCell: null,
+    listsDeleted: true,
+    readLagMsMax: 0,
+  };
 }

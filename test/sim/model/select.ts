@@ -80,7 +80,8 @@ export function retrieve(call: Call, table: ModelTable): Made {
 }
 
 /** Deleted: the recycle bin from a moment on, the row that was deleted last first (origin facts 1.4). */
-export function deleted({ pairs, user }: Call, table: ModelTable): Made {
+export function deleted({ pairs, user, knobs }: Call, table: ModelTable): Made {
+  if (!knobs.listsDeleted) return new Refusal(403, 3000, 'Access denied', 'deleted');
   const fromMs = Date.parse(valuesOf(pairs, 'from')[0] ?? '1970-01-01T00:00:00Z');
   const texts = table.deleted.flatMap(({ id, atMs, by }) => {
     const at = JSON.stringify(shownMoment(atMs, user.timezone));
