@@ -112,6 +112,7 @@ function readAddress(text: string, folder: string): { readonly address: PgAddres
     return { complaint: `has a parameter that is not known: here stand ${[...PARAMETERS].join(', ')}` };
   const part = (name: string, otherwise: string): string => parameters.get(name) ?? decodeURIComponent(otherwise);
   const host = part('host', url.hostname.replace(/^\[|\]$/g, ''));
+  if (host.includes(',')) return { complaint: 'names several hosts; one host takes the rows' };
   const user = part('user', url.username);
   const given = parameters.get('sslmode') ?? (LOOPBACK.test(host) ? 'prefer' : 'verify-full');
   const sslMode = SSL_MODES.find((mode) => mode === given);

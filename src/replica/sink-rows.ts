@@ -131,3 +131,19 @@ export function readView(from: Connection, name: Sql, columns: readonly string[]
     .raw()
     .iterate() as IterableIterator<readonly Stored[]>; // the columns just listed
 }
+
+/** Entries of the journal behind one, in order, of one table by its name here, or of all for null. */
+export function readHistory(
+  from: Connection,
+  columns: readonly string[],
+  { after, limit, table }: { readonly after: number; readonly limit: number; readonly table: string | null },
+): readonly (readonly Stored[])[] {
+  return from
+    .prepare(
+      sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history WHERE id > @after AND (@table IS NULL OR "table" = @table)
+          ORDER BY id LIMIT @limit`,
+    )
+    .safeIntegers()
+    .raw()
+    .all({ after, limit, table }) as Stored[][]; // the columns just listed
+}

