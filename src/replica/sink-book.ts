@@ -25,7 +25,7 @@ const SINKS = sql`
   ) STRICT, WITHOUT ROWID`;
 
 /**
- *    state      waits (is read for the first time) · loading · live · held (see problem) · left (not to be sent)
+ *    state      waits (is read for the first time) · loading · live · held (see problem)
  *    table_name as it is called in the target
  */
 const SINK_TABLES = sql`
@@ -47,7 +47,7 @@ export interface SinkPlace {
 export interface SinkTableState {
   readonly tableId: number;
   readonly tableName: string;
-  readonly state: 'waits' | 'loading' | 'live' | 'held' | 'left';
+  readonly state: 'waits' | 'loading' | 'live' | 'held';
   readonly problem: Complaint | null;
 }
 

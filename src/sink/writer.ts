@@ -78,6 +78,8 @@ export class SinkWriter {
   constructor(context: SinkContext) {
     this.#context = context;
     this.#target = new Target(context.settings.schema);
+    // Whatever is under way there may take minutes, and loses nothing when it is cut off.
+    context.signal?.addEventListener('abort', () => void this.#connection?.close(), { once: true });
   }
 
   /** Whether anything was touched that is not there yet. */
@@ -94,9 +96,10 @@ export class SinkWriter {
       await this.#note(null, report.tables);
       return report;
     } catch (thrown) {
-      const error = asRowsyncError(thrown instanceof LoadMoved ? pgError(thrown) : thrown);
+      const isStopped = this.#context.signal?.aborted === true;
+      const error = isStopped ? stoppedError() : asRowsyncError(thrown);
       await this.#disconnect();
-      if (this.#context.signal?.aborted !== true) await this.#note(error, null);
+      if (!isStopped) await this.#note(error, null);
       throw error;
     }
   }

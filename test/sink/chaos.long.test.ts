@@ -122,7 +122,7 @@ describe.skipIf(noPostgres !== null)('a sink under fire', () => {
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test(`ends with the same rows after ${KILLS} kills and cuts`, { timeout: 900_000 }, async () => {
+  test(`ends with the same rows after ${KILLS} kills and cuts`, { timeout: 1_800_000 }, async () => {
     const seed = newSeed();
     process.stdout.write(`chaos: ROWSYNC_SEEDS=${seed}\n`);
     const random = new Random(seed);

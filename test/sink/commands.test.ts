@@ -38,7 +38,7 @@ function configure({ folder, path, sandbox }: Fixture, { port, database }: PgAdd
 describe.skipIf(noPostgres !== null)('rowsync sink', () => {
   beforeAll(async () => {
     server = await startPostgres();
-  });
+  }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
   test('checks, sends, verifies, mends, grants and drops', async () => {

@@ -15,7 +15,7 @@ let server: PostgresServer;
 describe.skipIf(noPostgres !== null)('a sink', () => {
   beforeAll(async () => {
     server = await startPostgres();
-  });
+  }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
   test('waits no longer than some seconds for a lock of a reader, and holds up no other table', async () => {

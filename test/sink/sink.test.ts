@@ -1,6 +1,7 @@
 /**
  * A sink brings PostgreSQL level with the replica: the first load, changes, renames, deletes, what it cannot hold, what stands in the way.
  */
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../src/sink/context.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
@@ -19,7 +20,7 @@ function containing(part: string): unknown {
 describe.skipIf(noPostgres !== null)('a sink', () => {
   beforeAll(async () => {
     server = await startPostgres();
-  });
+  }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
   async function expectLevel(fixture: Fixture, address: PgAddress): Promise<void> {
@@ -308,5 +309,37 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     const here = fixture.rows('SELECT count(*) AS count FROM sync_history') as { count: number }[];
     expect(await server.rows(address, 'SELECT count(*)::int FROM crm.sync_history')).toEqual(here);
     await writer.close();
+  });
+
+  test('stops at once, whatever the server is busy with', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const stopping = new AbortController();
+    const writer = await openWriter(fixture, address, { signal: stopping.signal });
+    await fixture.pull();
+    await writer.work();
+    const blocker = new Client({
+      host: address.host,
+      port: address.port,
+      user: address.user,
+      database: address.database,
+    });
+    await blocker.connect();
+    await blocker.query('BEGIN; LOCK TABLE crm."Note" IN ACCESS EXCLUSIVE MODE');
+    fixture.sandbox.store.update('Note', 1, { Title: 'later' });
+    await fixture.pull();
+
+    const work = writer.work().catch((thrown: unknown) => thrown);
+    await expect
+      .poll(() => server.rows(address, 'SELECT count(*)::int FROM pg_locks WHERE NOT granted'), { timeout: 4_000 })
+      .toEqual([{ count: 1 }]);
+    stopping.abort();
+
+    expect(await work).toMatchObject({ code: 'origin.stopped' });
+    await blocker.end();
+    const next = await openWriter(fixture, address);
+    await next.work();
+    await expectLevel(fixture, address);
+    await next.close();
   });
 });

@@ -189,7 +189,7 @@ async function untilReady(address: PgAddress): Promise<void> {
       await client.end();
       return;
     } catch (thrown) {
-      if (attempt > 600) throw thrown;
+      if (attempt > 1_500) throw thrown;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
