@@ -38,12 +38,15 @@ export function isSameVersion(one: Version, other: Version): boolean {
 
 /** What differs between two states of a row of as many columns; of a row that comes or goes the cells that have a value. */
 export function diffVersions(before: Version, after: Version): readonly CellChange[] {
+  const cells: CellChange[] = [];
+  if (before === after) return cells;
   const count = (before ?? after ?? []).length;
-  return Array.from({ length: count }, (_, index) => ({
-    index,
-    before: before?.[index] ?? null,
-    after: after?.[index] ?? null,
-  })).filter((cell) => !isSameExact(cell.before, cell.after));
+  for (let index = 0; index < count; index += 1) {
+    const one = before?.[index] ?? null;
+    const other = after?.[index] ?? null;
+    if (!isSameExact(one, other)) cells.push({ index, before: one, after: other });
+  }
+  return cells;
 }
 
 /** A value in JSON as SQLite reads it: with every digit, and a number of type REAL as one. */

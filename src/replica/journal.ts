@@ -104,26 +104,22 @@ export class Journal implements TxJournal {
     names: readonly string[],
     rows: readonly { readonly id: number; readonly values: readonly (null | string | number | bigint)[] }[],
   ): readonly number[] {
-    const all = rows.map((_, index) => index);
     const table = this.#open(id);
-    if (table === null) return all;
+    if (table === null) return rows.map((_, index) => index);
     const ids = rows.map((row) => row.id);
     const there = readVersions(this.#db, localName, table.columns, ids);
     const indexByName = new Map(table.columns.map(({ name }, index) => [name, index]));
     const places = names.map((name) => indexByName.get(name) ?? -1);
-    const isAsItIs = (index: number): boolean => {
-      const version = there.get(ids[index] ?? 0);
-      const values = rows[index]?.values ?? [];
-      return (
-        version !== undefined && places.every((place, at) => isSameExact(version?.[place] ?? null, values[at] ?? null))
-      );
-    };
     // Where one row is given twice, the last one counts.
     const isUnique = new Set(ids).size === ids.length;
-    const changed = isUnique ? all.filter((index) => !isAsItIs(index)) : all;
+    const changed: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      if (!isUnique || !isThere(there.get(row.id) ?? null, places, row.values)) changed.push(index);
+    }
     this.#note(
       table,
       changed.map((index) => ids[index] ?? 0),
+      { found: localName === table.localName ? there : null },
     );
     return changed;
   }
@@ -142,7 +138,7 @@ export class Journal implements TxJournal {
       const ids = this.#db.prepare(marked).pluck().all({ id: target.id, after }) as number[]; // row_id is an INTEGER
       if (ids.length === 0) break; // ends: every block lies above the last one
       after = ids.at(-1) ?? after;
-      this.#note(this.#open(target.id) ?? table, ids, true);
+      this.#note(this.#open(target.id) ?? table, ids, { editedOnly: true });
     }
     this.flush();
     noteCaptured(this.#db as Tx, target.id, at); // within the transaction that asks
@@ -182,22 +178,23 @@ export class Journal implements TxJournal {
     return table;
   }
 
-  /** Remembers rows as they are before they are written; `editedOnly`: those that are as the journal knows them may be left out. */
-  #note(table: NotedTable, ids: readonly number[], editedOnly = false): void {
+  /** Remembers rows as they are before they are written; `found` where they were read already. */
+  #note(table: NotedTable, ids: readonly number[], { editedOnly = false, found: read = null }: NoteOptions = {}): void {
     if (this.#noted > ROWS_MAX) {
       const { id } = table;
       this.flush();
       const again = this.#open(id);
-      if (again !== null) this.#note(again, ids, editedOnly);
+      if (again !== null) this.#note(again, ids, { editedOnly, found: read });
       return;
     }
+    const news: number[] = [];
     for (const id of ids) {
       const row = table.rows.get(id);
-      if (row !== undefined) row.work = this.work;
+      if (row === undefined) news.push(id);
+      else row.work = this.work;
     }
-    const news = ids.filter((id) => !table.rows.has(id));
     if (news.length === 0) return;
-    const found = readVersions(this.#db, table.localName, table.columns, news);
+    const found = read ?? readVersions(this.#db, table.localName, table.columns, news);
     const known = table.hasBase ? readKnown(this.#db, table, news) : found;
     for (const id of news) {
       const row = { known: known.get(id) ?? null, found: found.get(id) ?? null };
@@ -206,6 +203,24 @@ export class Journal implements TxJournal {
       this.#noted += 1;
     }
   }
+}
+
+/** How rows are remembered. */
+interface NoteOptions {
+  /** Those that are as the journal knows them are left out. */
+  readonly editedOnly?: boolean;
+  readonly found?: ReadonlyMap<number, Version> | null;
+}
+
+/** Whether values stand in a row, each at its place; a row that is not there has none. */
+function isThere(version: Version, places: readonly number[], values: readonly Exact[]): boolean {
+  if (version === null) return false;
+  for (let index = 0; index < places.length; index += 1) {
+    const there = version[places[index] ?? -1] ?? null;
+    const given = values[index] ?? null;
+    if (there !== given && !isSameExact(there, given)) return false;
+  }
+  return true;
 }
 
 function readNotedTable(from: Connection, journal: TableJournal, rows: Map<number, NotedRow>): NotedTable | null {
@@ -247,21 +262,23 @@ function readVersions(
     )
     .safeIntegers()
     .raw()
-    .all(JSON.stringify(ids)) as [bigint, ...Exact[]][]; // the columns just listed
-  return new Map(
-    rows.map(([rowId, ...values]) => {
-      const id = Number(rowId);
-      return [
-        id,
-        values.map((value, index) => exactValue(from, value, { tableName, name: columns[index]?.name ?? '', id })),
-      ];
-    }),
-  );
+    .all(JSON.stringify(ids)) as Exact[][]; // the columns just listed
+  const versions = new Map<number, Version>();
+  for (const row of rows) {
+    const id = Number(row[0]);
+    const values: Exact[] = row.slice(1);
+    for (let index = 0; index < values.length; index += 1) {
+      const value = values[index] ?? null;
+      if (typeof value === 'string' && value.includes('\uFFFD'))
+        values[index] = rawOr(from, value, { tableName, name: columns[index]?.name ?? '', id });
+    }
+    versions.set(id, values);
+  }
+  return versions;
 }
 
 /** A text with U+FFFD may be one that is no UTF-8; its bytes tell. */
-function exactValue(from: Connection, value: Exact, cell: { tableName: string; name: string; id: number }): Exact {
-  if (typeof value !== 'string' || !value.includes('\uFFFD')) return value;
+function rawOr(from: Connection, value: string, cell: { tableName: string; name: string; id: number }): Exact {
   const text = sql`SELECT hex(${ident(cell.name)}) FROM ${ident(cell.tableName)} WHERE _id = ?`;
   const hex = from.prepare(text).pluck().get(cell.id);
   return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex')) ? { raw: hex.toLowerCase() } : value;

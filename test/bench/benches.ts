@@ -20,6 +20,7 @@ import {
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
 import { followBench } from './follow.ts';
+import { historyBench } from './history.ts';
 import { manyTablesBench } from './many-tables.ts';
 import { median, peakBytesOf, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
@@ -323,5 +324,6 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   follow: followBench,
   manyTables: manyTablesBench,
   files: filesBench,
+  history: historyBench,
   sink: sinkBench,
 };

@@ -17,11 +17,19 @@ function peakBytes(): number {
   return Number(kibibytes ?? process.resourceUsage().maxRSS) * 1024;
 }
 
-const { address, path, store, push, sink } = JSON.parse(process.argv[2] ?? '{}') as {
+const {
+  address,
+  path,
+  store,
+  push,
+  sink,
+  hasHistory = false,
+} = JSON.parse(process.argv[2] ?? '{}') as {
   address: Address;
   path: string;
   store?: string;
   push?: PushWay;
+  hasHistory?: boolean;
   sink?: { readonly path: string; readonly address: PgAddress };
 };
 if (sink !== undefined) {
@@ -31,7 +39,7 @@ if (sink !== undefined) {
   await writer.close();
   replica.close();
 } else if (push !== undefined) await pushOnce(address, path, push);
-else if (store === undefined) await pullOnce(address, path, { compress: true });
+else if (store === undefined) await pullOnce(address, path, { compress: true, hasHistory });
 else await pullFilesOnce(address, path, store);
 process.send?.(peakBytes());
 process.disconnect?.();

@@ -22,14 +22,18 @@ export interface Address {
 const [dataPath, latencyText] = process.argv.slice(2);
 const sandbox = await startSandbox({ clock: systemClock, dataPath, latencyMs: Number(latencyText ?? '0') });
 
+/** So that each edit is one. */
+let editCount = 0;
+
 function obey(order: Order): void {
   const ids = sandbox.store.rows(TABLE).map(({ id }) => id);
   switch (order.kind) {
     case 'edit': {
       // Every hundredth row or so, spread evenly; which ones does not matter, only that they stand on many pages.
+      editCount += 1;
       const step = 100 / order.percent;
       for (let at = step / 2; at < ids.length; at += step) {
-        sandbox.store.update(TABLE, ids[Math.floor(at)] ?? 0, { Customer: 'edited' });
+        sandbox.store.update(TABLE, ids[Math.floor(at)] ?? 0, { Customer: `edited ${editCount}` });
       }
       return;
     }

@@ -31,7 +31,10 @@ export interface PullWay {
   readonly isTwoWay?: boolean;
   /** Whether sweeps ask for what following begins with. */
   readonly isFollowed?: boolean;
+  readonly hasHistory?: boolean;
 }
+
+const HISTORY = { keepDays: 400, bytesMax: 2_000_000_000 };
 
 const EDITING = { match: null, conflict: 'origin', workflow: 'run' } as const;
 
@@ -39,7 +42,7 @@ const EDITING = { match: null, conflict: 'origin', workflow: 'run' } as const;
 export function openPull(
   address: Address,
   path: string,
-  { compress, isTwoWay = false, isFollowed = false }: PullWay,
+  { compress, isTwoWay = false, isFollowed = false, hasHistory = false }: PullWay,
 ): OpenPull {
   const { origin, replica, log } = openEnds(address, path, compress);
   const settings = {
@@ -47,7 +50,7 @@ export function openPull(
     maxDeletePercent: 50,
     concurrency: CONCURRENCY,
     follows: isFollowed ? ('all' as const) : ('none' as const),
-    tableOptions: () => ({ sort: null, editing: isTwoWay ? EDITING : null }),
+    tableOptions: () => ({ sort: null, editing: isTwoWay ? EDITING : null, history: hasHistory ? HISTORY : null }),
   };
   const run = async (follow: boolean): Promise<PullReport> => {
     const context = { origin, replica, clock: systemClock, log, settings };
