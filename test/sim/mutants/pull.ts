@@ -24,8 +24,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/sweep.ts',
-        find: 'known?.url === url && !inFull ? known.etag',
-        replace: 'known !== undefined && !inFull ? known.etag',
+        find: "known?.url === url && reading.kind !== 'repairInFull' ? known.etag",
+        replace: "known !== undefined && reading.kind !== 'repairInFull' ? known.etag",
       },
     ],
   },
@@ -103,8 +103,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/pages.ts',
-        find: 'WHERE p.table_id = ? AND p.page >= ?\n',
-        replace: 'WHERE p.table_id = ? AND p.page >= ? AND false\n',
+        find: 'AND p.page >= @page\n        ON CONFLICT',
+        replace: 'AND p.page >= @page AND false\n        ON CONFLICT',
       },
     ],
   },
@@ -119,9 +119,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/pages.ts',
-        find: 'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,\n    ).run({ tableId, page, before, ids });',
+        find: 'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,\n    ).run({ tableId, window, page, before, ids });',
         replace:
-          'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = min(applied, excluded.applied)`,\n    ).run({ tableId, page, before, ids });',
+          'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = min(applied, excluded.applied)`,\n    ).run({ tableId, window, page, before, ids });',
       },
     ],
   },
