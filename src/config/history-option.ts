@@ -2,7 +2,7 @@
  * The option `history`: whether the changes of a table are kept, how long, and how much room they may take. Part of the one table of
  * options. Pure.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const HISTORY_MUST_BE = 'must be true, false or a mapping of keep and maxBytes';
 

@@ -26,6 +26,7 @@ import { median, peakBytesOf, takeTurns, timeMs, type Figure } from './measure.t
 import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
 import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
+import { processBench } from './process.ts';
 import { pushBench, pushMemoryBench } from './push.ts';
 import { sinkBench } from './sink.ts';
 
@@ -326,4 +327,5 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   files: filesBench,
   history: historyBench,
   sink: sinkBench,
+  process: processBench,
 };

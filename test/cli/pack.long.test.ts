@@ -82,6 +82,12 @@ test('is installed with production dependencies only', async () => {
   ]);
 });
 
+test('the program stays small, because every command reads all of it', async () => {
+  const { size } = await stat(join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'program.cjs'));
+
+  expect(size).toBeLessThan(3_300_000);
+});
+
 test('gives an executable program that says its version', async () => {
   const { mode } = await stat(join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'main.cjs'));
 
