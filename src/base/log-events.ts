@@ -44,6 +44,7 @@ export const LOG_EVENTS = {
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'sink.sent': 'Touched rows were sent to a sink, or tables were loaded.',
   'sink.failed': 'A sink cannot go on; it is tried again after `waitMs`.',
+  'sink.recovered': 'A sink that failed before follows again.',
   'sink.tableFailed': 'A table of a sink failed by itself, and is left out for `waitMs`; the others go on.',
   'sink.again': 'A sink does not stand where this replica left it; every table is compared as a whole.',
   'problem.notStored': 'Why a table failed could not be written to the replica.',

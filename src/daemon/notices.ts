@@ -98,6 +98,13 @@ function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
       return { ...said, kind: 'recovered', subject: text('table'), message: 'The table is well again' };
     case 'work.failed':
       return { kind: 'failing', subject: text('work'), ...said };
+    case 'sink.failed': {
+      const subject = `sink ${text('sink')}`;
+      if (facts.code === 'sink.taken' || facts.code === 'sink.rights') return { kind: 'needsPerson', subject, ...said };
+      return attempt < FAILURES_BEFORE_TELLING ? null : { kind: 'failing', subject, ...said };
+    }
+    case 'sink.recovered':
+      return { ...said, kind: 'recovered', subject: `sink ${text('sink')}`, message: 'The sink follows again' };
     default:
       return null;
   }

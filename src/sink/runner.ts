@@ -5,7 +5,7 @@
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
-import { ensureSinks } from '../replica/sink-book.ts';
+import { ensureSinks, type SinkTableState } from '../replica/sink-book.ts';
 import type { SinkContext, SinkSettings } from './context.ts';
 import { SinkWriter } from './writer.ts';
 
@@ -45,19 +45,35 @@ async function follow(context: SinkContext & { readonly signal: AbortSignal }): 
   const { clock, signal, log, settings } = context;
   const writer = new SinkWriter(context);
   let workedAtMs = -Infinity;
+  let held: ReadonlySet<string> = new Set();
   try {
     while (!signal.aborted) {
       await retried({ ...context, sink: settings.name }, async () => {
         if (!writer.isBehind() && clock.monotonicMs() - workedAtMs < QUIET_MS) return;
-        const { loadedRows } = await writer.work();
+        const { loadedRows, tables } = await writer.work();
         workedAtMs = clock.monotonicMs();
         if (loadedRows > 0) log.info('sink.sent', { sink: settings.name, rowCount: loadedRows });
+        held = tellHeld({ log, settings }, tables, held);
       });
       await clock.sleep(PAUSE_MS, signal).catch(() => undefined); // asked to stop
     }
   } finally {
     await writer.close();
   }
+}
+
+/** Says which tables something stands in the way of that did not before; returns all of them. */
+function tellHeld(
+  { log, settings }: Pick<SinkContext, 'log' | 'settings'>,
+  tables: readonly SinkTableState[],
+  before: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const held = tables.filter(({ state }) => state === 'held');
+  for (const { tableName, problem } of held) {
+    if (!before.has(tableName))
+      log.warn('guard.waits', { sink: settings.name, table: `${settings.schema}.${tableName}`, ...problem });
+  }
+  return new Set(held.map(({ tableName }) => tableName));
 }
 
 /** Does something until it succeeds, or it is asked to stop. */
@@ -73,6 +89,7 @@ async function retried(
   for (let failureCount = 1; !signal.aborted; failureCount += 1) {
     try {
       await work();
+      if (failureCount > 1) log.info('sink.recovered', { sink: sink ?? null });
       return;
     } catch (thrown) {
       if (signal.aborted) return;

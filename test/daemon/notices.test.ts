@@ -31,6 +31,20 @@ const down = (attempt: number): LogFacts => ({ reason: 'originDown', attempt });
 const auth: LogFacts = { reason: 'auth', attempt: 1 };
 
 test.each<[string, readonly Logged[], readonly string[]]>([
+  [
+    'a sink that keeps failing, and that follows again',
+    [
+      [0, 'sink.failed', { sink: 'w', code: 'sink.unreachable', attempt: 1 }],
+      [0, 'sink.failed', { sink: 'w', code: 'sink.unreachable', attempt: 3 }],
+      [1, 'sink.recovered', { sink: 'w' }],
+    ],
+    ['failing sink w', 'recovered sink w'],
+  ],
+  [
+    'a schema that another replica wrote to, at once',
+    [[0, 'sink.failed', { sink: 'w', code: 'sink.taken', attempt: 1 }]],
+    ['needsPerson sink w'],
+  ],
   ['refused credentials at once', [[0, 'circuit.opened', auth]], ['needsPerson everything']],
   [
     'an origin that restarts not at all',
