@@ -104,6 +104,11 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
       fixture.sandbox.store.update('Note', 1, { Title: 'after the crash' });
       daemon.process.kill('SIGUSR1');
       await expect.poll(() => level('after the crash'), { timeout: 30_000, interval: 200 }).toBe(true);
+      // A person asks for a load; the daemon has the replica, and does it.
+      await server.rows(address, `UPDATE crm."Note" SET "Title" = 'not ours' WHERE _id = 2`);
+      const asked = await runRowsync(['-c', config, 'sink', 'load', 'Note'], { folder: fixture.folder });
+      expect(asked).toMatchObject({ exitCode: 0, stdout: containing('A daemon works on the replica') });
+      await expect.poll(() => level('not ours'), { timeout: 20_000, interval: 200 }).toBe(false);
     } finally {
       daemon.process.kill('SIGTERM');
     }
@@ -113,5 +118,5 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain('"event":"sink.sent"');
     expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
-  });
+  }, 120_000);
 });
