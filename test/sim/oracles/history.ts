@@ -1,7 +1,7 @@
 /**
  * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before to the one that it knows
- * now. So no change is without an entry, no entry without a change, and none of them is half there. Input: each transaction before it
- * is committed. Output: complaints.
+ * now. So no change is without an entry, no entry without a change, and none of them is half there. The interval of what came from the origin
+ * has a moment at which the row was written there. Input: each transaction before it is committed. Output: complaints.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import {
@@ -14,6 +14,12 @@ import {
   type State,
 } from '../../support/history.ts';
 
+/** A write at the origin: when, in milliseconds, and of which row. */
+export interface OriginWrite {
+  readonly at: number;
+  readonly id: number;
+}
+
 /** Watches the journals of one world. */
 export class HistoryOracle {
   #seq = 0;
@@ -24,8 +30,24 @@ export class HistoryOracle {
     this.#known.clear();
   }
 
+  /** What is wrong with the intervals of the entries behind a number, by what was written at the origin. */
+  #intervals(db: Reader, writes: readonly OriginWrite[]): readonly string[] {
+    const text = `SELECT seq, row_id, not_before, not_after FROM _rowsync_history
+      WHERE seq > ? AND row_id > 0 AND cause IN ('pull', 'push')`;
+    const rows = db.prepare(text).raw().all(this.#seq) as [number, number, number | null, number][];
+    return rows.flatMap(([seq, rowId, notBefore, notAfter]) => {
+      const isInside = ({ at, id }: OriginWrite): boolean =>
+        id === rowId && Math.floor(at / 1000) >= (notBefore ?? 0) && Math.floor(at / 1000) <= notAfter;
+      if (writes.some(isInside)) return [];
+      const times = writes.filter(({ id }) => id === rowId).map(({ at }) => Math.floor(at / 1000));
+      return [
+        `entry ${seq} of row ${rowId}: nothing was written there from ${notBefore} to ${notAfter} (${times.join()})`,
+      ];
+    });
+  }
+
   /** What is wrong with what a transaction leaves. */
-  complaints(replica: Replica, what: string): readonly string[] {
+  complaints(replica: Replica, what: string, writes: readonly OriginWrite[] | null): readonly string[] {
     const db = replica as unknown as Reader;
     const known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
     const complaints: string[] = [];
@@ -46,6 +68,7 @@ export class HistoryOracle {
         complaints.push((thrown as Error).message);
       }
     }
+    if (writes !== null) complaints.push(...this.#intervals(db, writes));
     this.#known = known;
     this.#seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
     return complaints;
