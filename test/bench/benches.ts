@@ -27,6 +27,7 @@ import type { BenchOrigin, Origins } from './origin.ts';
 import { captureBench, diffBench, pullTwoWayBench } from './two-way.ts';
 import { CONCURRENCY, openPull, PAGE_ROWS, pullOnce } from './ours.ts';
 import { processBench } from './process.ts';
+import { pageBench } from './page.ts';
 import { pushBench, pushMemoryBench } from './push.ts';
 import { sinkBench } from './sink.ts';
 
@@ -328,4 +329,5 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   history: historyBench,
   sink: sinkBench,
   process: processBench,
+  page: pageBench,
 };

@@ -5,6 +5,7 @@
  */
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { ConflictLine, FailureLine } from '../../replica/reader.ts';
+import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { rowHtml, valueHtml } from './values.ts';
 
@@ -40,6 +41,16 @@ export function deskHtml(desk: Desk, nowMs: number): Html {
           <h2 id="waiting">${plural(failureCount, 'row')} refused or unreadable</h2>
           ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
           ${moreHtml(failureCount - failures.length, 'rowsync failures')}
+          ${
+            failures.length < 2
+              ? null
+              : buttonForm({
+                  action: 'decide',
+                  fields: { kind: 'retryAll' },
+                  label: 'Send all refused rows again',
+                  formToken,
+                })
+          }
         </section>`
   }`;
 }

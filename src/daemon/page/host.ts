@@ -30,12 +30,12 @@ export class PageFailure extends Error {
   }
 }
 
-/** Processes at once; one person with some tabs. */
-const PROCESSES_MAX = 4;
+/** Processes at once: together with the daemon they stay within the memory and the threads that the unit of systemd allows. */
+const PROCESSES_MAX = 2;
 /** How long a process waits for the next question. */
 const IDLE_MS_MAX = 120_000;
 /** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
-const HEAP_MIB_MAX = 256;
+const HEAP_MIB_MAX = 128;
 /** Work of the daemon goes first. */
 const NICENESS = 5;
 
@@ -104,7 +104,7 @@ export class PageHost {
   #start(): ChildProcess {
     const child = spawn(process.execPath, ownWords(), {
       serialization: 'advanced',
-      env: {},
+      env: { UV_THREADPOOL_SIZE: '1' },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.#all.add(child);
@@ -139,7 +139,7 @@ function ownWords(): readonly string[] {
   if (isSea()) return [PAGE_PROCESS];
   const own = import.meta.url;
   const main = own.endsWith('.ts') ? new URL('../../cli/main.ts', own) : new URL(own);
-  return [`--max-old-space-size=${HEAP_MIB_MAX}`, fileURLToPath(main), PAGE_PROCESS];
+  return [`--max-old-space-size=${HEAP_MIB_MAX}`, '--v8-pool-size=1', fileURLToPath(main), PAGE_PROCESS];
 }
 
 function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): PageFailure {

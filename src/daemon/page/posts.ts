@@ -194,6 +194,8 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
     }
     case 'retry':
       return id === null ? null : { kind: 'retry', ids: [id] };
+    case 'retryAll':
+      return { kind: 'retry', ids: [] };
     case 'confirm': {
       const table = decoded(form.get('table'));
       const shown = decoded(form.get('shown'));

@@ -386,3 +386,24 @@ test('without a journal the first page counts what the origin stamps, by table a
   expect(body).toMatch(/Alice Martin<\/bdi>\s*<b>\d<\/b>/);
   expect(body).not.toContain('Last changes');
 });
+
+test('all refused rows are sent again by one button, where there are several', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  daemon.execute(`UPDATE "Note" SET "Code" = 'c3' WHERE _id IN (4, 5)`);
+  await daemon.elapse(5);
+  const person = await signIn(daemon);
+  const before = await get(person, '/');
+  sandbox.store.update('Note', 3, { Code: 'free' });
+  daemon.execute(`UPDATE "Note" SET "Code" = 'c' || _id WHERE _id IN (2, 5)`);
+  await daemon.elapse(1);
+  const form = postOf({ token: person.token, kind: 'retryAll' }, person.port, { Cookie: person.cookie });
+
+  const answer = await ask({ port: person.port }, '/decide', form);
+  await daemon.elapse(5);
+
+  expect(before.body).toContain('Send all refused rows again');
+  expect(answer.headers.location).toBe('/?said=retry');
+  expect(daemon.rows('SELECT * FROM sync_failures')).toEqual([]);
+  expect(sandbox.store.rows('Note')[3]?.values['Code']).toBe('c3');
+});

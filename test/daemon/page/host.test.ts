@@ -6,40 +6,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { CLOSED } from '../../../src/daemon/circuit.ts';
 import { pictureType } from '../../../src/daemon/page/file-answer.ts';
 import { PageHost } from '../../../src/daemon/page/host.ts';
-import type { PageRequest } from '../../../src/daemon/page/request.ts';
+import { requestOf } from '../../support/page-request.ts';
 import { startFixture } from '../../support/replica.ts';
 
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
-
-function requestOf(replicaPath: string, path: string, query = ''): PageRequest {
-  return {
-    path,
-    query,
-    form: null,
-    formToken: 'token',
-    said: null,
-    nowMs: Date.UTC(2026, 5, 1),
-    replicaPath,
-    filesFolder: join(replicaPath, '..', 'files'),
-    state: {
-      startedAtMs: 0,
-      working: null,
-      circuit: CLOSED,
-      failure: null,
-      circuitWaitMs: 0,
-      troubleByTable: new Map(),
-      heldTables: [],
-      jobs: [],
-      lastByWork: new Map(),
-      workCounts: new Map(),
-      mismatchCount: 0,
-    },
-    work: { progress: null, notes: [], strips: [] },
-  };
-}
 
 const never = new AbortController().signal;
 
