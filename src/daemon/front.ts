@@ -9,7 +9,7 @@ import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsOf, pageOf, statusJson } from './measure.ts';
-import { PageHost } from './page/host.ts';
+import { PageHost, PROCESSES_MAX } from './page/host.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page/key.ts';
 import { plainState } from './page/request.ts';
 import { startServer, type StatusServer } from './server.ts';
@@ -39,7 +39,8 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
   const pageAuthOf = gates();
   pageAuthOf(config);
   const auth = (): PageAuth => pageAuthOf(insides.sides().config);
-  const host = new PageHost();
+  const pages = new PageHost(PROCESSES_MAX.pages);
+  const streams = new PageHost(PROCESSES_MAX.streams);
   const server = await startServer(config.http.listen, {
     auth,
     isAlive: () => insides.isAlive(),
@@ -50,7 +51,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
       const formToken = isSignedIn ? auth().formToken : null;
       return pageOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), said, formToken });
     },
-    document: ({ msMax, signal, ...asked }) => {
+    document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica } = insides.sides().config;
       const nowMs = clock.nowMs();
       const request = {
@@ -62,7 +63,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
         state: plainState(insides.state()),
         work: insides.work(nowMs),
       };
-      return host.ask(request, { msMax, signal });
+      return (isStream ? streams : pages).ask(request, { msMax, signal });
     },
     progress: () => insides.work(clock.nowMs()).progress,
     onWork: (listener) => insides.onWork(listener),
@@ -70,7 +71,8 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     cycle: (work) => insides.askForCycle(work),
   });
   const close = (): Promise<void> => {
-    host.close();
+    pages.close();
+    streams.close();
     return server.close();
   };
   return { ...server, close };

@@ -55,7 +55,7 @@ export async function answerDesk(
   const isStream = /^\/(?:export|file)\//.test(path);
   const msMax = isStream ? STREAM_MS_MAX : PAGE_MS_MAX;
   try {
-    return await actions.document({ path, query, form: null, said, msMax, signal: gone.signal });
+    return await actions.document({ path, query, form: null, said, isStream, msMax, signal: gone.signal });
   } catch (thrown) {
     return failureReply(thrown);
   }

@@ -30,12 +30,15 @@ export class PageFailure extends Error {
   }
 }
 
-/** Processes at once: together with the daemon they stay within the memory and the threads that the unit of systemd allows. */
-const PROCESSES_MAX = 2;
+/**
+ * Processes at once: for pages, and for answers that stream as slowly as whoever takes them. Together with the daemon they stay within
+ * the memory and the threads that the unit of systemd allows.
+ */
+export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 /** How long a process waits for the next question. */
 const IDLE_MS_MAX = 120_000;
 /** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
-const HEAP_MIB_MAX = 128;
+const HEAP_MIB_MAX = 96;
 /** Work of the daemon goes first. */
 const NICENESS = 5;
 
@@ -47,7 +50,12 @@ export class PageHost {
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
   readonly #waiting: (() => void)[] = [];
+  readonly #processesMax: number;
   #isClosed = false;
+
+  constructor(processesMax: number = PROCESSES_MAX.pages) {
+    this.#processesMax = processesMax;
+  }
 
   /** Asks; the time limit is for the whole answer. @throws PageFailure where there is no answer; its body throws the same. */
   async ask(
@@ -70,7 +78,9 @@ export class PageHost {
       send(child, { kind: 'ask', request });
       const head = await inbox.next();
       if (head.kind !== 'head') throw new PageFailure('ended');
-      return { status: head.status, type: head.type, headers: head.headers, body: bodyOf(child, inbox, release) };
+      const body = bodyOf(child, inbox, release);
+      await body.next(); // begun, so that it also ends where nobody takes anything of it
+      return { status: head.status, type: head.type, headers: head.headers, body };
     } catch (thrown) {
       release(false);
       throw thrown;
@@ -92,7 +102,7 @@ export class PageHost {
         this.#idle.delete(idle);
         return idle;
       }
-      if (this.#all.size < PROCESSES_MAX) return this.#start();
+      if (this.#all.size < this.#processesMax) return this.#start();
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
         ended.addEventListener('abort', () => resolve(), { once: true });
@@ -167,6 +177,7 @@ async function* bodyOf(
 ): AsyncGenerator<string | Uint8Array, void> {
   let isWell = false;
   try {
+    yield '';
     // Ends: with the answer, or with the process at its time limit.
     for (;;) {
       const message = await inbox.next();

@@ -26,6 +26,8 @@ export interface DocumentRequest {
   readonly query: string;
   readonly form: readonly (readonly [string, string])[] | null;
   readonly said: string | null;
+  /** Whether it is taken as slowly as whoever asked wants. */
+  readonly isStream: boolean;
   readonly msMax: number;
   /** Aborted when whoever asked is gone. */
   readonly signal: AbortSignal;
@@ -114,7 +116,15 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   }
   if (path === '/edit') {
     const { signal } = new AbortController();
-    return actions.document({ path, query: '', form: [...form], said: null, msMax: EDIT_MS_MAX, signal });
+    return actions.document({
+      path,
+      query: '',
+      form: [...form],
+      said: null,
+      isStream: false,
+      msMax: EDIT_MS_MAX,
+      signal,
+    });
   }
   const decision = decisionFromForm(form);
   if (decision === null) return sentence(400, 'This is not what the page sends');
