@@ -94,6 +94,7 @@ export const ERROR_CODES = {
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
   'verify.history': 'An entry of the journal does not begin with what the one before it led to.',
+  'history.unknown': 'The journal does not reach as far as what was asked for.',
   'sink.unreachable': 'No connection to the PostgreSQL server of a sink, or it broke.',
   'sink.login': 'The PostgreSQL server of a sink does not accept the user, the password or the database.',
   'sink.tls': 'The connection to the PostgreSQL server of a sink could not be secured as sslmode asks.',

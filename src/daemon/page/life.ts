@@ -3,6 +3,7 @@
  * Output: HTML. Pure.
  */
 import { ageText, plural } from '../../base/text.ts';
+import { CAUSE_WORDS } from '../../history/words.ts';
 import type { HistoryLine } from '../../replica/browse-history.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
@@ -18,15 +19,6 @@ const KINDS: Readonly<Record<string, string>> = {
   forgotten: 'values were removed on request',
 };
 
-const CAUSES: Readonly<Record<string, string>> = {
-  pull: 'found by a pull',
-  push: 'by a push',
-  edit: 'edited here with SQL',
-  decision: 'decided by a person here',
-  schema: 'by a change of the columns',
-  restore: 'by a restore',
-};
-
 /** A list of changes; of `many` rows each names its own. */
 export function changesHtml(lines: readonly HistoryLine[], of: keyof typeof CELLS_MAX, nowMs: number): Html {
   return html`<ol class="notes">
@@ -40,7 +32,7 @@ function lineHtml(line: HistoryLine, of: keyof typeof CELLS_MAX, nowMs: number):
     <p>
       ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${KINDS[kind] ?? kind}</b>${originBy === null || cause === 'edit' ? null : html` by <bdi>${originBy}</bdi>`},
       <time datetime="${at}" title="${at}">${ageText(at, nowMs)}</time>
-      <small>${CAUSES[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}</small>
+      <small>${CAUSE_WORDS[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}</small>
     </p>
     ${cellsHtml(line, CELLS_MAX[of])}
   </li>`;

@@ -1,0 +1,145 @@
+/**
+ * `rowsync log`: what changed, run by run, from the journal.
+ */
+import { InvalidArgumentError, type Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT } from '../../base/errors.ts';
+import { countText, plural, printable, printableJson } from '../../base/text.ts';
+import {
+  entryJson,
+  readRunCounts,
+  readRunEntries,
+  type EntryFilter,
+  type RunCount,
+} from '../../replica/history-entries.ts';
+import { findKnownTable, readKnownTables } from '../../replica/history-known.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { openReader } from '../../replica/reader.ts';
+import { causeText, cellsText, headText, kindText } from '../history-text.ts';
+import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
+import { momentOf, MOMENT_FORMS } from '../moments.ts';
+
+/** Rows of one run that are shown; JSON has all. */
+const ROWS_MAX = 1_000;
+
+const EXAMPLES = `
+The newest run comes first. With --table or --run, the rows are listed as well.
+Times: ${MOMENT_FORMS}.
+
+Examples:
+  rowsync log --since yesterday
+  rowsync log --table Order --since '2026-11-01 08:00' --until 2h
+  rowsync log --run 512`;
+
+interface LogOptions {
+  readonly since?: string;
+  readonly until?: string;
+  readonly table?: string;
+  readonly run?: number;
+}
+
+/** A run with what it has in the journal. */
+interface LoggedRun {
+  readonly runId: number | null;
+  readonly from: string;
+  readonly to: string;
+  readonly changes: readonly Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'>[];
+}
+
+/** Adds the command. */
+export function addLogCommand(program: Command, runner: Runner): void {
+  program
+    .command('log')
+    .description('list what changed, run by run')
+    .option('--since <time>', 'changes that came here at this time or later')
+    .option('--until <time>', 'changes that came here at this time or earlier')
+    .option('--table <table>', 'changes of this table, row by row')
+    .option('--run <id>', 'changes of this run, row by row', runNumber)
+    .addHelpText('after', EXAMPLES)
+    .action((options: LogOptions, command: Command) => runner(command, (invocation) => showLog(invocation, options)));
+}
+
+function runNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is the number of a run, as in sync_runs.');
+}
+
+async function showLog(invocation: Invocation, options: LogOptions): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { stdout, clock } = invocation.session;
+  const stamp = (text: string | undefined, name: string): string | null =>
+    text === undefined ? null : stampFromMs(momentOf(text, { name, nowMs: clock.nowMs() }) * 1000);
+  const [since, until] = [stamp(options.since, '--since'), stamp(options.until, '--until')];
+  const reader = openReader(config.replica.path);
+  try {
+    const known = readKnownTables(reader);
+    const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
+    const filter = { table, runId: options.run ?? null, since, until };
+    const runs = runsOf(readRunCounts(reader, filter));
+    const withRows = table !== null || filter.runId !== null;
+    const write = invocation.isJson ? logJson : logText;
+    for (const chunk of write(reader, runs, { filter, withRows })) {
+      if (stdout.isClosed) break;
+      await stdout.write(chunk);
+    }
+    return EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Counts by run, in their order. What belongs to no run is a group for each time. */
+function runsOf(counts: readonly RunCount[]): readonly LoggedRun[] {
+  const groups = Map.groupBy(counts, ({ runId, to }) => (runId === null ? to : runId));
+  return [...groups.values()].map((all) => ({
+    runId: all[0]?.runId ?? null,
+    from: all.map(({ from }) => from).reduce((one, other) => (one < other ? one : other)),
+    to: all.map(({ to }) => to).reduce((one, other) => (one > other ? one : other)),
+    changes: all.map(({ table, kind, cause, count }) => ({ table, kind, cause, count })),
+  }));
+}
+
+interface LogForm {
+  readonly filter: EntryFilter;
+  readonly withRows: boolean;
+}
+
+function* logJson(from: Connection, runs: readonly LoggedRun[], { filter, withRows }: LogForm): Generator<string> {
+  let before = '{"runs":[\n';
+  for (const run of runs) {
+    const head = JSON.stringify(run);
+    yield before + printableJson(withRows ? `${head.slice(0, -1)},"entries":[` : head);
+    before = ',\n';
+    if (!withRows) continue;
+    let comma = '\n';
+    for (const entry of readRunEntries(from, run, filter)) {
+      yield comma + printableJson(entryJson(entry));
+      comma = ',\n';
+    }
+    yield ']}';
+  }
+  yield runs.length === 0 ? '{"runs":[]}\n' : ']}\n';
+}
+
+function* logText(from: Connection, runs: readonly LoggedRun[], { filter, withRows }: LogForm): Generator<string> {
+  if (runs.length === 0) yield 'No changes\n';
+  for (const [index, run] of runs.entries()) {
+    const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
+    yield `${index === 0 ? '' : '\n'}${run.runId === null ? 'no run' : `run ${run.runId}`}  ${span}\n`;
+    for (const { table, kind, cause, count } of run.changes) {
+      yield `  ${printable(table ?? 'all tables')}: ${countText(count)} ${kindText(kind)}, ${causeText(cause)}\n`;
+    }
+    if (withRows) yield* rowsText(from, run, filter);
+  }
+}
+
+function* rowsText(from: Connection, run: LoggedRun, filter: EntryFilter): Generator<string> {
+  let count = 0;
+  for (const entry of readRunEntries(from, run, filter)) {
+    if (entry.rowId === null) continue;
+    count += 1;
+    if (count > ROWS_MAX) break;
+    yield `    ${printable(entry.table ?? '')} ${entry.rowId}: ${headText(entry)}\n      ${cellsText(entry)}\n`;
+  }
+  if (count > ROWS_MAX) yield `    the first ${plural(ROWS_MAX, 'row')}; there are more (--json gives all)\n`;
+}

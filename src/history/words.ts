@@ -1,0 +1,13 @@
+/**
+ * Words for what the journal says, as people read them. Pure.
+ */
+
+/** Why a row changed, by the cause of the entry. */
+export const CAUSE_WORDS: Readonly<Record<string, string>> = {
+  pull: 'found by a pull',
+  push: 'by a push',
+  edit: 'edited here with SQL',
+  decision: 'decided by a person here',
+  schema: 'by a change of the columns',
+  restore: 'by a restore',
+};

@@ -1,0 +1,103 @@
+/**
+ * How far back the journal of each table reaches. A table at a moment is what its entries up to then led to, so entries that were pruned, and
+ * those before the last `begin`, put an end to it. Input: the replica. Output: moments, or the refusal that says what is known.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { sql } from '../base/sql.ts';
+import type { Connection } from './connection.ts';
+import type { ReplicaReader } from './reader.ts';
+
+/** A table whose changes are kept, or were. */
+export interface KnownTable {
+  readonly id: number;
+  /** As it is called here. */
+  readonly table: string;
+  /** What it was is known from then on: a stamp. Null where its changes are not kept now. */
+  readonly since: string | null;
+}
+
+/** The tables of which there is a journal, by name. @throws RowsyncError `replica.older` for a file of an earlier version. */
+export function readKnownTables(reader: ReplicaReader): readonly KnownTable[] {
+  if (reader.isOlder()) {
+    throw new RowsyncError('replica', 'replica.older', {
+      message: 'The replica was written by an earlier version of rowsync, which kept no history as this one does',
+      hint: 'Run rowsync pull once: it brings the file up to date.',
+    });
+  }
+  return reader
+    .prepare(
+      sql`SELECT t.id, t.local_name AS "table",
+            (SELECT max(CASE h.kind WHEN 'pruned' THEN h.cells ->> 'until' ELSE strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch') END)
+             FROM _rowsync_history h WHERE h.table_id = t.id AND j.begun_seq IS NOT NULL
+               AND (h.kind = 'pruned' OR h.seq = j.begun_seq)) AS since
+          FROM (SELECT id, local_name FROM _rowsync_tables
+                UNION SELECT table_id, name FROM _rowsync_history_names n
+                WHERE column_seq = 0 AND NOT EXISTS (SELECT 1 FROM _rowsync_tables o WHERE o.id = n.table_id)) t
+          LEFT JOIN _rowsync_history_tables j ON j.table_id = t.id
+          WHERE j.begun_seq IS NOT NULL OR EXISTS (SELECT 1 FROM _rowsync_history h WHERE h.table_id = t.id)
+          ORDER BY t.local_name COLLATE NOCASE`,
+    )
+    .all() as KnownTable[]; // the columns just listed
+}
+
+/** A table by its name, in either case. @throws RowsyncError `history.unknown`. */
+export function findKnownTable(known: readonly KnownTable[], name: string): KnownTable {
+  const found =
+    known.find(({ table }) => table === name) ?? known.find(({ table }) => table.toLowerCase() === name.toLowerCase());
+  if (found !== undefined) return found;
+  throw new RowsyncError('usage', 'history.unknown', {
+    message: `No history is kept of a table "${name}"`,
+    hint:
+      known.length === 0
+        ? 'Set `history: true` for the table in the configuration, and pull.'
+        : `There is one of: ${known.map(({ table }) => table).join(', ')}. For others, set \`history: true\`, and pull.`,
+  });
+}
+
+/**
+ * The last entry that belongs to a moment, in seconds since 1970: what happened within that second is done. 0 where there is none.
+ * An index finds it; where the clock was set back, the entry with the latest time counts.
+ */
+export function lastSeqAt(from: Connection, moment: number): number {
+  const text = sql`SELECT id FROM sync_history WHERE at <= ? ORDER BY at DESC, id DESC LIMIT 1`;
+  return Number(
+    from
+      .prepare(text)
+      .pluck()
+      .get(stampFromMs(moment * 1000)) ?? 0,
+  );
+}
+
+/**
+ * Checks that what a table was at a moment is known: not before its journal, not ahead, and not in the gap before a restore.
+ * @throws RowsyncError `history.unknown`, with what is known.
+ */
+export function checkKnown(
+  from: Connection,
+  { table, since }: KnownTable,
+  { moment, nowMs }: { readonly moment: number; readonly nowMs: number },
+): void {
+  const stamp = stampFromMs(moment * 1000);
+  if (since === null) throw unknown(`The changes of ${table} are not kept`, 'Set `history: true` for it, and pull.');
+  if (stamp < since) {
+    throw unknown(`What ${table} was at ${stamp} is not known`, `Its history begins at ${since}.`);
+  }
+  if (moment * 1000 > nowMs) throw unknown(`${stamp} lies ahead`, `It is ${stampFromMs(nowMs)} now.`);
+  const gap = from
+    .prepare(
+      sql`SELECT note ->> 'knownUntil' AS knownUntil, at FROM sync_history
+          WHERE kind = 'restored' AND note ->> 'knownUntil' < @stamp AND at > @stamp LIMIT 1`,
+    )
+    .get({ stamp }) as { knownUntil: string; at: string } | undefined; // the columns just listed
+  if (gap !== undefined) {
+    throw unknown(
+      `What ${table} was at ${stamp} is not known, since an older copy was restored at ${gap.at}`,
+      `Take a time up to ${gap.knownUntil}, or from ${gap.at} on.`,
+    );
+  }
+}
+
+function unknown(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'history.unknown', { message, hint });
+}
