@@ -17,26 +17,36 @@ export interface KnownTable {
   readonly since: string | null;
 }
 
-/** The tables of which there is a journal, by name. @throws RowsyncError `replica.older` for a file of an earlier version. */
+/** Checks that the file may have a journal. @throws RowsyncError `replica.older` for a file of an earlier version. */
+export function requireHistory(reader: ReplicaReader): void {
+  if (!reader.isOlder()) return;
+  throw new RowsyncError('replica', 'replica.older', {
+    message: 'The replica was written by an earlier version of rowsync, which kept no history as this one does',
+    hint: 'Run rowsync pull once: it brings the file up to date.',
+  });
+}
+
+/** The tables of which there is a journal, by name. Reads the journal once. @throws RowsyncError `replica.older`. */
 export function readKnownTables(reader: ReplicaReader): readonly KnownTable[] {
-  if (reader.isOlder()) {
-    throw new RowsyncError('replica', 'replica.older', {
-      message: 'The replica was written by an earlier version of rowsync, which kept no history as this one does',
-      hint: 'Run rowsync pull once: it brings the file up to date.',
-    });
-  }
+  requireHistory(reader);
   return reader
     .prepare(
-      sql`SELECT t.id, t.local_name AS "table",
-            (SELECT max(CASE h.kind WHEN 'pruned' THEN h.cells ->> 'until' ELSE strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch') END)
-             FROM _rowsync_history h WHERE h.table_id = t.id AND j.begun_seq IS NOT NULL
-               AND (h.kind = 'pruned' OR h.seq = j.begun_seq)) AS since
-          FROM (SELECT id, local_name FROM _rowsync_tables
-                UNION SELECT table_id, name FROM _rowsync_history_names n
-                WHERE column_seq = 0 AND NOT EXISTS (SELECT 1 FROM _rowsync_tables o WHERE o.id = n.table_id)) t
-          LEFT JOIN _rowsync_history_tables j ON j.table_id = t.id
-          WHERE j.begun_seq IS NOT NULL OR EXISTS (SELECT 1 FROM _rowsync_history h WHERE h.table_id = t.id)
-          ORDER BY t.local_name COLLATE NOCASE`,
+      sql`WITH seen AS MATERIALIZED (
+            SELECT table_id, max(CASE kind WHEN 'pruned' THEN cells ->> 'until' END) AS pruned
+            FROM _rowsync_history WHERE table_id IS NOT NULL GROUP BY table_id),
+          named AS (
+            SELECT id, local_name AS name FROM _rowsync_tables
+            UNION ALL
+            SELECT table_id, name FROM _rowsync_history_names
+            WHERE column_seq = 0 AND table_id NOT IN (SELECT id FROM _rowsync_tables)),
+          begun AS (
+            SELECT j.table_id, strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch') AS at
+            FROM _rowsync_history_tables j LEFT JOIN _rowsync_history h ON h.seq = j.begun_seq
+            WHERE j.begun_seq IS NOT NULL)
+          SELECT n.id, n.name AS "table",
+                 CASE WHEN b.table_id IS NOT NULL THEN max(coalesce(b.at, s.pruned), coalesce(s.pruned, b.at)) END AS since
+          FROM seen s JOIN named n ON n.id = s.table_id LEFT JOIN begun b ON b.table_id = s.table_id
+          ORDER BY n.name COLLATE NOCASE`,
     )
     .all() as KnownTable[]; // the columns just listed
 }

@@ -190,6 +190,22 @@ test('diff refuses the gap before a restore', async () => {
   expect(before.exitCode).toBe(0);
 });
 
+test('diff refuses what was pruned, and says since when it knows', async () => {
+  await using history = await startHistory();
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`DELETE FROM _rowsync_history WHERE seq <= 2;
+    INSERT INTO _rowsync_history (table_id, kind, at, cause, cells)
+    SELECT table_id, 'pruned', unixepoch('2026-11-25T08:30:00Z'), 'pull', jsonb_object('until', '2026-11-25T08:10:00Z', 'entries', 2)
+    FROM _rowsync_history LIMIT 1`);
+  db.close();
+
+  const pruned = await history.run(['diff', '--from', '2026-11-25T08:09:59Z']);
+  const kept = await history.run(['diff', '--from', '2026-11-25T08:10:00Z']);
+
+  expect(pruned.stderr).toContain('Its history begins at 2026-11-25T08:10:00Z');
+  expect(kept.stdout).toContain('3 rows of 1 table differ\n');
+});
+
 test('changes prints every entry as an event, in order, behind a number', async () => {
   await using history = await startHistory();
 

@@ -8,7 +8,7 @@ import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { printableJson } from '../../base/text.ts';
 import { lastSeq, readEntriesAfter } from '../../replica/history-entries.ts';
 import { eventJson } from '../../history/events.ts';
-import { readKnownTables } from '../../replica/history-known.ts';
+import { requireHistory } from '../../replica/history-known.ts';
 import { openReader } from '../../replica/reader.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 
@@ -68,7 +68,7 @@ async function printAfter({ session: { stdout } }: Invocation, path: string, aft
   const reader = openReader(path);
   let seq = after;
   try {
-    readKnownTables(reader);
+    requireHistory(reader);
     const last = lastSeq(reader);
     if (after > last) throw endsBefore(after, last);
     for (;;) {
