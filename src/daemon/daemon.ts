@@ -30,7 +30,7 @@ import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
-import { IDLE, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
+import { isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
 import { WorkBook } from './work-book.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
@@ -314,6 +314,8 @@ class Daemon {
             : pushing,
       },
     };
+    // With nothing to follow, a tick a minute asks nothing, and proves nothing.
+    if (step.work === 'follow' && !isAnyFollowed(context.pull)) return this.#serveTicks(run);
     if (step.probeFirst) {
       const refusal = await this.#probe();
       if (refusal !== null) {
@@ -321,8 +323,6 @@ class Daemon {
         return this.#tellStatus();
       }
     }
-    // With nothing to follow, a tick a minute says nothing.
-    if (step.work === 'follow' && !isAnyFollowed(context.pull)) return this.#succeed(run, IDLE, included);
     this.#log.info('work.started', { work: step.work });
     this.#working = step.work;
     this.#book.begin(step.work, clock.nowMs());
@@ -403,8 +403,19 @@ class Daemon {
     });
   }
 
+  /** Notes that the ticks of a run were served. */
+  #serveTicks({ jobIds, isAsked }: Pick<Run, 'jobIds' | 'isAsked'>): void {
+    const nowMs = this.#parts.clock.nowMs();
+    for (const { id, kind, schedule } of this.#jobs.all) {
+      if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
+      // Who asks for a cycle wants both directions, and the files.
+      else if (isAsked && (kind === 'push' || kind === 'files'))
+        this.#entryById.set(id, { nextAtMs: schedule.nextMs(nowMs), isDue: true });
+    }
+  }
+
   #succeed(run: Run, { tables }: WorkOutcome, included: ReadonlySet<string>): void {
-    const { jobIds, monotonicMs: startedMs } = run;
+    const { monotonicMs: startedMs } = run;
     const { clock } = this.#parts;
     if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
     this.#circuit = CLOSED;
@@ -413,13 +424,7 @@ class Daemon {
     const answered = new Set(tables.map(({ name }) => name));
     const held = tables.flatMap((table) => (table.held === null ? [] : [table.name]));
     this.#heldTables = [...this.#heldTables.filter((name) => !answered.has(name)), ...held];
-    const nowMs = clock.nowMs();
-    for (const { id, kind, schedule } of this.#jobs.all) {
-      if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
-      // Who asks for a cycle wants both directions, and the files.
-      else if (run.isAsked && (kind === 'push' || kind === 'files'))
-        this.#entryById.set(id, { nextAtMs: schedule.nextMs(nowMs), isDue: true });
-    }
+    this.#serveTicks(run);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     const at = { clock, log: this.#log };
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);

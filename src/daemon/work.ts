@@ -85,9 +85,6 @@ const WORK: Readonly<Record<WorkKind, Work>> = {
   backup: runBackup,
 };
 
-/** What comes of work that has nothing to do. */
-export const IDLE: WorkOutcome = { error: null, isOver: false, own: null, held: null, tables: [], facts: {} };
-
 /** Whether a table whose turn it is can be followed. */
 export function isAnyFollowed({ replica, settings }: PullContext): boolean {
   return readTables(replica).some((table) => mayFollow(table) && settings.tableOptions(table.name) !== null);

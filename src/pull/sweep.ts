@@ -25,6 +25,7 @@ import {
   type OneWindow,
   type PageStamps,
 } from '../reconcile/windows.ts';
+import type { Tx } from '../replica/connection.ts';
 import { closeSweep, openSweep, readTable, storeLateness, storeOneWindow } from '../replica/ledger.ts';
 import {
   clearSeenSuspects,
@@ -74,16 +75,21 @@ export interface SweepTally {
  */
 export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
   const { target } = table;
-  const sweep = await context.replica.write(`Starting a sweep of ${target.localName}`, (tx) =>
-    openSweep(tx, target.id, now(context)),
-  );
-  const pass: Pass = { context, table, sweep, tally, proofs: [], created: await prepareWindows(context, table) };
+  const plan = planWindows(context, table);
+  const sweep = await context.replica.write(`Starting a sweep of ${target.localName}`, (tx) => {
+    storeWindows(tx, target.id, plan);
+    return openSweep(tx, target.id, now(context));
+  });
+  const pass: Pass = { context, table, sweep, tally, proofs: [], created: plan.created };
   try {
     await readWindows(pass, null);
   } catch (thrown) {
     if (!(thrown instanceof WindowLie)) throw thrown;
     context.log.warn('windows.none', { table: target.localName, reason: thrown.why });
-    await mergeWindows(context, table, thrown.why);
+    const single = oneWindow(context.replica, target.id, thrown.why);
+    await context.replica.write(`Reading ${target.localName} as one window`, (tx) =>
+      storeWindows(tx, target.id, single),
+    );
     await readWindows({ ...pass, created: null }, null);
   }
 }
@@ -172,47 +178,41 @@ async function repairWindow(pass: Pass, window: string, repair: Repair): Promise
   return true;
 }
 
-/**
- * Notes whether the table is read by windows, and joins those that shrank; returns the name of the creation time, null where it is
- * one window.
- */
-async function prepareWindows(context: PullContext, table: PreparedTable): Promise<string | null> {
-  const { replica, settings } = context;
+/** How a table is read. */
+interface WindowPlan {
+  /** Name of the creation time; null where the table is read as one window. */
+  readonly created: string | null;
+  readonly why: OneWindow | null;
+  /** Windows whose pages are dropped: their rows are read with the window before them. */
+  readonly joined: readonly string[];
+}
+
+/** Whether the table is read by windows, and which of them join the one before. */
+function planWindows({ replica, settings }: PullContext, table: PreparedTable): WindowPlan {
   const { id } = table.target;
   const created = createdColumn(table.descriptor.columns);
   const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
-  if (why !== null || created === null) {
-    await mergeWindows(context, table, why);
-    return null;
-  }
+  if (why !== null || created === null) return oneWindow(replica, id, why);
   const counts = new Map<string, number>();
   for (const { window } of readPages(replica, id)) counts.set(window, (counts.get(window) ?? 0) + 1);
   const windows = [...counts].map(([window, pageCount]) => ({ window, pageCount }));
-  const joined = planJoins(windows, settings.windowPages ?? WINDOW_PAGES);
-  if (joined.length > 0 || readTable(replica, id).oneWindow !== null) {
-    await replica.write(`Joining windows of ${table.target.localName}`, (tx) => {
-      storeOneWindow(tx, id, null);
-      for (const window of joined) dropPagesFrom(tx, id, { window, page: 0 });
-    });
-  }
-  return created.name;
+  return { created: created.name, why: null, joined: planJoins(windows, settings.windowPages ?? WINDOW_PAGES) };
+}
+
+/** One window of all, for a reason. */
+function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
+  const windows = readPages(replica, tableId).map(({ window }) => window);
+  return { created: null, why, joined: [...new Set(windows.filter((window) => window !== FIRST_WINDOW))] };
+}
+
+function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPlan): void {
+  if (readTable(tx, tableId).oneWindow !== why) storeOneWindow(tx, tableId, why);
+  for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
 }
 
 /** A reason that was found by looking, and holds until the ETags are forgotten. */
 function lieOf(why: string | null): OneWindow | null {
   return why === 'filter' || why === 'order' ? why : null;
-}
-
-/** Makes one window of all, for a reason; the rows of the others are read with those of the first. */
-async function mergeWindows({ replica }: PullContext, { target }: PreparedTable, why: OneWindow | null): Promise<void> {
-  const others = new Set(
-    readPages(replica, target.id).flatMap(({ window }) => (window === FIRST_WINDOW ? [] : [window])),
-  );
-  if (others.size === 0 && readTable(replica, target.id).oneWindow === why) return;
-  await replica.write(`Reading ${target.localName} as one window`, (tx) => {
-    storeOneWindow(tx, target.id, why);
-    for (const window of others) dropPagesFrom(tx, target.id, { window, page: 0 });
-  });
 }
 
 /** The pages of a window do not say what its filter and its order promise. */

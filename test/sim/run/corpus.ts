@@ -63,5 +63,6 @@ export function textOfCase(kept: Case): string {
 
 /** The tapes of a kept world. */
 export function tapesOf({ seed, tapes }: Pick<Case, 'seed' | 'tapes'>, follows = false): Tapes {
-  return Tapes.fromRecord(seed, tapes, follows);
+  // Cases were kept before there was a journal, or do not need one.
+  return Tapes.fromRecord(seed, tapes, follows, false);
 }

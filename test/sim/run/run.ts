@@ -37,8 +37,7 @@ export interface WorldResult {
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
-  // In every other world, so that all worlds which were kept stay as they were.
-  const setup = { ...drawSetup(tapes.of('setup'), drawn, tapes.isLong), history: tapes.seed % 2 === 1 };
+  const setup = { ...drawSetup(tapes.of('setup'), drawn, tapes.isLong), history: tapes.history };
   if (!tapes.follows) return setup;
   // Several windows, of one page or two each.
   const { rowCount } = setup;

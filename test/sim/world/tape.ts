@@ -153,16 +153,23 @@ export class Tapes {
   readonly isLong: boolean;
   /** Whether the engine follows the table in every other cycle, in place of a sweep. */
   readonly follows: boolean;
+  /** Whether the table has a journal. */
+  readonly history: boolean;
   readonly #tapes: ReadonlyMap<TapeName, Tape>;
 
   private constructor(
     seed: number,
-    { isLong, follows }: { readonly isLong: boolean; readonly follows: boolean },
+    {
+      isLong,
+      follows,
+      history = seed % 2 === 1,
+    }: { readonly isLong: boolean; readonly follows: boolean; readonly history?: boolean | undefined },
     tapes: ReadonlyMap<TapeName, Tape>,
   ) {
     this.seed = seed;
     this.isLong = isLong;
     this.follows = follows;
+    this.history = history;
     this.#tapes = tapes;
   }
 
@@ -176,10 +183,10 @@ export class Tapes {
   }
 
   /** Tapes that were recorded, perhaps shortened since. */
-  static fromRecord(seed: number, record: TapeRecord, follows = false): Tapes {
+  static fromRecord(seed: number, record: TapeRecord, follows = false, history?: boolean): Tapes {
     return new Tapes(
       seed,
-      { isLong: false, follows },
+      { isLong: false, follows, history },
       new Map(TAPE_NAMES.map((name) => [name, new Tape(record[name] ?? [], null)])),
     );
   }
