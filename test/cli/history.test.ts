@@ -1,6 +1,7 @@
 /**
  * The commands that read the journal, on a mirror and a two-way table with history.
  */
+import { once } from 'node:events';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -257,4 +258,17 @@ test('changes --follow as a process ends with a signal, with exit code 0', async
 
   expect(exitCode).toBe(0);
   expect(stdout.trimEnd().split('\n')).toHaveLength(6);
+});
+
+test('changes --follow ends when its reader goes away', async () => {
+  await using history = await startHistory();
+  const child = startRowsync(['changes', '--after', '0', '--follow'], { folder: history.folder });
+  await once(child.process.stdout ?? child.process, 'data');
+  child.process.stdout?.destroy();
+  history.sandbox.store.update('Note', 3, { Title: 'three' });
+  await history.run(['pull']);
+
+  const { exitCode, stderr } = await child.end;
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
