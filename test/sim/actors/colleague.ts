@@ -11,6 +11,8 @@ import type { Column, Names } from '../world/names.ts';
 import { DATABASE, START_MS, type Setup } from '../world/setup.ts';
 import type { Draw } from '../world/tape.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** An origin as a world begins with it. */
 export function makeOrigin(
   { rowCount, systemColumns, etag, rules, files, refusedShare, windowPages }: Setup,
@@ -18,7 +20,8 @@ export function makeOrigin(
 ): OriginModel {
   const thing: TableSpec = {
     name: 'Thing',
-    createdFromMs: START_MS,
+    // Before anything happens, so that no stamp lies ahead of it.
+    createdFromMs: START_MS - HOUR_MS,
     systemColumns,
     columns: [
       { name: 'Tag', type: 'Text' },

@@ -312,8 +312,10 @@ export class Oracles {
     const { setup, origin, names, user } = this.#parts;
     const differs = setup.actors.some(([weight, actor]) => weight > 0 && OTHER_REASONS.has(actor));
     // Where things happen out of turn, a time at the origin may be later than the engine's when it hears of it.
+    // A warm start was swept in a world of its own, whose clock began earlier and stands later.
     if (
       differs ||
+      setup.isWarm ||
       setup.reorderRate > 0 ||
       !setup.isAdminAway ||
       user.hadTrigger ||
