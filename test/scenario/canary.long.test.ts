@@ -58,7 +58,7 @@ const TABLES: readonly TableSpec[] = [
   },
 ];
 
-const YAML = 'tables: { Note: { push: true, conflict: ask, files: all } }\nlimits: { pageRows: 2 }\n';
+const YAML = 'tables: { Note: { push: true, conflict: ask, files: all, history: true } }\nlimits: { pageRows: 2 }\n';
 
 /** How each command is called; a command without a line fails the test. */
 const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -69,7 +69,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   plan: [[]],
   push: [['--dry-run'], []],
   status: [[]],
-  sql: [['SELECT count(*) FROM "Note"'], ['SELECT nonsense']],
+  sql: [['SELECT count(*) FROM "Note"'], ['SELECT nonsense'], ['--at', 'now', 'SELECT * FROM "Note"']],
   conflicts: [[], ['--all']],
   resolve: [['1', '--take', 'local']],
   discard: [['Note', '1']],
@@ -94,6 +94,18 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   completion: [['bash'], ['zsh'], ['fish']],
   man: [[]],
   rebuild: [[], ['--give-up-edits']],
+  history: [['Note', '1']],
+  log: [[], ['--table', 'Note']],
+  diff: [['--from', '1h']],
+  changes: [['--after', '0']],
+  export: [['tables', '--format', 'csv']],
+  'sink status': [[]],
+  'sink check': [[]],
+  'sink load': [[]],
+  'sink send': [[]],
+  'sink verify': [[]],
+  'sink drop': [[]],
+  'sink grants': [['reader']],
 };
 
 /** Commands that continue until they are stopped, or have a token of their own: tested below. */

@@ -4,8 +4,10 @@
 import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type Answer } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { openReader } from '../../replica/reader.ts';
+import { queryPast } from '../../history/past.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
+import { momentOf, MOMENT_FORMS } from '../moments.ts';
 import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../output.ts';
 import { readAll } from '../session.ts';
 
@@ -18,13 +20,18 @@ Examples:
   rowsync sql --format csv 'SELECT * FROM Customer' > customers.csv
   rowsync sql --json 'SELECT * FROM sync_status'
   rowsync sql < report.sql
+  rowsync sql --at '2026-11-01 08:00' 'SELECT * FROM "Order"'    # with history for the table
 
 A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is nothing and an empty text is "".
-Any other SQLite client can read the replica as well, at any time.`;
+Any other SQLite client can read the replica as well, at any time.
+
+--at takes ${MOMENT_FORMS}.
+The views of rowsync (sync_…) are as they are now; what was edited with SQL since the last pull or push counts as it is.`;
 
 interface SqlOptions {
   readonly format?: OutputFormat;
   readonly escapeFormulas?: boolean;
+  readonly at?: string;
 }
 
 /** Adds the command. */
@@ -34,6 +41,7 @@ export function addSqlCommand(program: Command, runner: Runner): void {
     .argument('[query]', 'the query (default: read it from stdin)')
     .description('ask the replica a question in SQL; reads only')
     .addOption(new Option('-f, --format <form>', 'form of the answer').choices(OUTPUT_FORMATS))
+    .option('--at <time>', 'tables as they were here at that moment; only tables with history')
     .option('--escape-formulas', 'CSV for a spreadsheet: keep text from running as a formula')
     .addHelpText('after', EXAMPLES)
     .action((query: string | undefined, options: SqlOptions, command: Command) =>
@@ -47,7 +55,7 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   const reader = openReader(config.replica.path);
   try {
     const { stdout } = invocation.session;
-    for (const chunk of formatted(invocation, reader.query(text), options)) {
+    for (const chunk of formatted(invocation, answerAt(invocation, reader, { text, at: options.at }), options)) {
       await stdout.write(chunk);
       if (stdout.isClosed) break;
     }
@@ -55,6 +63,17 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   } finally {
     reader.close();
   }
+}
+
+/** The answer of today, or of a moment. @throws RowsyncError `history.unknown`, and as a query. */
+function answerAt(
+  { session }: Invocation,
+  reader: ReplicaReader,
+  { text, at }: { readonly text: string; readonly at: string | undefined },
+): Answer {
+  if (at === undefined) return reader.query(text);
+  const nowMs = session.clock.nowMs();
+  return queryPast(reader, text, { moment: momentOf(at, { name: '--at', nowMs }), nowMs });
 }
 
 function formatted(invocation: Invocation, answer: Answer, options: SqlOptions): Iterable<string> {

@@ -17,7 +17,9 @@ import {
   type BrowsedTable,
 } from '../../replica/browse.ts';
 import { readWholeCell } from '../../replica/browse-row.ts';
-import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import { readKnownTables } from '../../replica/history-known.ts';
+import { queryPast } from '../../history/past.ts';
+import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
 import { nameOfPart, pathPart, queryOf, shownColumns, wishOf } from './address.ts';
 import { answerEdit, answerEditForm } from './edit-answer.ts';
 import { ANSWER_ROWS_MAX, askHtml, type Asked } from './ask.ts';
@@ -132,11 +134,11 @@ function answerAsk(desk: Desk): PageReply {
   const { reader, query } = desk;
   const sql = (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
   const at = query.get('at') ?? '';
-  const asked = sql === '' ? null : ask(reader, sql);
+  const asked = sql === '' ? null : ask(reader, { sql, at, nowMs: desk.request.nowMs });
   const body = askHtml({
     sql,
     at,
-    hasHistory: false,
+    hasHistory: !reader.isOlder() && readKnownTables(reader).some(({ since }) => since !== null),
     asked,
     tables: readBrowsedTables(reader),
     views: readViews(reader),
@@ -149,10 +151,27 @@ function answerAsk(desk: Desk): PageReply {
   );
 }
 
-function ask(reader: ReplicaReader, sql: string): Asked {
+/** A question, and the moment that it is about: empty for the present, without a zone in that of this machine. */
+interface Question {
+  readonly sql: string;
+  readonly at: string;
+  readonly nowMs: number;
+}
+
+function queryAt(reader: ReplicaReader, { sql, at, nowMs }: Question): QueryAnswer {
+  if (at === '') return reader.query(sql);
+  const ms = Date.parse(at);
+  if (!Number.isNaN(ms)) return queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs });
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: `"${at}" is no time`,
+    hint: 'Write it as 2026-11-01T08:00, or leave it empty.',
+  });
+}
+
+function ask(reader: ReplicaReader, question: Question): Asked {
   const startedMs = process.hrtime.bigint();
   try {
-    const { columns, rows } = reader.query(sql);
+    const { columns, rows } = queryAt(reader, question);
     const shown: (readonly unknown[])[] = [];
     let bytes = 0;
     let isCut = false;
@@ -180,9 +199,10 @@ function ask(reader: ReplicaReader, sql: string): Asked {
 }
 
 /** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */
-function answerExport({ reader, query }: Desk, format: string, [part]: readonly string[]): PageReply {
+function answerExport(desk: Desk, format: string, [part]: readonly string[]): PageReply {
   if (format !== 'csv' && format !== 'json') return problem(404, 'An export is CSV or JSON');
-  const { name, columns, rows } = part === undefined ? ofQuery(reader, query) : ofTable(reader, part, query);
+  const { reader, query } = desk;
+  const { name, columns, rows } = part === undefined ? ofQuery(desk) : ofTable(reader, part, query);
   const given = { columns, rows };
   return {
     status: 200,
@@ -198,8 +218,9 @@ interface Exported {
   readonly rows: Iterable<readonly unknown[]>;
 }
 
-function ofQuery(reader: ReplicaReader, query: URLSearchParams): Exported {
-  return { name: 'answer', ...reader.query(query.get('sql') ?? '') };
+function ofQuery({ reader, query, request }: Desk): Exported {
+  const question = { sql: query.get('sql') ?? '', at: query.get('at') ?? '', nowMs: request.nowMs };
+  return { name: 'answer', ...queryAt(reader, question) };
 }
 
 function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): Exported {

@@ -363,6 +363,15 @@ test('with a journal the first page tells who changed what, and a row tells its 
   const gone = await get(person, '/browse/Note/5');
   const edited = await get(person, '/browse/Note/3');
 
+  const askAt = (at: string) => {
+    const sql = `SELECT "Title" FROM "Note" WHERE _id = 2`;
+    return get(person, `/ask?${new URLSearchParams({ sql, at }).toString()}`);
+  };
+  const [then, now, wrong] = [await askAt('2026-06-01T12:01:00Z'), await askAt(''), await askAt('then')];
+
+  expect(then.body).toContain('title 2');
+  expect(now.body).toContain('theirs &lt;b&gt;');
+  expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining('is no time')]);
   expect(today.body).toContain('From the journal');
   expect(today.body).toContain('Last changes');
   expect(today.body).toContain('1 deleted');
