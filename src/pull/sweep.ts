@@ -18,15 +18,11 @@ import {
   FIRST_WINDOW,
   judgeStamps,
   NO_STAMP_WINDOW,
-  planJoins,
   WINDOW_PAGES,
   windowFilter,
-  whyOneWindow,
-  type OneWindow,
   type PageStamps,
 } from '../reconcile/windows.ts';
-import type { Tx } from '../replica/connection.ts';
-import { closeSweep, openSweep, readTable, storeLateness, storeOneWindow } from '../replica/ledger.ts';
+import { closeSweep, openSweep, readTable, storeLateness } from '../replica/ledger.ts';
 import {
   clearSeenSuspects,
   notePage,
@@ -47,6 +43,7 @@ import type { SweepCounts } from './report.ts';
 import { confirmedRows, lateRowsMs } from './stamps.ts';
 import { storeRows } from './store.ts';
 import { proveDeletes } from './suspects.ts';
+import { oneWindow, planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
 import { samePageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 
@@ -57,9 +54,6 @@ import { runPool } from '../base/pool.ts';
 const WAITING_MAX = 2;
 /** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are asked for again. */
 const PROOFS_MAX = 64;
-
-/** The origin's code for a column that does not exist (origin facts 4.2). */
-const NO_COLUMN_CODE = 3100;
 
 /** What the sweeps of one table within one pull add to. */
 export interface SweepTally {
@@ -176,54 +170,6 @@ async function repairWindow(pass: Pass, window: string, repair: Repair): Promise
   const kind = step.inFull ? 'repairInFull' : 'repair';
   await readPass(pass, { only: new Set([window]), from: step.from, kind });
   return true;
-}
-
-/** How a table is read. */
-interface WindowPlan {
-  /** Name of the creation time; null where the table is read as one window. */
-  readonly created: string | null;
-  readonly why: OneWindow | null;
-  /** Windows whose pages are dropped: their rows are read with the window before them. */
-  readonly joined: readonly string[];
-}
-
-/** Whether the table is read by windows, and which of them join the one before. */
-function planWindows({ replica, settings }: PullContext, table: PreparedTable): WindowPlan {
-  const { id } = table.target;
-  const created = createdColumn(table.descriptor.columns);
-  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
-  if (why !== null || created === null) return oneWindow(replica, id, why);
-  const counts = new Map<string, number>();
-  for (const { window } of readPages(replica, id)) counts.set(window, (counts.get(window) ?? 0) + 1);
-  const windows = [...counts].map(([window, pageCount]) => ({ window, pageCount }));
-  return { created: created.name, why: null, joined: planJoins(windows, settings.windowPages ?? WINDOW_PAGES) };
-}
-
-/** One window of all, for a reason. */
-function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
-  const windows = readPages(replica, tableId).map(({ window }) => window);
-  return { created: null, why, joined: [...new Set(windows.filter((window) => window !== FIRST_WINDOW))] };
-}
-
-function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPlan): void {
-  if (readTable(tx, tableId).oneWindow !== why) storeOneWindow(tx, tableId, why);
-  for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
-}
-
-/** A reason that was found by looking, and holds until the ETags are forgotten. */
-function lieOf(why: string | null): OneWindow | null {
-  return why === 'filter' || why === 'order' ? why : null;
-}
-
-/** The pages of a window do not say what its filter and its order promise. */
-class WindowLie extends Error {
-  override readonly name = 'WindowLie';
-  readonly why: 'filter' | 'order';
-
-  constructor(why: 'filter' | 'order') {
-    super(`the windows of a table do not hold: ${why}`);
-    this.why = why;
-  }
 }
 
 /** Marks the sweep of a table as finished, once its suspects are settled or held; `watermark`: a stamp from before it began, or null. */
@@ -411,13 +357,6 @@ async function readPage(reading: Reading, place: PagePlace): Promise<void> {
   const page = { rowCount: ids.length, firstId: ids[0] ?? null, ...stamps, isShifted };
   const isCut = noteAnswer(reading, place, page);
   await storePage(reading, { ...place, ...stamps, url, etag: answer.etag, content }, isCut);
-}
-
-/** The origin refuses the filter of a window; a column that is not there any more is drift. */
-function throwAsLie(thrown: unknown): never {
-  const refusal = thrown instanceof RowsyncError ? thrown.refusal : null;
-  if (refusal?.status === 400 && refusal.code !== NO_COLUMN_CODE) throw new WindowLie('filter');
-  throw thrown;
 }
 
 /** The creation times of a page; of a table that is read as one window, none are looked at. */

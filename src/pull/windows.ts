@@ -1,0 +1,76 @@
+/**
+ * How a table is read, by windows or as one: planned from its columns and its page map, noted with the start of a sweep, and given up where the origin
+ * does not keep to what windows rest on.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import {
+  createdColumn,
+  FIRST_WINDOW,
+  planJoins,
+  WINDOW_PAGES,
+  whyOneWindow,
+  type OneWindow,
+} from '../reconcile/windows.ts';
+import type { Tx } from '../replica/connection.ts';
+import { readTable, storeOneWindow } from '../replica/ledger.ts';
+import { dropPagesFrom, readPages } from '../replica/pages.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+
+/** The origin's code for a column that does not exist (origin facts 4.2). */
+const NO_COLUMN_CODE = 3100;
+
+/** How a table is read. */
+export interface WindowPlan {
+  /** Name of the creation time; null where the table is read as one window. */
+  readonly created: string | null;
+  readonly why: OneWindow | null;
+  /** Windows whose pages are dropped: their rows are read with the window before them. */
+  readonly joined: readonly string[];
+}
+
+/** Whether the table is read by windows, and which of them join the one before. */
+export function planWindows({ replica, settings }: PullContext, table: PreparedTable): WindowPlan {
+  const { id } = table.target;
+  const created = createdColumn(table.descriptor.columns);
+  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
+  if (why !== null || created === null) return oneWindow(replica, id, why);
+  const counts = new Map<string, number>();
+  for (const { window } of readPages(replica, id)) counts.set(window, (counts.get(window) ?? 0) + 1);
+  const windows = [...counts].map(([window, pageCount]) => ({ window, pageCount }));
+  return { created: created.name, why: null, joined: planJoins(windows, settings.windowPages ?? WINDOW_PAGES) };
+}
+
+/** One window of all, for a reason. */
+export function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
+  const windows = readPages(replica, tableId).map(({ window }) => window);
+  return { created: null, why, joined: [...new Set(windows.filter((window) => window !== FIRST_WINDOW))] };
+}
+
+/** Notes how a table is read; rows of windows that join another are suspects until they are seen there. */
+export function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPlan): void {
+  if (readTable(tx, tableId).oneWindow !== why) storeOneWindow(tx, tableId, why);
+  for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
+}
+
+/** A reason that was found by looking, and holds until the ETags are forgotten. */
+function lieOf(why: string | null): OneWindow | null {
+  return why === 'filter' || why === 'order' ? why : null;
+}
+
+/** The pages of a window do not say what its filter and its order promise. */
+export class WindowLie extends Error {
+  override readonly name = 'WindowLie';
+  readonly why: 'filter' | 'order';
+
+  constructor(why: 'filter' | 'order') {
+    super(`the windows of a table do not hold: ${why}`);
+    this.why = why;
+  }
+}
+
+/** The origin refuses the filter of a window; a column that is not there any more is drift. */
+export function throwAsLie(thrown: unknown): never {
+  const refusal = thrown instanceof RowsyncError ? thrown.refusal : null;
+  if (refusal?.status === 400 && refusal.code !== NO_COLUMN_CODE) throw new WindowLie('filter');
+  throw thrown;
+}
