@@ -27,7 +27,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'left-rows-unsuspected': { story: 'older-copy', at: '' },
   'dropped-pages-unsuspected': { story: 'pages-vanish', at: '' },
   'older-page-clears': { story: 'pushed-and-undone', at: '' },
-  'suspicion-of-the-older-page': { seed: 1281 },
+  'suspicion-of-the-older-page': { seed: 10314 },
   'settled-creates-not-durable': { seed: 2499 },
   'consent-of-a-pull-is-kept': { test: 'test/replica/consent.test.ts' },
   'consent-of-a-push-is-kept': { test: 'test/replica/consent.test.ts' },
