@@ -303,7 +303,10 @@ export class Oracles {
   #checkHistory({ what }: TransactionFacts, replica: Replica): void {
     const { names, user, fail } = this.#parts;
     if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) this.#history.forget();
-    for (const complaint of this.#history.complaints(replica, what, this.#judgedWrites()))
+    for (const complaint of this.#history.complaints(replica, what, {
+      writes: this.#judgedWrites(),
+      isMarked: !user.hadNoTrigger,
+    }))
       fail('history', `"${what}": ${complaint}`);
   }
 
