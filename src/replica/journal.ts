@@ -37,7 +37,7 @@ const ROWS_MAX = 2_000;
 export const ENTRY_BYTES = 110;
 
 /** A column as the journal knows it: `_allow` is 0. */
-interface Column {
+export interface Column {
   readonly seq: number;
   readonly name: string;
   readonly kind: string | null;
@@ -247,6 +247,25 @@ function readNotedTable(from: Connection, journal: TableJournal, rows: Map<numbe
   return { id, localName, hasBase: hasBase(from, id), journal, columns, rows };
 }
 
+/** What the journal knows of a table now: its columns, `_allow` first, and rows by their ids. */
+export interface KnownRows {
+  readonly localName: string;
+  readonly columns: Columns;
+  read(ids: readonly number[]): ReadonlyMap<number, Version>;
+  /** Rows as they stand in the table. */
+  standing(ids: readonly number[]): ReadonlyMap<number, Version>;
+}
+
+/** Rows of a table as its last entries led to them; edits that no entry tells of yet are not in there. Null where no table stands. */
+export function openKnownRows(from: Connection, journal: TableJournal): KnownRows | null {
+  const table = readNotedTable(from, journal, new Map());
+  if (table === null) return null;
+  const { localName, columns } = table;
+  const standing = (ids: readonly number[]): ReadonlyMap<number, Version> =>
+    readVersions(from, localName, columns, ids);
+  return { localName, columns, standing, read: table.hasBase ? (ids) => readKnown(from, table, ids) : standing };
+}
+
 /** Rows as they stand in a table, by their ids. */
 function readVersions(
   from: Connection,
@@ -322,7 +341,7 @@ function readKnown(
 }
 
 /** What `exactText` wrote, from the value that SQLite makes of it and its JSON. */
-function exactFromJson(value: Exact, json: string): Exact {
+export function exactFromJson(value: Exact, json: string): Exact {
   if (!json.startsWith('{')) return value;
   const { blob, raw = '' } = JSON.parse(json) as { blob?: string; raw?: string }; // written by exactText
   return blob === undefined ? { raw } : Buffer.from(blob, 'hex');

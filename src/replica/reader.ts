@@ -304,6 +304,28 @@ export class ReplicaReader implements Connection {
     return { columns, rows: readAll(statement, this.#path) };
   }
 
+  /**
+   * Tables of the file that a statement reads, also by way of views and indexes, by name: those that SQLite opens for it.
+   * @throws RowsyncError `replica.query`.
+   */
+  tablesOf(text: string): readonly string[] {
+    try {
+      const steps = this.#db.prepare(`EXPLAIN ${text}`).all() as { opcode: string; p2: number; p3: number }[]; // its columns
+      const roots = steps.filter(({ opcode, p3 }) => opcode === 'OpenRead' && p3 === 0).map(({ p2 }) => p2);
+      const names = sql`SELECT DISTINCT tbl_name FROM main.sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))`;
+      return this.#db.prepare(names).pluck().all(JSON.stringify(roots)) as string[]; // names are text
+    } catch (thrown) {
+      throw queryError(thrown, this.#path);
+    }
+  }
+
+  /** Makes the views of people again for this connection, so that they read what it shows in place of tables. */
+  showViewsAgain(): void {
+    const texts = sql`SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name NOT GLOB 'sync_*'`;
+    for (const text of this.#db.prepare(texts).pluck().all() as string[])
+      this.#db.prepare(text.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW')).run();
+  }
+
   /** Revisions of attached files; of the named tables and in the given state, or all for null. */
   files(tables: readonly string[] | null, state: string | null): QueryAnswer {
     const statement = this.#db.prepare(

@@ -156,7 +156,49 @@ test('diff lists what differs between two moments, and nothing that was changed 
   expect(none.stdout).toBe('No differences in 1 table\n');
 });
 
+test('sql --at shows tables as they were here at a moment, also in views and by index, and nothing else', async () => {
+  await using history = await startHistory();
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`CREATE VIEW titles AS SELECT _id, "Title" FROM "Note"; CREATE INDEX by_title ON "Note" ("Title")`);
+  db.close();
+  const ask = async (at: string, query: string) =>
+    JSON.parse((await history.run(['sql', '--json', '--at', at, query])).stdout) as unknown;
+
+  const titles = `SELECT group_concat("Title" ORDER BY _id) AS t FROM `;
+  expect(await ask('2026-11-25T08:00:00Z', `${titles}"Note" WHERE _id IN (1, 2, 7)`)).toEqual([
+    { t: 'title 1,title 2' },
+  ]);
+  expect(await ask('2026-11-25T08:10:00Z', `${titles}titles WHERE _id IN (1, 2, 7)`)).toEqual([{ t: 'one,title 2' }]);
+  expect(await ask('2026-11-25T08:20:00Z', `SELECT "Body" FROM Note WHERE "Title" = 'one'`)).toEqual([
+    { Body: 'for a while' },
+  ]);
+  expect(await ask('now', `${titles}"Note" WHERE _id IN (1, 2, 7)`)).toEqual([{ t: 'one,seven' }]);
+  expect(
+    await ask(
+      '2026-11-25T08:00:00Z',
+      `SELECT count(*) AS n FROM "Note" t JOIN main."Note" m ON m._id = t._id AND m."Title" <> t."Title"`,
+    ),
+  ).toEqual([{ n: 1 }]);
+});
+
+test('sql --at needs history of every table that the query names, and of no other', async () => {
+  await using history = await startHistory(`tables: { '*': {} }\n`);
+  const refused = await history.run(['sql', '--at', '5m', 'SELECT * FROM "Note"']);
+  const other = await history.run(['sql', '--at', '5m', '--json', 'SELECT count(*) AS n FROM sync_status']);
+  const wrong = await history.run(['sql', '--at', '5m', 'SELECT nope FROM "Note"']);
+
+  expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(refused.stderr).toContain('The changes of Note are not kept');
+  expect(JSON.parse(other.stdout)).toEqual([{ n: 1 }]);
+  expect(wrong.stderr).toContain('no such column: nope');
+});
+
 test.each([
+  {
+    args: ['sql', '--at', '2026-11-25T07:59:59Z', 'SELECT * FROM Note'],
+    code: 'history.unknown',
+    says: 'begins at 2026-11-25T08:00:00Z',
+  },
   { args: ['diff', '--from', '2026-11-25T07:59:59Z'], code: 'history.unknown', says: 'begins at 2026-11-25T08:00:00Z' },
   { args: ['diff', '--from', '1h', 'Nope'], code: 'history.unknown', says: 'There is one of: Note' },
   { args: ['diff', '--from', '5m', '--to', '2027-01-01'], code: 'history.unknown', says: 'It is 2026-11-25T08:40:00Z' },

@@ -1,0 +1,23 @@
+/**
+ * Entries of a row, taken back: from what it is to what it was before. Input: a state and an entry that led to it. Output: the state before. Pure.
+ */
+import type { Exact, Version } from '../replica/history-cells.ts';
+
+/** An entry of a row; cells go by the place of their column, and those of columns that are gone are left out. */
+export interface ReversibleEntry {
+  readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
+  /** What the cells were before. */
+  readonly cells: readonly { readonly index: number; readonly before: Exact }[];
+}
+
+/**
+ * The state before an entry, from the one behind it. `width`: how many columns a state has. What was forgotten is not known before either, so
+ * those cells are empty.
+ */
+export function reverseEntry(after: Version, { kind, cells }: ReversibleEntry, width: number): Version {
+  if (kind === 'insert') return null;
+  if (kind === 'forgotten' && after === null) return null;
+  const before: Exact[] = after === null ? Array.from({ length: width }, () => null) : [...after];
+  for (const cell of cells) before[cell.index] = cell.before;
+  return before;
+}
