@@ -34,6 +34,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['history'], load: async () => (await import('./commands/history.ts')).addHistoryCommand },
   { names: ['log'], load: async () => (await import('./commands/log.ts')).addLogCommand },
   { names: ['diff'], load: async () => (await import('./commands/diff.ts')).addDiffCommand },
+  { names: ['undo'], load: async () => (await import('./commands/undo.ts')).addUndoCommand },
   { names: ['changes'], load: async () => (await import('./commands/changes.ts')).addChangesCommand },
   { names: ['files'], load: async () => (await import('./commands/files.ts')).addFilesCommands },
   { names: ['sink'], load: async () => (await import('./commands/sink.ts')).addSinkCommands },

@@ -107,17 +107,19 @@ const VALUE_CHARS_MAX = 40;
 
 /** A plan for a program to read. Numbers beyond 53 bits are texts. */
 export function planJson(previews: readonly TablePreview[]): unknown {
-  const plain = (value: Value): unknown => (typeof value === 'bigint' ? value.toString() : value);
   return {
     tables: previews.map((preview) => ({
       ...preview,
-      rows: preview.rows.map((row) => ({
-        ...row,
-        cells: row.cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) })),
-      })),
+      rows: preview.rows.map((row) => ({ ...row, cells: planCellsJson(row.cells) })),
     })),
     callCount: sumOf(previews, ({ writeCallCount, readCallCount }) => writeCallCount + readCallCount),
   };
+}
+
+/** Cells of a plan for a program to read. */
+export function planCellsJson(cells: readonly PreviewCell[]): unknown {
+  const plain = (value: Value): unknown => (typeof value === 'bigint' ? value.toString() : value);
+  return cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) }));
 }
 
 /** A plan for people: per table what would be sent, row by row, and what waits. */

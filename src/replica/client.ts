@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { ident, joinSql, sql } from '../base/sql.ts';
+import type { Connection } from './connection.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import type { Stored } from './rows.ts';
 
@@ -16,6 +17,25 @@ export function executeAsClient(path: string, statements: string): void {
     throw replicaError(thrown, `Editing ${path}`);
   } finally {
     db.close();
+  }
+}
+
+/**
+ * Reads and writes in one transaction, which is taken back where `isKept` is false.
+ * @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger, after which nothing was changed; `replica.busy`.
+ */
+export function workAsClient<T>(path: string, work: (from: Connection) => T, { isKept }: { isKept: boolean }): T {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
+  try {
+    db.pragma('trusted_schema = OFF');
+    db.exec('BEGIN IMMEDIATE');
+    const result = work(db);
+    db.exec(isKept ? 'COMMIT' : 'ROLLBACK');
+    return result;
+  } catch (thrown) {
+    throw replicaError(thrown, `Editing ${path}`);
+  } finally {
+    db.close(); // takes back what was not kept
   }
 }
 

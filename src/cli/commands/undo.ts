@@ -1,0 +1,171 @@
+/**
+ * `rowsync undo`: takes the changes of a run, or since a moment, back as edits of two-way tables.
+ */
+import type { Command } from 'commander';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { plural, printable } from '../../base/text.ts';
+import type { InverseCell } from '../../history/inverse.ts';
+import { undoTable, type TableUndo, type UndoWish } from '../../history/undo.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
+import { workAsClient } from '../../replica/client.ts';
+import type { Exact } from '../../replica/history-cells.ts';
+import {
+  checkKnown,
+  findKnownTable,
+  lastSeqAt,
+  readKnownTables,
+  type KnownTable,
+} from '../../replica/history-known.ts';
+import { openReader } from '../../replica/reader.ts';
+import type { Value } from '../../wire/schema.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { momentOf, MOMENT_FORMS } from '../moments.ts';
+import { becomeOwnerOf } from '../owner.ts';
+import { planCellsJson, planText } from '../push-report.ts';
+
+const EXAMPLES = `
+What changed since is refused and listed, never overwritten; the exit code is 3 then. The edits are ordinary ones: rowsync plan shows
+them, rowsync push carries them under all its guards. A row that was deleted is made anew, with another id. Of a mirror
+nothing is written: the list says what to change at the origin.
+
+Times: ${MOMENT_FORMS}.
+
+Examples:
+  rowsync undo 512 --dry-run                     what would be taken back of run 512; rowsync log lists runs
+  rowsync undo 512
+  rowsync undo --since 2h --table Order --row 42`;
+
+interface UndoOptions {
+  readonly since?: string;
+  readonly table?: string;
+  readonly row?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Adds the command. */
+export function addUndoCommand(program: Command, runner: Runner): void {
+  program
+    .command('undo')
+    .argument('[run]', 'number of the run')
+    .description('take changes back, as edits that the next push carries')
+    .option('--since <time>', 'all changes since then, instead of those of a run')
+    .option('--table <name>', 'only of this table')
+    .option('--row <id>', 'only of the row with this _id')
+    .option('--dry-run', 'show what would be edited; nothing is')
+    .addHelpText('after', EXAMPLES)
+    .action((run: string | undefined, options: UndoOptions, command: Command) =>
+      runner(command, (invocation) => undo(invocation, run, options)),
+    );
+}
+
+async function undo(invocation: Invocation, run: string | undefined, options: UndoOptions): Promise<number> {
+  if ((run === undefined) === (options.since === undefined)) {
+    throw usage('undo takes either the number of a run or --since', 'rowsync log lists runs, with what each changed.');
+  }
+  if (options.row !== undefined && options.table === undefined)
+    throw usage('--row needs --table', 'Say of which table the row is.');
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { path } = config.replica;
+  const { tables, wish } = readWish(invocation, path, { run, options });
+  becomeOwnerOf(path);
+  const isKept = options.dryRun !== true;
+  const all = workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish)), { isKept });
+  const undone = all.filter(({ changeCount }) => changeCount > 0);
+  if (undone.length === 0 && run !== undefined)
+    throw usage(`No change of run ${run} is known`, 'rowsync log lists runs.');
+  await (invocation.isJson
+    ? printJson(invocation, undoJson(undone, isKept))
+    : invocation.session.stdout.write(undoText(undone, isKept)));
+  return undone.some(({ refusals }) => refusals.length > 0) ? EXIT.needsPerson : EXIT.done;
+}
+
+/** Of which tables what is to be taken back. @throws RowsyncError `usage.invalid`, `history.unknown`. */
+function readWish(
+  { session }: Invocation,
+  path: string,
+  { run, options }: { readonly run: string | undefined; readonly options: UndoOptions },
+): { readonly tables: readonly KnownTable[]; readonly wish: UndoWish } {
+  const rowId = options.row === undefined ? null : wholeNumber(options.row, '--row');
+  const reader = openReader(path);
+  try {
+    const known = readKnownTables(reader);
+    const tables =
+      options.table === undefined
+        ? known.filter(({ since }) => since !== null)
+        : [findKnownTable(known, options.table)];
+    if (run !== undefined) return { tables, wish: { which: { runId: wholeNumber(run, 'a run') }, rowId } };
+    const nowMs = session.clock.nowMs();
+    const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
+    for (const table of tables) checkKnown(reader, table, { moment, nowMs });
+    return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId } };
+  } finally {
+    reader.close();
+  }
+}
+
+function wholeNumber(text: string, what: string): number {
+  const number = Number(text);
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number;
+  throw usage(`"${text}" is no number of ${what}`, 'Write a whole number.');
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}
+
+/** As a plan has it: what stands in the table, and what the edit makes of it. */
+function previewOf({ table, edits }: TableUndo): TablePreview {
+  const rows = edits.map(({ rowId, kind, cells }): PreviewRow => ({
+    rowId,
+    kind,
+    fate: 'sent',
+    method: null,
+    reason: null,
+    cells: cells.map(previewCell),
+  }));
+  return { table, rows, writeCallCount: 0, readCallCount: 0, held: null };
+}
+
+function previewCell({ column, today, edited }: InverseCell): PreviewCell {
+  return { column, base: shown(today), local: shown(edited) };
+}
+
+/** Bytes as their digits. */
+function shown(value: Exact): Value {
+  if (value === null || typeof value !== 'object') return value;
+  return Buffer.isBuffer(value) ? value.toString('hex') : value.raw;
+}
+
+function undoJson(undone: readonly TableUndo[], isKept: boolean): unknown {
+  return {
+    tables: undone.map(({ table, isTwoWay, edits, refusals }) => ({
+      table,
+      written: isTwoWay && isKept,
+      rows: edits.map(({ rowId, kind, cells }) => ({ rowId, kind, cells: planCellsJson(cells.map(previewCell)) })),
+      refused: refusals,
+    })),
+  };
+}
+
+function undoText(undone: readonly TableUndo[], isKept: boolean): string {
+  const busy = undone.filter(({ edits }) => edits.length > 0);
+  const lines: string[] = [];
+  if (busy.length === 0) lines.push('Nothing to take back\n');
+  for (const [isTwoWay, end] of [
+    [true, isKept ? 'edited here; rowsync push carries it\n' : 'nothing was edited\n'],
+    [false, 'of mirrors, where nothing is written: change it at the origin\n'],
+  ] as const) {
+    const those = busy.filter((table) => table.isTwoWay === isTwoWay);
+    if (those.length === 0) continue;
+    const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
+    lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
+  }
+  const refused = undone.flatMap(({ table, refusals }) =>
+    refusals.map(
+      ({ rowId, column, why }) =>
+        `  ${printable(table)} ${rowId}${column === null ? '' : ` ${printable(column)}`}: ${why}\n`,
+    ),
+  );
+  if (refused.length > 0) lines.push('not taken back:\n', ...refused);
+  return lines.join('');
+}

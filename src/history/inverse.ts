@@ -1,0 +1,166 @@
+/**
+ * How changes are taken back: what they did to a row as a whole, and the edit that undoes it, held against what stands there today. What changed
+ * since is refused, never overwritten. Input: entries and today's row. Output: an edit, and what is refused. Pure.
+ */
+import { isSameExact, type Exact, type Version } from '../replica/history-cells.ts';
+import type { ExactCell, ExactEntry } from '../replica/history-exact.ts';
+
+/** What entries did to a row together. */
+export interface NetChange {
+  readonly rowId: number;
+  readonly kind: 'insert' | 'update' | 'delete';
+  readonly cells: readonly ExactCell[];
+}
+
+/** A column that may be written. */
+export interface WritableColumn {
+  readonly index: number;
+  readonly name: string;
+  /** Its values name files. */
+  readonly isFile: boolean;
+  /** The origin gives a new row a value: always, or where it has none. */
+  readonly given: 'never' | 'always' | 'if empty';
+}
+
+/** A cell as an edit changes it, by its column's name. */
+export interface InverseCell {
+  readonly column: string;
+  /** What stands there today. */
+  readonly today: Exact;
+  /** What the edit makes of it. */
+  readonly edited: Exact;
+}
+
+/** An edit that takes a change back. Of a new row `rowId` is the one that it had. */
+export interface InverseEdit {
+  readonly rowId: number;
+  readonly kind: 'insert' | 'update' | 'delete';
+  readonly cells: readonly InverseCell[];
+}
+
+/** What is not taken back, and why; `column` is null for the whole row. */
+export interface Refusal {
+  readonly rowId: number;
+  readonly column: string | null;
+  readonly why: string;
+}
+
+/** What becomes of one change; no edit where there is nothing to take back. */
+export interface Inverse {
+  readonly edit: InverseEdit | null;
+  readonly refusals: readonly Refusal[];
+}
+
+/**
+ * What entries did to each row, from entries that come row by row, in order. A new row that got the id of the origin counts as the row that it
+ * was; that it got the id is no change. Rows that came and went, or are as they were, are left out.
+ */
+export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<number, number>): readonly NetChange[] {
+  const byRow = new Map<number, ExactEntry[]>();
+  for (const entry of entries) {
+    const rowId = idNow.get(entry.rowId) ?? entry.rowId;
+    const isMove = entry.kind === 'delete' && rowId !== entry.rowId;
+    const own = byRow.get(rowId) ?? [];
+    if (!isMove) own.push({ ...entry, rowId });
+    byRow.set(rowId, own);
+  }
+  return [...byRow].flatMap(([rowId, own]) => {
+    // That a row got its id says nothing of a row that was there already. Else it says what the origin made of the new row.
+    const isNew = own[0]?.kind === 'insert' && own[0].wasId === null;
+    return netChange(rowId, isNew ? own : own.filter(({ wasId }) => wasId === null));
+  });
+}
+
+function netChange(rowId: number, entries: readonly ExactEntry[]): readonly NetChange[] {
+  const [first] = entries;
+  if (first === undefined) return [];
+  const was = first.kind !== 'insert';
+  const is = entries.at(-1)?.kind !== 'delete';
+  if (!was && !is) return [];
+  const cells = new Map<number, ExactCell>();
+  for (const { cells: changed } of entries) {
+    for (const cell of changed) {
+      const { before } = cells.get(cell.index) ?? cell;
+      cells.set(cell.index, { ...cell, before });
+    }
+  }
+  const differing = [...cells.values()].filter(({ before, after }) => !isSameExact(before, after));
+  if (was && is && differing.length === 0) return [];
+  return [{ rowId, kind: was ? (is ? 'update' : 'delete') : 'insert', cells: differing }];
+}
+
+/** What is to be known of a table and a row. */
+export interface InverseFacts {
+  readonly columns: readonly WritableColumn[];
+  /** The row today. */
+  readonly today: Version;
+  /** Values of the row were forgotten. */
+  readonly isForgotten: boolean;
+  /** The row that has the values of a deleted one today; null for none. */
+  readonly twinId: number | null;
+}
+
+/** The edit that takes a change back. */
+export function inverseOf(change: NetChange, facts: InverseFacts): Inverse {
+  if (change.kind === 'update') return inverseOfUpdate(change, facts);
+  return change.kind === 'insert' ? inverseOfInsert(change, facts) : inverseOfDelete(change, facts);
+}
+
+function inverseOfUpdate({ rowId, cells }: NetChange, { columns, today }: InverseFacts): Inverse {
+  const writable = new Map(columns.map((column) => [column.index, column]));
+  const wanted = cells.filter(({ index }) => writable.has(index));
+  if (wanted.length === 0) return { edit: null, refusals: [] };
+  if (today === null) return refused(rowId, 'the row was deleted since');
+  const edited: InverseCell[] = [];
+  const refusals: Refusal[] = [];
+  for (const { index, before, after } of wanted) {
+    const { name: column = '', isFile = false } = writable.get(index) ?? {};
+    const here = today[index] ?? null;
+    if (isSameExact(here, before)) continue;
+    if (!isSameExact(here, after)) refusals.push({ rowId, column, why: 'changed since' });
+    else if (isFile) refusals.push({ rowId, column, why: 'a file has to be attached again' });
+    else if (isRaw(before)) refusals.push({ rowId, column, why: 'the value was no text' });
+    else edited.push({ column, today: here, edited: before });
+  }
+  return { edit: edited.length === 0 ? null : { rowId, kind: 'update', cells: edited }, refusals };
+}
+
+function inverseOfInsert({ rowId, cells }: NetChange, { columns, today }: InverseFacts): Inverse {
+  if (today === null) return { edit: null, refusals: [] };
+  const made = new Map(cells.map(({ index, after }) => [index, after]));
+  const changed = columns.filter(({ index, given }) => {
+    const first = made.get(index) ?? null;
+    return (given === 'never' || first !== null) && !isSameExact(today[index] ?? null, first);
+  });
+  if (changed.length > 0) {
+    return { edit: null, refusals: changed.map(({ name }) => ({ rowId, column: name, why: 'changed since' })) };
+  }
+  const gone = columns.map(({ index, name }) => ({ column: name, today: today[index] ?? null, edited: null }));
+  return { edit: { rowId, kind: 'delete', cells: gone.filter((cell) => cell.today !== null) }, refusals: [] };
+}
+
+function inverseOfDelete({ rowId, cells }: NetChange, { columns, today, isForgotten, twinId }: InverseFacts): Inverse {
+  if (today !== null) return refused(rowId, 'the row is there again');
+  if (isForgotten) return refused(rowId, 'values of it were forgotten');
+  if (twinId !== null) return { edit: null, refusals: [] };
+  const was = new Map(cells.map(({ index, before }) => [index, before]));
+  const wanted = columns.filter(({ index, given }) => given !== 'always' && (was.get(index) ?? null) !== null);
+  const lost = wanted.filter(({ index, isFile }) => isFile || isRaw(was.get(index) ?? null));
+  const made = wanted
+    .filter((column) => !lost.includes(column))
+    .map(({ index, name }) => ({ column: name, today: null, edited: was.get(index) ?? null }));
+  const refusals = lost.map(({ name, isFile }) => ({
+    rowId,
+    column: name,
+    why: isFile ? 'a file has to be attached again' : 'the value was no text',
+  }));
+  return { edit: { rowId, kind: 'insert', cells: made }, refusals };
+}
+
+function refused(rowId: number, why: string): Inverse {
+  return { edit: null, refusals: [{ rowId, column: null, why }] };
+}
+
+function isRaw(value: Exact): boolean {
+  return value !== null && typeof value === 'object';
+}
