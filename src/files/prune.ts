@@ -31,3 +31,14 @@ export async function pruneFiles(
   }
   return { contentCount, bytes };
 }
+
+/** Removes content that nothing refers to any more, of these hashes; returns how many. @throws RowsyncError `files.store`. */
+export async function removeUnnamed(from: Connection, folder: string, hashes: readonly string[]): Promise<number> {
+  if (hashes.length === 0) return 0;
+  requireStore(from, folder);
+  const store = await openStore(folder);
+  const known = new Set(readContents(from, null).map(({ sha256 }) => sha256));
+  const unnamed = hashes.filter((hash) => !known.has(hash));
+  for (const hash of unnamed) await store.remove(hash);
+  return unnamed.length;
+}

@@ -40,21 +40,28 @@ export function secondsOf(stamp: string): number {
   return Math.floor(Date.parse(stamp) / 1000);
 }
 
-/** Adds an entry about a table, or about all with null; returns its number. */
+/** Adds an entry about a table, one of its rows, or about all with null; returns its number. */
 export function markJournal(
   tx: Tx,
   tableId: number | null,
-  mark: { readonly kind: MarkKind; readonly at: string; readonly note?: Readonly<Record<string, unknown>> },
+  mark: {
+    readonly kind: MarkKind;
+    readonly at: string;
+    readonly note?: Readonly<Record<string, unknown>>;
+    /** The row that it is about. */
+    readonly rowId?: number;
+  },
 ): number {
   const at = secondsOf(mark.at);
   const cause = mark.kind === 'restored' ? 'restore' : mark.kind === 'schema' ? 'schema' : tx.journal.work.cause;
   const { lastInsertRowid } = tx
     .prepare(
-      sql`INSERT INTO _rowsync_history (table_id, kind, at, not_before, not_after, cause, run_id, cells)
-          VALUES (@tableId, @kind, @at, @at, @at, @cause, @runId, jsonb(@note))`,
+      sql`INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause, run_id, cells)
+          VALUES (@tableId, @rowId, @kind, @at, @at, @at, @cause, @runId, jsonb(@note))`,
     )
     .run({
       tableId,
+      rowId: mark.rowId ?? null,
       kind: mark.kind,
       at,
       cause,

@@ -9,6 +9,7 @@ import { entryJson, readRowEntries, type Entry } from '../../replica/history-ent
 import { findKnownTable, readKnownTables, type KnownTable } from '../../replica/history-known.ts';
 import { openReader } from '../../replica/reader.ts';
 import { cellLines, headText, whenText } from '../history-text.ts';
+import { addForgetCommand } from './history-forget.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 
 const EXAMPLES = `
@@ -22,7 +23,7 @@ Examples:
 
 /** Adds the command. */
 export function addHistoryCommand(program: Command, runner: Runner): void {
-  program
+  const history = program
     .command('history')
     .argument('<table>', 'table with `history`')
     .argument('<id>', 'the _id of the row')
@@ -31,6 +32,7 @@ export function addHistoryCommand(program: Command, runner: Runner): void {
     .action((table: string, id: string, _options: unknown, command: Command) =>
       runner(command, (invocation) => showLife(invocation, table, id)),
     );
+  addForgetCommand(history, runner);
 }
 
 async function showLife(invocation: Invocation, name: string, id: string): Promise<number> {
