@@ -52,6 +52,25 @@ export interface CountRequest {
   readonly filter?: string | undefined;
 }
 
+/** What `aggregate` takes: one page of groups. */
+export interface AggregateRequest {
+  readonly table: Address;
+  /** By which rows are grouped: the column, the suffix of the group such as `DD`, and the type that a group has. */
+  readonly group: ColumnShape & { readonly suffix: string };
+  /** With their suffixes, such as `Id//COUNT`, and the types that they have. */
+  readonly columns: readonly ColumnShape[];
+  readonly filter?: string | undefined;
+  readonly top?: number | undefined;
+  readonly skip?: number | undefined;
+}
+
+/** Some groups of rows, in order. */
+export interface AggregatePage {
+  readonly groups: readonly { readonly group: Value; readonly values: readonly Value[] }[];
+  /** Whether none can lie behind them. */
+  readonly isLast: boolean;
+}
+
 /** What `deleted` takes; `columns` are those of the table's record picker that are to be read. */
 export interface DeletedRequest extends UpdatedRequest {
   readonly columns: readonly ColumnShape[];
@@ -86,6 +105,8 @@ export interface RowMethods {
   retrieve(request: RetrieveRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
   /** How many rows the caller is shown (origin facts 1.2); null where the origin refuses to count. */
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
+  /** What groups of rows add up to (origin facts 1.2), without the row of everything; null where the origin refuses. */
+  aggregate(request: AggregateRequest, options?: Pick<ReadOptions, 'signal'>): Promise<AggregatePage | null>;
   /** Rows that were created or changed in a range of time, the last one first, however many there are. */
   updated(request: UpdatedRequest, options?: ReadOptions): Promise<Answer<readonly UpdatedRow[]>>;
   /**
@@ -144,6 +165,7 @@ export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
       );
     },
     count: (request, options) => countRows({ requests, format }, request, options),
+    aggregate: (request, options) => aggregateRows({ requests, format }, request, options),
     updated: ({ table, ...range }, options) => {
       const read = (text: string, what: string): readonly UpdatedRow[] =>
         wholeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
@@ -198,16 +220,45 @@ function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows']
   throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
 }
 
+interface Ways {
+  readonly requests: Requests;
+  readonly format: WireFormat;
+}
+
 async function countRows(
-  { requests, format }: { readonly requests: Requests; readonly format: WireFormat },
+  { requests, format }: Ways,
   { table, column, filter }: CountRequest,
   options: Pick<ReadOptions, 'signal'> = {},
 ): Promise<number | null> {
   const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
   const path = selectPath(format.extension, table, { columns: [shape.name], sort: [], filter, top: 1 });
   const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
+  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, options));
+}
+
+async function aggregateRows(
+  { requests, format }: Ways,
+  { table, group, columns, ...query }: AggregateRequest,
+  options: Pick<ReadOptions, 'signal'> = {},
+): Promise<AggregatePage | null> {
+  const asked = `${group.name}//${group.suffix}`;
+  const names = [asked, ...columns.map(({ name }) => name)];
+  const path = selectPath(format.extension, table, { columns: names, sort: [{ column: group.name }], ...query });
+  const shapes = [{ name: group.name, otherName: asked, type: group.type }, ...columns];
+  const read = (text: string, what: string): AggregatePage => {
+    const rollups = format.readRollups(text, shapes, what);
+    const groups = rollups
+      .filter(({ type }) => type === null)
+      .map(({ values: [value = null, ...values] }) => ({ group: value, values }));
+    // The row of everything may be one of those that were asked for.
+    return { groups, isLast: groups.length === 0 || rollups.length < (query.top ?? TOP_MAX) };
+  };
+  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, options));
+}
+
+async function unlessRefused<T>(asked: Promise<Answer<T>>): Promise<T | null> {
   try {
-    const answer = await requests.run({ method: 'select', table: table.name, path, read }, options);
+    const answer = await asked;
     return answer.kind === 'ok' ? answer.value : null;
   } catch (thrown) {
     if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;

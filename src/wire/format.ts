@@ -11,6 +11,7 @@ import type {
   ColumnType,
   DatabaseDescriptor,
   Rollup,
+  RollupShape,
   Row,
   RowPage,
   TableDescriptor,
@@ -43,7 +44,7 @@ export interface WireFormat {
   /** A writer of pages of rows, prepared once for their columns. */
   rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string;
 
-  readRollups(text: string, columns: readonly ColumnShape[], what: string): readonly Rollup[];
+  readRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[];
   /** A writer of rows that stand for others (origin facts 1.2). */
   rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string;
 

@@ -11,6 +11,7 @@ import type {
   DatabaseDescriptor,
   JsonObject,
   Rollup,
+  RollupShape,
   Row,
   RowPage,
   TableDescriptor,
@@ -283,14 +284,16 @@ function readAllow(allow: unknown): string | null {
 }
 
 /** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
-export function readRollups(json: unknown, columns: readonly ColumnShape[], what: string): readonly Rollup[] {
+export function readRollups(json: unknown, columns: readonly RollupShape[], what: string): readonly Rollup[] {
   if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
   return (json as unknown[]).map((item, index) => {
     const object = readObject(item, `${what}, row ${index + 1}`);
     const type = object['@row.type'];
-    const values = columns.map((column): Value => {
-      const value = readOutput(column.type)(object[column.name]);
-      if (value === undefined) throw unexpected(what, `row ${index + 1} has no usable "${column.name}"`);
+    const values = columns.map(({ name, otherName, type: valueType }): Value => {
+      if (otherName !== undefined && typeof type === 'string') return null;
+      const isOther = otherName !== undefined && !Object.hasOwn(object, name);
+      const value = readOutput(valueType)(object[isOther ? otherName : name]);
+      if (value === undefined) throw unexpected(what, `row ${index + 1} has no usable "${name}"`);
       return value;
     });
     return { type: typeof type === 'string' ? type : null, values };

@@ -159,6 +159,12 @@ export interface Row {
   readonly values: readonly Value[];
 }
 
+/** A column of rows that stand for others. */
+export interface RollupShape extends ColumnShape {
+  /** Of a group: how it is called as well, since sources differ on whether its suffix is kept. The row of everything has no group. */
+  readonly otherName?: string | undefined;
+}
+
 /** A row that stands for others (origin facts 1.2): a group of them, or all (`Grand`). */
 export interface Rollup {
   /** `@row.type`; null for a group. */

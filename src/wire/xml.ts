@@ -17,6 +17,7 @@ import type {
   DatabaseDescriptor,
   JsonObject,
   Rollup,
+  RollupShape,
   Row,
   RowPage,
   TableDescriptor,
@@ -144,16 +145,18 @@ export function readXmlRows(text: string, columns: readonly ColumnShape[], what:
 }
 
 /** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
-export function readXmlRollups(text: string, columns: readonly ColumnShape[], what: string): readonly Rollup[] {
+export function readXmlRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[] {
   return readResponse(text, what).children.map((row, index) => {
     const byName = cellByName(row);
-    const values = columns.map(({ name, type }): Value => {
-      const cell = byName.get(name);
+    const rowType = row.attributes.get('type') ?? null;
+    const values = columns.map(({ name, otherName, type }): Value => {
+      if (otherName !== undefined && rowType !== null) return null;
+      const cell = byName.get(name) ?? (otherName === undefined ? undefined : byName.get(otherName));
       const value = cell === undefined ? undefined : readXmlOutput(type)(isNil(cell) ? null : cell.text);
       if (value === undefined) throw json.unexpected(what, `row ${index + 1} has no usable "${name}"`);
       return value;
     });
-    return { type: row.attributes.get('type') ?? null, values };
+    return { type: rowType, values };
   });
 }
 

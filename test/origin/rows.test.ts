@@ -121,3 +121,67 @@ test('deleted gives what lies in the recycle bin, with the columns that are aske
     value: [{ id: 5, deletedBy: 'Ada <ada@example.com>', deletedAt: '2024-07-01T10:00:00.123Z', values: ['x'] }],
   });
 });
+
+describe('aggregate', () => {
+  const group = { name: 'Date Created', suffix: 'DD', type: 'Date' } as const;
+  const columns = [
+    { name: 'Id//COUNT', type: 'Numeric' },
+    { name: 'Date Modified//MAX', type: 'Timestamp' },
+    { name: 'Price//SUM', type: 'Numeric' },
+  ] as const;
+  const groups = [
+    { group: null, values: [1, null, null] },
+    { group: '2026-01-02', values: [2, '2026-01-02T02:04:05Z', '12345678901234567.5'] },
+  ];
+
+  test.each(['Date Created', 'Date Created//DD'])('reads groups that come as %s, in JSON', async (name) => {
+    const text = `[{"${name}":null,"Id//COUNT":1.0,"Date Modified//MAX":null,"Price//SUM":null},
+      {"${name}":"2026-01-02T00:00:00+00:00","Id//COUNT":2,"Date Modified//MAX":"2026-01-02T03:04:05+01:00","Price//SUM":12345678901234567.5},
+      {"@row.type":"Grand","Id//COUNT":3,"Date Modified//MAX":null,"Price//SUM":1}]`;
+    await using server = await startFaultServer(() => typed('json', text));
+    await using origin = open(server.url);
+
+    const page = await origin.aggregate({ table: TABLE, group, columns, top: 100, skip: 200 });
+
+    expect(server.requests[0]?.path).toBe(
+      `${ROOT}/select.json?column=Date%20Created%2F%2FDD&column=Id%2F%2FCOUNT&column=Date%20Modified%2F%2FMAX&column=Price%2F%2FSUM&sort=Date%20Created&top=100&skip=200`,
+    );
+    expect(page).toEqual({ groups, isLast: true });
+  });
+
+  test.each(['Date_x0020_Created', 'Date_x0020_Created_x002f__x002f_DD'])('the same as %s, in XML', async (tag) => {
+    const row = (day: string, count: string, latest: string, sum: string): string =>
+      `<${tag}${day}</${tag}><Id_x002f__x002f_COUNT>${count}</Id_x002f__x002f_COUNT><Date_x0020_Modified_x002f__x002f_MAX${latest}</Date_x0020_Modified_x002f__x002f_MAX><Price_x002f__x002f_SUM${sum}</Price_x002f__x002f_SUM>`;
+    const nil = ' i:nil="true">';
+    const text = `<?xml version="1.0" encoding="utf-8"?><Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><row>${row(nil, '1', nil, nil)}</row><row>${row('>2026-01-02T00:00:00Z', '2', '>2026-01-02T03:04:05+01:00', '>12345678901234567.5')}</row><row type="Grand">${row(nil, '3', nil, '>1')}</row></Response>`;
+    await using server = await startFaultServer(() => typed('xml', text));
+    await using origin = open(server.url, 'xml');
+
+    expect(await origin.aggregate({ table: TABLE, group, columns })).toEqual({ groups, isLast: true });
+  });
+
+  test('goes on where as many rows came as were asked for, with the row of everything or without', async () => {
+    const day = { 'Date Created': '2026-01-02', 'Id//COUNT': 1 };
+    const bodies = [
+      [day, day],
+      [day, { '@row.type': 'Grand', 'Id//COUNT': 1 }],
+      [{ '@row.type': 'Grand', 'Id//COUNT': 1 }],
+    ];
+    await using server = await startFaultServer(() => json(bodies[server.requests.length - 1] ?? []));
+    await using origin = open(server.url);
+    const request = { table: TABLE, group, columns: columns.slice(0, 1), top: 2 };
+
+    const pages = [await origin.aggregate(request), await origin.aggregate(request), await origin.aggregate(request)];
+
+    expect(pages.map((page) => page?.isLast)).toEqual([false, false, true]);
+  });
+
+  test('is null where the origin refuses', async () => {
+    await using server = await startFaultServer(() =>
+      http(400, { 'Content-Type': 'application/json' }, '{"error":400,"code":3100,"message":"no"}'),
+    );
+    await using origin = open(server.url);
+
+    expect(await origin.aggregate({ table: TABLE, group, columns })).toBeNull();
+  });
+});
