@@ -107,6 +107,28 @@ test.each(seeds(12))('answers as the sandbox does, seed %i', async (seed) => {
   expect(pair.compareRows()).toEqual([]);
 });
 
+test.each([
+  'column=Date Created//DD&column=id//COUNT&column=Date Modified//MAX&column=Amount//SUM&column=Group Budget//SUM&column=Length//SUM',
+  'column=Moment//DD&column=Amount//SUM&column=Amount//COUNT&sort=Moment//DESC&top=2&skip=1',
+  'column=Moment//DD&column=Title//COUNT&filter=[Date Created] >= #2020-01-01 00:00:00#',
+  'column=Amount//SUM&column=Moment//MAX&top=1',
+  'column=Title//COUNT&column=Amount',
+  'column=Title//SUM',
+  'column=Moment//DD&column=Amount//SUM&sort=Amount',
+  'column=Nope//COUNT',
+])('adds up rows as the sandbox does: %s', async (parameters) => {
+  using pair = new Pair([GROUP, ITEM, ODD], USERS);
+  const random = new Random(1);
+  const query = parameters.replaceAll(/[ /[\]>#:]/g, (character) => encodeURIComponent(character));
+
+  for (let count = 1; count <= 120; count += 1) {
+    await step(pair, random);
+    if (count % 20 > 0) continue;
+    const { differences } = await pair.ask({ verb: 'GET', path: `Item/select.json?${query}` });
+    expect(differences).toEqual([]);
+  }
+});
+
 /** What the steps are for; a run that does not come to it proves nothing. */
 const WANTED: Readonly<Record<string, string>> = {
   select: '200, 304, 400, 401, 403, 414',

@@ -2,6 +2,7 @@
  * Select and Retrieve (specification 4.4 and 4.5): rows of a table by page, by id or by key. Reads the state, writes
  * nothing. What the specification leaves open, the order of rows that sort alike and of Retrieve, is a knob.
  */
+import { aggregate, asksForAggregates, type Paging } from './aggregate.ts';
 import type { ModelColumn, ModelRow, ModelTable } from './state.ts';
 import { valueTypeOf } from './state.ts';
 import {
@@ -26,22 +27,23 @@ export const ROWS_MAX = 500;
 
 /** Select. */
 export function select(call: Call, table: ModelTable): Made {
-  const counted =
-    valuesOf(call.pairs, 'column').length === 1
-      ? /^(.+)\/\/COUNT$/.exec(valuesOf(call.pairs, 'column')[0] ?? '')
-      : null;
-  if (counted !== null) return count(call, table, counted[1] ?? '');
+  if (asksForAggregates(call, table)) return aggregated(call, table);
   const columns = readColumns(call, table);
   if (columns instanceof Refusal) return columns;
   const order = readSort(call, table);
   if (order instanceof Refusal) return order;
-  const top = readNumber(call.pairs, 'top', { min: 1, max: ROWS_MAX, missing: ROWS_MAX });
-  if (top instanceof Refusal) return top;
-  const skip = readNumber(call.pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
-  if (skip instanceof Refusal) return skip;
+  const paging = readPaging(call);
+  if (paging instanceof Refusal) return paging;
   const rows = filtered(call, table);
   if (rows instanceof Refusal) return rows;
-  return page(call, table, columns, ordered(call, table, rows, order).slice(skip, skip + top));
+  return page(call, table, columns, ordered(call, table, rows, order).slice(paging.skip, paging.skip + paging.top));
+}
+
+function readPaging({ pairs }: Call): Paging | Refusal {
+  const top = readNumber(pairs, 'top', { min: 1, max: ROWS_MAX, missing: ROWS_MAX });
+  if (top instanceof Refusal) return top;
+  const skip = readNumber(pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
+  return skip instanceof Refusal ? skip : { top, skip };
 }
 
 function filtered(call: Call, table: ModelTable): readonly ModelRow[] | Refusal {
@@ -54,15 +56,13 @@ function filtered(call: Call, table: ModelTable): readonly ModelRow[] | Refusal 
   return rows;
 }
 
-/** How many of the rows of a filter have a value in a column (origin facts 1.2). */
-function count(call: Call, table: ModelTable, name: string): Made {
-  const column = findColumn(table, call.role, name);
-  if (column instanceof Refusal) return column;
+function aggregated(call: Call, table: ModelTable): Made {
+  const paging = readPaging(call);
+  if (paging instanceof Refusal) return paging;
   const rows = filtered(call, table);
   if (rows instanceof Refusal) return rows;
-  const held = rows.filter((row) => cellOf(call.state, table, column, row) !== null).length;
-  const field = `${JSON.stringify(`${name}//COUNT`)}:${held}`;
-  return { kind: 'page', text: `[{${field}},{"@row.type":"Grand",${field}}]`, tables: [table.id] };
+  const text = aggregate(call, table, { rows, paging });
+  return text instanceof Refusal ? text : { kind: 'page', text, tables: tablesBehind(table) };
 }
 
 /** Retrieve. */
