@@ -13,7 +13,7 @@ import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -80,6 +80,7 @@ const DESCRIPTORS = sql`
  *    late_ms                   how late rows were that a sweep found and following had missed, in milliseconds
  *    large_tail                1 where following last read more than a page although nothing was new, or gave up: many rows were changed last
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
+ *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
@@ -99,7 +100,7 @@ const TABLES = sql`
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
-    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0
+    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -207,6 +208,9 @@ const TABLES_7 = [
   sql`DROP TABLE temp.pages_before`,
   sql`DROP TABLE temp.page_rows_before`,
 ];
+
+/** What version 9 added to the tables of every earlier one. */
+const TABLES_9 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TEXT`];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -434,9 +438,10 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
   for (const { statement, since } of TABLES_6) if (fromVersion < 6 && fromVersion >= since) db.exec(statement);
   if (fromVersion >= 2 && fromVersion < 6) db.exec(CONFLICTS_TRIGGER);
-  for (const statement of HISTORY_PARTS) db.exec(statement);
+  if (fromVersion < 8) for (const statement of HISTORY_PARTS) db.exec(statement);
   if (fromVersion < 7) {
     for (const name of [sql`sync_status`, sql`sync_freshness`]) db.exec(sql`DROP VIEW ${name}`);
     for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
   }
+  for (const statement of TABLES_9) db.exec(statement);
 }

@@ -170,6 +170,8 @@ export interface LedgerTable {
   readonly lateMs: number;
   /** So many rows were changed last that they are counted before they are read again. */
   readonly hasLargeTail: boolean;
+  /** Measures of a fingerprint that say nothing until the next whole sweep. */
+  readonly ignoredMeasures: readonly string[];
   /** Why the table is read as one window; null where it is read by windows. */
   readonly oneWindow: string | null;
 }
@@ -178,7 +180,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, one_window AS oneWindow`;
+  missing_columns AS missingColumns, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures, one_window AS oneWindow`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -206,8 +208,10 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 }
 
 /** SQLite has no booleans: the flags arrive as 0 and 1. */
-type TableRow = Omit<LedgerTable, Flag | 'isDistrusted' | 'missingColumns'> &
-  Readonly<Record<Flag, 0 | 1>> & { readonly isDistrusted: 0 | 1 | 2; readonly missingColumns: string | null };
+type TableRow = Omit<LedgerTable, Flag | List | 'isDistrusted'> &
+  Readonly<Record<Flag, 0 | 1>> &
+  Readonly<Record<List, string | null>> & { readonly isDistrusted: 0 | 1 | 2 };
+type List = 'missingColumns' | 'ignoredMeasures';
 type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue' | 'hasLargeTail';
 
 function tableFromRow(row: unknown): LedgerTable {
@@ -221,6 +225,7 @@ function tableFromRow(row: unknown): LedgerTable {
     isDistrusted: table.isDistrusted !== 0,
     compareDue: table.compareDue === 1,
     hasLargeTail: table.hasLargeTail === 1,
+    ignoredMeasures: JSON.parse(table.ignoredMeasures ?? '[]') as string[], // written as such a list
     missingColumns: JSON.parse(table.missingColumns ?? '[]') as number[], // written as such a list
   };
 }
@@ -258,6 +263,11 @@ export function storeLateness(tx: Tx, tableId: number, lateMs: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET late_ms = max(late_ms, ?) WHERE id = ?`).run(lateMs, tableId);
 }
 
+/** Notes which measures of a fingerprint say nothing; the next whole sweep forgets it. */
+export function storeIgnoredMeasures(tx: Tx, tableId: number, measures: readonly string[]): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET ignored_measures = ? WHERE id = ?`).run(JSON.stringify(measures), tableId);
+}
+
 /** Stores why a table is read as one window; null for windows. */
 export function storeOneWindow(tx: Tx, tableId: number, why: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET one_window = ? WHERE id = ?`).run(why, tableId);
@@ -272,7 +282,7 @@ export function closeSweep(
   if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
-          watermark = coalesce(@watermark, watermark), doubted = iif(doubted = 2, 2, 0),
+          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, doubted = iif(doubted = 2, 2, 0),
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, tableId });
   vouchJournal(tx, tableId, at);

@@ -1,0 +1,125 @@
+/**
+ * Finds the windows of a table that changed by asking the origin what the rows of each day add up to, and adding up the same here. Input: a table that a
+ * sweep proved whole. Output: the windows to read. Evidence only: what is found equal is not noted as fresh. Requests: at most
+ * FINGERPRINT_PAGES_MAX, and none for a table that is read as one window.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import {
+  compareDays,
+  DayTally,
+  FINGERPRINT_PAGES_MAX,
+  NO_DAY,
+  planMeasures,
+  readMeasures,
+  uselessMeasures,
+  windowsOfDays,
+  type DayMeasures,
+  type Days,
+  type MeasurePlan,
+} from '../reconcile/fingerprint.ts';
+import { readIdentity, readTable, storeIgnoredMeasures } from '../replica/ledger.ts';
+import { readMeasured } from '../replica/measures.ts';
+import { readPages } from '../replica/pages.ts';
+import { TOP_MAX } from '../wire/query.ts';
+import { isZone } from '../wire/zone.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+import { confirmedRows } from './stamps.ts';
+
+/** Rows that are added up at a stretch, some milliseconds of work; other work is done in between. */
+const BLOCK_ROWS = 5_000;
+
+/** What a fingerprint says. */
+export interface ChangedWindows {
+  /** Windows that have rows of days that differ, in order; none where all days are equal. */
+  readonly windows: readonly string[];
+  readonly plan: MeasurePlan;
+  readonly zone: string;
+  readonly there: Days;
+  readonly here: Days;
+}
+
+/**
+ * Which windows differ from the origin. Null where the origin refuses, or answers in a form of its own. Null as well for a table that is read as
+ * one window, or has too many days. @throws RowsyncError of the origin.
+ */
+export async function findChangedWindows(context: PullContext, table: PreparedTable): Promise<ChangedWindows | null> {
+  const { replica } = context;
+  const plan = planMeasures(table.descriptor);
+  const zone = readIdentity(replica)?.timeZone ?? '';
+  const windows = [...new Set(readPages(replica, table.target.id).map(({ window }) => window))];
+  if (plan === null || windows.length < 2 || !isZone(zone)) return null;
+  const there = await readDays(context, table, plan);
+  if (there === null) return null;
+  const here = await addUpRows(context, table, { plan, zone });
+  const { ignoredMeasures } = readTable(replica, table.target.id);
+  const differing = compareDays(plan.measures, { there, here }, ignoredMeasures).map(({ day }) => day);
+  return { windows: windowsOfDays(differing, windows, zone), plan, zone, there, here };
+}
+
+/**
+ * Compares once more with the same answer after the windows were swept, and notes which measures say nothing: they are left out until the next
+ * whole sweep. Returns all that are left out by now.
+ */
+export async function noteUselessMeasures(
+  context: PullContext,
+  table: PreparedTable,
+  { plan, zone, there, here: before }: ChangedWindows,
+): Promise<readonly string[]> {
+  const { replica } = context;
+  const { id, localName } = table.target;
+  const here = await addUpRows(context, table, { plan, zone });
+  const known = readTable(replica, id).ignoredMeasures;
+  const ignored = [...new Set([...known, ...uselessMeasures(plan.measures, { there, before, here })])];
+  if (ignored.length > known.length)
+    await replica.write(`Noting measures of ${localName}`, (tx) => storeIgnoredMeasures(tx, id, ignored));
+  return ignored;
+}
+
+/** The days of the origin; null where it does not say. */
+async function readDays(
+  { origin, signal }: PullContext,
+  { address }: PreparedTable,
+  { created, measures }: MeasurePlan,
+): Promise<Days | null> {
+  const days = new Map<string, DayMeasures>();
+  const group = { name: created, suffix: 'DD', type: 'Date' } as const;
+  const columns = measures.map(({ shape }) => shape);
+  let skip = 0;
+  try {
+    for (let page = 0; page < FINGERPRINT_PAGES_MAX; page += 1) {
+      const answer = await origin.aggregate({ table: address, group, columns, top: TOP_MAX, skip }, { signal });
+      if (answer === null) return null;
+      for (const { group: day, values } of answer.groups)
+        days.set(typeof day === 'string' ? day : NO_DAY, readMeasures(measures, values));
+      if (answer.isLast) return days;
+      skip += answer.groups.length;
+    }
+  } catch (thrown) {
+    // An answer in another form than the facts describe is as good as none.
+    if (!(thrown instanceof RowsyncError && thrown.code === 'origin.unexpected')) throw thrown;
+  }
+  return null;
+}
+
+/** The days of the rows here that the origin confirmed. */
+async function addUpRows(
+  { replica, clock, signal }: PullContext,
+  table: PreparedTable,
+  { plan, zone }: { readonly plan: MeasurePlan; readonly zone: string },
+): Promise<Days> {
+  const target = confirmedRows(table);
+  const localNameOf = (name: string): string =>
+    target.columns[table.shapes.findIndex((shape) => shape.name === name)]?.localName ?? '_id';
+  const columns = [plan.created, ...plan.measures.map(({ column }) => column)].map(localNameOf);
+  const tally = new DayTally(plan.measures, zone);
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const rows = readMeasured(replica, target, { columns, after, count: BLOCK_ROWS });
+    for (const [id, created, ...values] of rows) {
+      tally.add(created, values);
+      after = id;
+    }
+    if (rows.length < BLOCK_ROWS) return tally.days; // ends: ids only grow
+    await clock.sleep(0, signal);
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Fingerprints: what the rows of each day of creation add up to, at the origin and here. Input: measures of both sides. Output: the days that
+ * differ, by which measures, and the windows in which such days lie. Days are those of the calling user's time zone, as the origin groups
+ * them. This is evidence, not proof: equal measures never make a row fresh, and a measure that misleads costs requests only. Pure.
+ */
+import { TYPE_RULES } from '../wire/column-types.ts';
+import {
+  columnType,
+  type ColumnDescriptor,
+  type ColumnShape,
+  type TableDescriptor,
+  type Value,
+} from '../wire/schema.ts';
+import { utcFromInputText } from '../wire/zone.ts';
+import { laterStamp, secondOf, stampColumn } from './follow.ts';
+import { createdColumn, endOfWindow, NO_STAMP_WINDOW } from './windows.ts';
+
+/** Requests for the days of one table; a table of more days has no fingerprint. */
+export const FINGERPRINT_PAGES_MAX = 10;
+
+/** The day of rows without a time of creation. */
+export const NO_DAY = '';
+
+/** Columns that are summed: the names of all of them have to fit into one address. */
+const SUMS_MAX = 24;
+
+/** How far sums may lie apart: both sides add up doubles. The origin keeps six decimals (origin facts 2.1). */
+const RELATIVE_TOLERANCE = 1e-9;
+const TOLERANCE = 5e-7;
+
+/** One measure of a day. */
+export interface Measure {
+  /** As it is noted where it says nothing. */
+  readonly id: string;
+  readonly of: 'count' | 'modified' | 'sum';
+  /** Name of the column at the origin. */
+  readonly column: string;
+  /** As the origin is asked for it. */
+  readonly shape: ColumnShape;
+}
+
+/** What is asked of a table. */
+export interface MeasurePlan {
+  /** Name of the creation time. */
+  readonly created: string;
+  /** The number of rows comes first. */
+  readonly measures: readonly Measure[];
+}
+
+/** What the rows of a day add up to, in the order of the measures: numbers, and the latest time of modification to the second. */
+export type DayMeasures = readonly (number | string | null)[];
+
+/** Days as `YYYY-MM-DD`, or NO_DAY. */
+export type Days = ReadonlyMap<string, DayMeasures>;
+
+/** A day that differs. */
+export interface DayDifference {
+  readonly day: string;
+  /** Ids of measures. */
+  readonly measures: readonly string[];
+}
+
+/** What can be measured of a table; null where the calling user is not shown its creation time or its key. */
+export function planMeasures({ key, columns }: Pick<TableDescriptor, 'key' | 'columns'>): MeasurePlan | null {
+  const created = createdColumn(columns);
+  // The suffix of a column that has two slashes in its name is read in more than one way.
+  if (created === null || !columns.some(({ name }) => name === key) || key.includes('//')) return null;
+  const modified = stampColumn(columns);
+  const sums = columns.filter(isSummed).slice(0, SUMS_MAX);
+  return {
+    created: created.name,
+    measures: [
+      { id: 'count', of: 'count', column: key, shape: { name: `${key}//COUNT`, type: 'Numeric' } },
+      ...(modified === null ? [] : [latest(modified)]),
+      ...sums.map(sumOf),
+    ],
+  };
+}
+
+function isSummed({ name, type }: ColumnDescriptor): boolean {
+  return TYPE_RULES[columnType(type)].form === 'number' && !name.includes('//');
+}
+
+function latest({ name }: ColumnDescriptor): Measure {
+  return { id: 'modified', of: 'modified', column: name, shape: { name: `${name}//MAX`, type: 'Timestamp' } };
+}
+
+function sumOf({ name, type }: ColumnDescriptor): Measure {
+  return { id: `sum of ${name}`, of: 'sum', column: name, shape: { name: `${name}//SUM`, type: columnType(type) } };
+}
+
+/** A day of the origin's answer; `values` in the order of the measures. */
+export function readMeasures(measures: readonly Measure[], values: readonly Value[]): DayMeasures {
+  return measures.map(({ of }, index) => {
+    const value = values[index] ?? null;
+    if (of !== 'modified') return Number(value ?? 0);
+    return typeof value === 'string' ? secondOf(value) : null;
+  });
+}
+
+/** Adds up rows day by day, in any order. */
+export class DayTally {
+  readonly #measures: readonly Measure[];
+  readonly #dayOf: (stamp: string) => string;
+  readonly #days = new Map<string, (number | string | null)[]>();
+
+  constructor(measures: readonly Measure[], zone: string) {
+    this.#measures = measures;
+    this.#dayOf = dayFinder(zone);
+  }
+
+  /** One row: its creation time, and its values in the order of the measures; that of the count is not looked at. */
+  add(created: unknown, values: readonly unknown[]): void {
+    const day = typeof created === 'string' ? this.#dayOf(created) : NO_DAY;
+    let totals = this.#days.get(day);
+    if (totals === undefined) {
+      totals = this.#measures.map(({ of }) => (of === 'modified' ? null : 0));
+      this.#days.set(day, totals);
+    }
+    for (const [index, { of }] of this.#measures.entries()) {
+      const total = totals[index] ?? null;
+      const value = values[index] ?? null;
+      if (of === 'count') totals[index] = Number(total) + 1;
+      else if (value === null) continue;
+      else if (of === 'sum') totals[index] = Number(total) + Number(value);
+      else if (typeof value === 'string') totals[index] = laterStamp(typeof total === 'string' ? total : null, [value]);
+    }
+  }
+
+  /** What was added so far. */
+  get days(): Days {
+    return this.#days;
+  }
+}
+
+/** Which days differ, in order; `ignored` are ids of measures that say nothing. */
+export function compareDays(
+  measures: readonly Measure[],
+  { there, here }: { readonly there: Days; readonly here: Days },
+  ignored: readonly string[] = [],
+): readonly DayDifference[] {
+  const none: DayMeasures = measures.map(({ of }) => (of === 'modified' ? null : 0));
+  return [...new Set([...there.keys(), ...here.keys()])].toSorted().flatMap((day) => {
+    const [one, other] = [there.get(day) ?? none, here.get(day) ?? none];
+    const differing = measures
+      .filter(({ id }, index) => !ignored.includes(id) && !isSame(one[index] ?? null, other[index] ?? null))
+      .map(({ id }) => id);
+    return differing.length === 0 ? [] : [{ day, measures: differing }];
+  });
+}
+
+function isSame(one: number | string | null, other: number | string | null): boolean {
+  if (typeof one !== 'number' || typeof other !== 'number') return one === other;
+  const size = Math.max(Math.abs(one), Math.abs(other));
+  // Sums that are no numbers say nothing.
+  return !(Math.abs(one - other) > Math.max(TOLERANCE, size * RELATIVE_TOLERANCE));
+}
+
+/**
+ * Measures that say nothing: those by which a day differs after its windows were swept, though nothing that is here of this day was changed by
+ * it. Where something was changed, the answer may be older than what is here.
+ */
+export function uselessMeasures(
+  measures: readonly Measure[],
+  days: { readonly there: Days; readonly before: Days; readonly here: Days },
+): readonly string[] {
+  const { there, before, here } = days;
+  const isChanged = new Set(compareDays(measures, { there: before, here }).map(({ day }) => day));
+  const still = compareDays(measures, { there, here }).filter(({ day }) => !isChanged.has(day));
+  return measures.map(({ id }) => id).filter((id) => still.some((difference) => difference.measures.includes(id)));
+}
+
+/** The windows that have rows of some days, in order; `windows` in their order, all of the table. */
+export function windowsOfDays(days: readonly string[], windows: readonly string[], zone: string): readonly string[] {
+  const ranges = days.flatMap((day) =>
+    day === NO_DAY ? [] : [{ from: beginOf(day, zone), to: beginOf(next(day), zone) }],
+  );
+  const found = windows.filter((window) => {
+    const end = endOfWindow(windows, window);
+    return window !== NO_STAMP_WINDOW && ranges.some(({ from, to }) => to > window && (end === null || from < end));
+  });
+  return days.includes(NO_DAY) ? [...found, NO_STAMP_WINDOW] : found;
+}
+
+/** When a day begins in a zone, as UTC to the second; a midnight that clocks skip is when they do. */
+function beginOf(day: string, zone: string): string {
+  return utcFromInputText(`${day}T00:00:00`, zone) ?? `${day}T00:00:00Z`;
+}
+
+function next(day: string): string {
+  const at = new Date(`${day}T00:00:00Z`);
+  at.setUTCDate(at.getUTCDate() + 1);
+  return at.toISOString().slice(0, 10);
+}
+
+function previous(day: string): string {
+  const at = new Date(`${day}T00:00:00Z`);
+  at.setUTCDate(at.getUTCDate() - 1);
+  return at.toISOString().slice(0, 10);
+}
+
+/** Tells on which day a UTC stamp is in a zone. A date of UTC has rows of three days at most, which are kept: most rows cost a look-up. */
+export function dayFinder(zone: string): (stamp: string) => string {
+  const begins = new Map<string, readonly (readonly [begin: string, day: string])[]>();
+  return (stamp) => {
+    const date = stamp.slice(0, 10);
+    let days = begins.get(date);
+    if (days === undefined) {
+      days = [next(date), date, previous(date)].map((day) => [beginOf(day, zone), day] as const);
+      begins.set(date, days);
+    }
+    const second = secondOf(stamp);
+    return days.find(([begin]) => begin <= second)?.[1] ?? previous(date);
+  };
+}
