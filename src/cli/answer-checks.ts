@@ -18,6 +18,7 @@ import type { ReplicaReader } from '../replica/reader.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns } from '../replica/tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
+import { checkAggregates } from './aggregate-check.ts';
 import { addressOf, type AnswerParts } from './answer-parts.ts';
 import { checkFollow } from './follow-check.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
@@ -29,16 +30,17 @@ const TABLES_MAX = 3;
 const SAMPLE_PART = 0.01;
 const SAMPLE_PAGES_MAX = 20;
 
-/** Everything that can be found out about the answers for the tables that are copied. */
+/** Everything that can be found out about the answers for the tables that are copied; `zone` is the calling user's. */
 export async function* checkAnswers(
   parts: AnswerParts,
-  tables: readonly TableDescriptor[],
+  { tables, zone }: { readonly tables: readonly TableDescriptor[]; readonly zone: string },
 ): AsyncGenerator<CheckResult> {
   if (tables.length === 0) return;
   try {
     yield* await checkFirstPages(parts, tables.slice(0, TABLES_MAX));
     if (parts.reader !== null) yield* await checkStoredPages(parts, parts.reader, tables);
     yield await checkFollow(parts, tables);
+    yield await checkAggregates(parts, tables, zone);
   } catch (thrown) {
     yield failed('etags', asRowsyncError(thrown));
   }

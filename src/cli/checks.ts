@@ -91,7 +91,7 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
   yield checkZone(user);
   const reader = openMatchingReader(config);
   try {
-    yield* checkTables({ origin, config, clock: session.clock, signal, reader });
+    yield* checkTables({ origin, config, clock: session.clock, signal, reader }, user.timezone);
   } finally {
     reader?.close();
   }
@@ -166,7 +166,7 @@ function checkZone({ timezone }: UserDescriptor): CheckResult {
       );
 }
 
-async function* checkTables(parts: AnswerParts): AsyncGenerator<CheckResult> {
+async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<CheckResult> {
   const { origin, config, signal } = parts;
   let database: DatabaseDescriptor;
   try {
@@ -202,7 +202,7 @@ async function* checkTables(parts: AnswerParts): AsyncGenerator<CheckResult> {
   const described = looks.flatMap(({ descriptor }) => descriptor ?? []);
   if (described.length > 0) yield ok('columns', columnsText(described));
   yield* checkFiles(described, config);
-  yield* checkAnswers(parts, described);
+  yield* checkAnswers(parts, { tables: described, zone });
 }
 
 /** Which files of which tables are fetched. */

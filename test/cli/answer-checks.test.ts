@@ -89,6 +89,42 @@ test('a role that is not shown when rows were changed', async () => {
   expect(found).toMatchObject({ outcome: 'warn', message: 'no table says when a row was changed' });
 });
 
+test('says whether the origin adds up rows as it returns them', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = await pulled(sandbox);
+
+  expect(await check(workspace.folder, 'aggregates')).toMatchObject([
+    { outcome: 'ok', message: 'of a day of Note agree with its rows: 3 measures' },
+  ]);
+});
+
+test.each([
+  ['does not add up rows', 400, '{"error":400,"code":3100,"message":"no"}', 'ok', 'does not add up rows of Note'],
+  ['has a form of its own', 200, '[{"Day":"1"}]', 'ok', 'in a form that is not known'],
+  [
+    'adds up other rows',
+    200,
+    '[{"Date Created":"2026-01-01","Id//COUNT":9,"Date Modified//MAX":null,"Total//SUM":9}]',
+    'warn',
+    'do not agree with its rows: count, modified, sum of Total',
+  ],
+])('an origin that %s', async (_what, status, body, outcome, message) => {
+  await using sandbox = await startTestSandbox({
+    tables: TABLES,
+    intercept: (request, response) => {
+      if (!request.path.includes('SUM')) return false;
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(body);
+      return true;
+    },
+  });
+  using workspace = await pulled(sandbox);
+
+  const [found] = await check(workspace.folder, 'aggregates');
+
+  expect(found).toMatchObject({ outcome });
+  expect(found?.message).toContain(message);
+});
+
 test('an origin that keeps its word', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = await pulled(sandbox);
