@@ -95,6 +95,8 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   man: [[]],
   rebuild: [[], ['--give-up-edits']],
   history: [['Note', '1']],
+  'history forget': [['Note', '5']],
+  undo: [['--since', '1h', '--dry-run'], ['1']],
   log: [[], ['--table', 'Note']],
   diff: [['--from', '1h']],
   changes: [['--after', '0']],
