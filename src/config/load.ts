@@ -43,6 +43,8 @@ export interface Config {
     readonly shared: boolean;
     /** The folder for attached files. */
     readonly files: string;
+    /** The file with the key of masks. */
+    readonly maskKeyFile: string;
   };
   readonly tables: TableRules;
   readonly files: {
@@ -190,6 +192,8 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       path,
       shared: options.replica.shared,
       files: options.replica.files === undefined ? `${path}.files` : resolve(folder, options.replica.files),
+      maskKeyFile:
+        options.replica.maskKeyFile === undefined ? `${path}.mask-key` : resolve(folder, options.replica.maskKeyFile),
     },
     tables: tableRules(options.tables),
     files: {

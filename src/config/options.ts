@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
+import { columns, mask, maskedNeeds } from './column-options.ts';
 import { history } from './history-option.ts';
 import { byteCount, decimalNumber, section, text, wholeNumber } from './option-kinds.ts';
 import { cron, cronOrAuto } from './cron-options.ts';
@@ -87,6 +88,13 @@ const replica = section(
         'The folder for the content of attached files, of this replica alone; it is made when there is something to put ' +
         'there. By default the path of the replica with .files behind it.',
     }).optional(),
+    maskKeyFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file',
+      doc:
+        'The file with the key of the mask hash; it is made, for its owner alone, when a key is first needed. By default the path of the ' +
+        'replica with .mask-key behind it. With another key, the masked columns are read anew.',
+    }).optional(),
   },
   'The local copy.',
 );
@@ -162,6 +170,8 @@ const tableFiles = z
 
 const tableOptions = section(
   {
+    columns,
+    mask,
     files: tableFiles,
     history,
     push: z
@@ -199,7 +209,7 @@ const tableOptions = section(
       .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
       .min(1, { error: SORT_MUST_BE })
       .max(10, { error: SORT_MUST_BE })
-      .refine((columns) => new Set(columns).size === columns.length, { error: SORT_MUST_BE })
+      .refine((names) => new Set(names).size === names.length, { error: SORT_MUST_BE })
       .optional()
       .meta({
         description:
@@ -220,6 +230,10 @@ const tableOptions = section(
   },
   'How to treat the tables that the pattern matches.',
 ).superRefine((options, context) => {
+  for (const { pattern, option, name } of maskedNeeds(options)) {
+    const message = `names "${name}", which ${option} needs as it is at the origin`;
+    context.addIssue({ code: 'custom', path: ['mask', pattern], message });
+  }
   if (options.push === true) return;
   for (const key of ['match', 'conflict', 'workflow'] as const) {
     if (options[key] === undefined) continue;

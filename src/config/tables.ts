@@ -4,6 +4,7 @@
  * The most specific pattern that matches decides alone. Options of several patterns are never mixed, so that one line of the file
  * tells all there is to know of a table. Pure.
  */
+import { comparePatterns, expressionOf, matchesPattern } from '../base/pattern.ts';
 import type { TableOptions } from './options.ts';
 
 /** The patterns of `tables` in the order in which they are tried. */
@@ -30,7 +31,7 @@ export interface TableRule {
  */
 export function tableRules(tables: Readonly<Record<string, TableOptions>>): TableRules {
   const rules = Object.entries(tables)
-    .map(([pattern, options]) => ({ pattern, options, expression: expressionFromPattern(pattern) }))
+    .map(([pattern, options]) => ({ pattern, options, expression: expressionOf(pattern) }))
     .toSorted((a, b) => comparePatterns(a.pattern, b.pattern));
   return {
     patterns: rules.map((rule) => rule.pattern),
@@ -41,20 +42,6 @@ export function tableRules(tables: Readonly<Record<string, TableOptions>>): Tabl
         rules.find(({ expression }) => expression.test(tableName));
       return rule === undefined || rule.options === false ? null : { pattern: rule.pattern, options: rule.options };
     },
-    matches: (pattern, tableName) => pattern === tableName || expressionFromPattern(pattern).test(tableName),
+    matches: (pattern, tableName) => matchesPattern(pattern, tableName),
   };
-}
-
-function expressionFromPattern(pattern: string): RegExp {
-  // Adjacent stars mean the same as one; left in, they would make matching exponential.
-  const parts = pattern.split(/\*+/).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`, 'su');
-}
-
-function comparePatterns(a: string, b: string): number {
-  const starCount = (pattern: string): number => pattern.split('*').length - 1;
-  const literalCount = (pattern: string): number => pattern.length - starCount(pattern);
-  const isName = (pattern: string): boolean => starCount(pattern) === 0;
-  if (isName(a) !== isName(b)) return isName(a) ? -1 : 1;
-  return literalCount(b) - literalCount(a) || starCount(a) - starCount(b);
 }

@@ -172,7 +172,8 @@ test.skipIf(process.getuid?.() !== 0)(
     const folder = join(fixture.folder, 'service');
     mkdirSync(folder);
     chownSync(folder, 65_534, 65_533);
-    const replica = { path: join(folder, 'replica.db'), files: join(folder, 'files'), shared: true };
+    const places = { path: join(folder, 'replica.db'), files: join(folder, 'files') };
+    const replica = { ...fixture.config.replica, ...places, shared: true };
 
     await restoreAll({ ...fixture.config, replica }, target, STAMP);
 
@@ -196,7 +197,8 @@ test.skipIf(process.getuid?.() !== 0).each(['replica.db', 'replica.db.lock', 'fi
     writeFileSync(join(roots, 'file'), '', { mode: 0o600 });
     symlinkSync(name === 'files' ? roots : join(roots, 'file'), join(folder, name));
     lchownSync(join(folder, name), 65_534, 65_534);
-    const replica = { path: join(folder, 'replica.db'), files: join(folder, 'files'), shared: true };
+    const places = { path: join(folder, 'replica.db'), files: join(folder, 'files') };
+    const replica = { ...fixture.config.replica, ...places, shared: true };
 
     const restored = restoreAll({ ...fixture.config, replica }, target, STAMP);
 
