@@ -113,7 +113,11 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
   const stamp = stampById.get(last);
   if (stamp === undefined) return { kind: 'sweep', why: 'unreadable' };
   const after = secondOf(stamp);
-  if (after > cursor.after) return { kind: 'next', cursor: { after, skip: 0, firstId: null, tieRounds: 0 } };
+  if (after > cursor.after) {
+    // Rows of the last second that the page has are not read again, but for the last one.
+    const first = ids.findIndex((id) => secondOf(stampById.get(id) ?? '') === after);
+    return { kind: 'next', cursor: { after, skip: ids.length - first - 1, firstId: last, tieRounds: 0 } };
+  }
   return { kind: 'next', cursor: { ...cursor, skip: cursor.skip + ids.length - 1, firstId: last } };
 }
 

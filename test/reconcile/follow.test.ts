@@ -59,10 +59,16 @@ describe('after a page', () => {
     ['that is not full, all is read', cursor(), page(3, [1, at(1)], [2, at(2)]), { kind: 'done' }],
     ['without a row, all is read', cursor(), page(3), { kind: 'done' }],
     [
-      'that is full, the next begins with the last second',
+      'that is full, the next begins with the last row',
       cursor(),
       page(2, [1, at(1)], [2, at(3)]),
-      { kind: 'next', cursor: cursor({ after: at(3) }) },
+      { kind: 'next', cursor: cursor({ after: at(3), firstId: 2 }) },
+    ],
+    [
+      'that is full, rows of the last second are not read again, but for the last one',
+      cursor(),
+      page(4, [1, at(1)], [2, at(3)], [3, null], [4, at(3)]),
+      { kind: 'next', cursor: cursor({ after: at(3), skip: 2, firstId: 4 }) },
     ],
     [
       'of one second, the next begins with the last row',
