@@ -38,6 +38,7 @@ export const LOG_EVENTS = {
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
   'windows.none': 'A table is read as one run of pages, because its windows do not hold: the reason says what.',
+  'windows.differ': 'What days add up to differs from the origin in some windows of a table; these are read.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
   'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',

@@ -48,6 +48,7 @@ export const LOG_FIELDS = [
   'userId',
   'waitMs',
   'waitingCount',
+  'windowCount',
   'work',
 ] as const;
 

@@ -23,7 +23,9 @@ import { readPages } from '../replica/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import { isZone } from '../wire/zone.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import type { SweepCounts } from './report.ts';
 import { confirmedRows } from './stamps.ts';
+import { sweepWindows } from './sweep.ts';
 
 /** Rows that are added up at a stretch, some milliseconds of work; other work is done in between. */
 const BLOCK_ROWS = 5_000;
@@ -36,6 +38,23 @@ export interface ChangedWindows {
   readonly zone: string;
   readonly there: Days;
   readonly here: Days;
+}
+
+/**
+ * Reads the windows that were found, and notes which measures say nothing; returns how many rows were deleted. Null where a sweep has to look.
+ * @throws RowsyncError as `sweepPages`.
+ */
+export async function readChangedWindows(
+  context: PullContext,
+  table: PreparedTable,
+  { found, counts }: { readonly found: ChangedWindows; readonly counts: SweepCounts },
+): Promise<number | null> {
+  const { windows } = found;
+  if (windows.length === 0) return 0;
+  context.log.info('windows.differ', { table: table.target.localName, windowCount: windows.length });
+  const deletedCount = await sweepWindows(context, table, { windows, counts });
+  if (deletedCount !== null) await noteUselessMeasures(context, table, found);
+  return deletedCount;
 }
 
 /**

@@ -3,8 +3,9 @@
  * sweep proved whole. Output: whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
  *
  *    pages of a round   FOLLOW_PAGES_MAX
- *    rounds             two: what came while rows were counted is told from a delete by the second
- *    short windows      SHORT_WINDOWS_MAX, each found by halving
+ *    rounds             ROUNDS_MAX: the second tells what came while rows were counted from a delete; behind it, windows are read
+ *    changed windows    as fingerprint.ts says, when rows are missing, and when it is time to compare
+ *    a short window     found by halving, once a round
  *
  * What follow stores stands on no page yet, so the rows come under suspicion until a page shows them: no ETag vouches for what
  * it did not bring (I6). Deletes are not seen here. The number of rows tells that some are missing, and the sweep says which (I5).
@@ -15,6 +16,7 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import {
   firstCursor,
   FOLLOW_PAGES_MAX,
+  isCompareDue,
   judgeChangedPage,
   laterStamp,
   mayFollow,
@@ -30,6 +32,7 @@ import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 import { describeTable, isSameShape, writeInShape } from './describe.ts';
+import { findChangedWindows, readChangedWindows } from './fingerprint.ts';
 import { prepareTable } from './prepare.ts';
 import { confirmedRows, stampsOf, type Stamps } from './stamps.ts';
 import { storeRows } from './store.ts';
@@ -49,11 +52,14 @@ interface Followed {
   readonly deletedCount: number;
 }
 
+/** Rounds of counting rows and reading what changed. */
+const ROUNDS_MAX = 5;
+
+/** Windows that are read as the days say, where rows are missing; of more, the one with missing rows is found by counting. */
+const CHANGED_WINDOWS_MAX = 8;
+
 /** Rows of a list of deleted ones that are asked for. */
 const HINTS_MAX = 10_000;
-
-/** Windows that are searched for by counting, one after the other; where rows of more are missing, the table is swept. */
-const SHORT_WINDOWS_MAX = 3;
 
 /** The stamp of a table in which no row was ever changed. */
 const FIRST_STAMP = '1970-01-01T00:00:00Z';
@@ -121,7 +127,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const { lateMs } = ledger;
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
-  for (let round = 1; round <= 2; round += 1) {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     // Before the changes are read: whatever was added until now is among them, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
     const isAsBefore =
@@ -135,54 +141,53 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
     if (missing > 0) deletedCount += (await findDeleted(context, table, before)) ?? 0;
     if (there === null || there === countExpected(replica, confirmedRows(table))) break;
-    if (round < 2) continue;
-    const found = await sweepShortWindows(context, table, { stamps, counts });
+    if (round === 1) continue;
+    const found = round < ROUNDS_MAX ? await readShortWindows(context, table, { round, stamps, counts }) : null;
     if (found === null) return { why: 'count', deletedCount };
     deletedCount += found;
   }
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
   const { isLarge } = read;
+  const compares = isCompareDue(ledger.comparedAt, clock.nowMs());
   await replica.write(`Noting what was followed of ${localName}`, (tx) => {
-    storeFollowed(tx, id, { watermark, at });
+    // Noted first: an origin that fails to answer is not asked again the next minute.
+    storeFollowed(tx, id, { watermark, at, comparedAt: compares ? at : null });
     if (isLarge !== ledger.hasLargeTail) storeLargeTail(tx, id, isLarge);
   });
-  return { why: null, deletedCount };
+  const found = compares ? await findChangedWindows(context, table) : null;
+  const changed = found === null ? 0 : await readChangedWindows(context, table, { found, counts });
+  return changed === null ? { why: 'count', deletedCount } : { why: null, deletedCount: deletedCount + changed };
 }
 
 /**
- * Finds windows whose number of rows differs by counting them, reads these, and no others; returns how many rows were deleted. Null where that does not
- * explain the number of all rows.
+ * Reads windows in which rows are missing, or came unseen, and no others; returns how many rows were deleted. Null where a sweep has to look. In the
+ * second round the days say which they are. Later, or where that says little, the last window whose number of rows differs is found by halving.
  */
-async function sweepShortWindows(
+async function readShortWindows(
   context: PullContext,
   table: PreparedTable,
-  { stamps, counts }: { readonly stamps: Stamps; readonly counts: SweepCounts },
+  { round, stamps, counts }: { readonly round: number; readonly stamps: Stamps; readonly counts: SweepCounts },
 ): Promise<number | null> {
   const { origin, replica, signal } = context;
+  const found = round === 2 ? await findChangedWindows(context, table) : null;
+  if (found !== null && found.windows.length > 0 && found.windows.length <= CHANGED_WINDOWS_MAX)
+    return await readChangedWindows(context, table, { found, counts });
   const created = createdColumn(table.descriptor.columns);
   const column = table.target.columns[table.shapes.findIndex(({ name }) => name === created?.name)]?.localName;
   if (created === null || column === undefined) return null;
-  let deletedCount = 0;
-  for (let found = 1; found <= SHORT_WINDOWS_MAX; found += 1) {
-    const windows = [...new Set(readPages(replica, table.target.id).map(({ window }) => window))];
-    if (windows.length < 2) return null;
-    const short = await lastWhere(
-      windows.filter((window) => window !== NO_STAMP_WINDOW),
-      async (window) => {
-        if (window === FIRST_WINDOW) return true;
-        const filter = windowFilter(window, created.name);
-        const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
-        return there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: window });
-      },
-    );
-    const deleted = await sweepWindows(context, table, { windows: [short], counts });
-    if (deleted === null) return null;
-    deletedCount += deleted;
-    const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
-    if (there === countExpected(replica, confirmedRows(table))) return deletedCount;
-  }
-  return null;
+  const windows = [...new Set(readPages(replica, table.target.id).map(({ window }) => window))];
+  if (windows.length < 2) return null;
+  const short = await lastWhere(
+    windows.filter((window) => window !== NO_STAMP_WINDOW),
+    async (window) => {
+      if (window === FIRST_WINDOW) return true;
+      const filter = windowFilter(window, created.name);
+      const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
+      return there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: window });
+    },
+  );
+  return await sweepWindows(context, table, { windows: [short], counts });
 }
 
 /** The last item for which something holds, where it holds for the first one and for none behind one for which it does not. */

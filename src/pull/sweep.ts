@@ -29,7 +29,7 @@ import {
   dropPagesFrom,
   provePages,
   readPages,
-  readSuspects,
+  suspectsCreated,
   type AnsweredPage,
   type KnownPage,
   type PagePlace,
@@ -98,10 +98,10 @@ export async function sweepWindows(
   { windows, counts }: { readonly windows: readonly string[]; readonly counts: SweepCounts },
 ): Promise<number | null> {
   const { replica } = context;
-  const { id, localName } = table.target;
+  const { localName } = table.target;
   const created = createdColumn(table.descriptor.columns)?.name ?? null;
-  const { sweep } = readTable(replica, id);
-  const before = new Set(allSuspects(replica, id));
+  const { sweep } = readTable(replica, table.target.id);
+  const before = windowsOf({ context, table });
   const pass: Pass = { context, table, sweep, tally: { counts, reportedPages: new Set() }, proofs: [], created };
   try {
     await readWindows(pass, new Set(windows));
@@ -112,12 +112,16 @@ export async function sweepWindows(
   await replica.write(`Looking for the missing rows of ${localName}`, (tx) =>
     clearSeenSuspects(tx, confirmedRows(table)),
   );
-  const left = allSuspects(replica, id).filter((row) => !before.has(row));
+  // Also those that came under suspicion before: a row that was followed, and deleted since, stands on no page that it could leave.
+  const target = confirmedRows(table);
+  const column = target.columns[table.shapes.findIndex(({ name }) => name === created)]?.localName;
+  const left = windows.flatMap((window) => {
+    const from = window === NO_STAMP_WINDOW ? null : window;
+    return column === undefined
+      ? []
+      : suspectsCreated(replica, target, { column, from, end: endOfWindow(before, window) });
+  });
   return left.length === 0 ? 0 : await proveDeletes(context, table, left);
-}
-
-function allSuspects(replica: PullContext['replica'], tableId: number): readonly number[] {
-  return readSuspects(replica, tableId, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 }
 
 /** Reads some windows of a table, also those that were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
@@ -201,7 +205,7 @@ function windowPages({ context, created }: Pass): number {
 }
 
 /** The windows that have pages, in order; the first one always. */
-function windowsOf({ context, table }: Pass): readonly string[] {
+function windowsOf({ context, table }: Pick<Pass, 'context' | 'table'>): readonly string[] {
   return [...new Set([FIRST_WINDOW, ...readPages(context.replica, table.target.id).map(({ window }) => window)])];
 }
 

@@ -12,6 +12,9 @@ const OVERLAP_MS_MAX = 3_600_000;
 /** Pages of one round; a sweep reads what is more, also after an import that gave a whole table one stamp. */
 export const FOLLOW_PAGES_MAX = 20;
 
+/** How long nobody asks what days add up to after that was asked, or after the end of a sweep. */
+const COMPARE_AFTER_MS = 600_000;
+
 /** How often ties that move while they are read are begun again. */
 const TIE_ROUNDS_MAX = 3;
 
@@ -45,6 +48,12 @@ export function mayFollow(table: Followable): boolean {
     !table.isDistrusted &&
     table.heldCode === null
   );
+}
+
+/** Whether it is time to ask what days add up to; it is as well where the clock of this machine was set back. */
+export function isCompareDue(comparedAt: string | null, nowMs: number): boolean {
+  const sinceMs = nowMs - Date.parse(comparedAt ?? '1970-01-01T00:00:00Z');
+  return sinceMs < 0 || sinceMs >= COMPARE_AFTER_MS;
 }
 
 /** A place in the rows, in the order of their stamps. */

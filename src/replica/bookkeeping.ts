@@ -13,7 +13,7 @@ import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -81,6 +81,7 @@ const DESCRIPTORS = sql`
  *    large_tail                1 where following last read more than a page although nothing was new, or gave up: many rows were changed last
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
  *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
+ *    compared_at               when what days add up to was last asked for, or the end of the last finished sweep where that is later
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
@@ -100,7 +101,7 @@ const TABLES = sql`
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
-    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT
+    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -211,6 +212,9 @@ const TABLES_7 = [
 
 /** What version 9 added to the tables of every earlier one. */
 const TABLES_9 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TEXT`];
+
+/** What version 10 added to the tables of every earlier one. */
+const TABLES_10 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -443,5 +447,6 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
     for (const name of [sql`sync_status`, sql`sync_freshness`]) db.exec(sql`DROP VIEW ${name}`);
     for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
   }
-  for (const statement of TABLES_9) db.exec(statement);
+  if (fromVersion < 9) for (const statement of TABLES_9) db.exec(statement);
+  for (const statement of TABLES_10) db.exec(statement);
 }

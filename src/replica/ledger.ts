@@ -172,6 +172,8 @@ export interface LedgerTable {
   readonly hasLargeTail: boolean;
   /** Measures of a fingerprint that say nothing until the next whole sweep. */
   readonly ignoredMeasures: readonly string[];
+  /** When what days add up to was last asked for, or the end of the last finished sweep where that is later. */
+  readonly comparedAt: string | null;
   /** Why the table is read as one window; null where it is read by windows. */
   readonly oneWindow: string | null;
 }
@@ -180,7 +182,8 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures, one_window AS oneWindow`;
+  missing_columns AS missingColumns, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures,
+  compared_at AS comparedAt, one_window AS oneWindow`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -241,16 +244,16 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
   return sweep + 1;
 }
 
-/** Stores up to which stamp of the origin changed rows are here, and when that was asked. */
+/** Stores up to which stamp of the origin changed rows are here, when that was asked, and when days were; null for not this time. */
 export function storeFollowed(
   tx: Tx,
   tableId: number,
-  { watermark, at }: { readonly watermark: string; readonly at: string },
+  followed: { readonly watermark: string; readonly at: string; readonly comparedAt: string | null },
 ): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, problem_code = NULL, problem_message = NULL, problem_hint = NULL
+    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
         WHERE id = @tableId`,
-  ).run({ watermark, at, tableId });
+  ).run({ ...followed, tableId });
 }
 
 /** Notes whether many rows were changed last. */
@@ -282,7 +285,7 @@ export function closeSweep(
   if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
-          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, doubted = iif(doubted = 2, 2, 0),
+          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = iif(doubted = 2, 2, 0),
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, tableId });
   vouchJournal(tx, tableId, at);

@@ -252,6 +252,26 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
     .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
 }
 
+/**
+ * Suspects that were created in a second or later, and before another one; `column` is the local name of that stamp. With `from` null, those that have
+ * no such stamp.
+ */
+export function suspectsCreated(
+  connection: Connection,
+  { id, localName }: RowTarget,
+  { column, from, end }: { readonly column: string; readonly from: string | null; readonly end: string | null },
+): readonly number[] {
+  const second = sql`substr(known.${ident(column)}, 1, 19)`;
+  return connection
+    .prepare(
+      sql`SELECT s.row_id FROM _rowsync_suspects s CROSS JOIN ${ident(localName)} known ON known._id = s.row_id
+          WHERE s.table_id = @id AND CASE WHEN @from IS NULL THEN ${second} IS NULL
+            ELSE ${second} >= substr(@from, 1, 19) AND (@end IS NULL OR ${second} < substr(@end, 1, 19)) END`,
+    )
+    .pluck()
+    .all({ id, from, end }) as number[]; // row_id is an INTEGER within 53 bits
+}
+
 /** Those of the given rows that are suspects. */
 export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
   return from

@@ -263,9 +263,125 @@ test('without a list of deleted rows, counting finds the window that has one les
   const report = await fixture.pull({ follow: true });
 
   expect(report.tables).toMatchObject([{ deletedCount: 1, isFollowed: true }]);
-  // Two rounds, five halvings of 25 windows, the pages of one, and another count.
-  expect(selects(fixture)).toBeLessThanOrEqual(4 + 5 + 3 + 1);
+  // Three rounds, what days add up to, which is one here, five halvings of 25 windows, and the pages of one.
+  expect(selects(fixture)).toBeLessThanOrEqual(6 + 1 + 5 + 3);
   expectSame(fixture);
+});
+
+/** Rows of one day each, in windows of two pages of four new rows; the last one was changed an hour after. */
+async function startByDay(tables: readonly TableSpec[] = [note(0)]): Promise<{ fixture: Fixture; clock: TestClock }> {
+  const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
+  const settings = { pageRows: 5, windowPages: 2, follows: 'all' as const };
+  const fixture = await startFixture({ tables, clock }, { clock, settings });
+  fixture.sandbox.store.change(() => {
+    for (let day = 1; day <= 100; day += 1) {
+      fixture.sandbox.store.insert('Note', { Title: `title ${day}`, Count: day });
+      clock.advance(86_400_000);
+    }
+  });
+  fixture.sandbox.store.update('Note', 100, { Count: 1 });
+  clock.advance(3_600_000);
+  await fixture.pull();
+  fixture.sandbox.requests.clear();
+  return { fixture, clock };
+}
+
+test('without a list of deleted rows, what days add up to says which windows to read', async () => {
+  const { fixture } = await startByDay();
+  await using _ = fixture;
+  for (const id of [7, 30, 31, 77, 95]) fixture.sandbox.store.delete('Note', id);
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'deleted' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 5, isFollowed: true }]);
+  // Three rounds, the days, and the pages of four windows.
+  expect(selects(fixture)).toBeLessThanOrEqual(6 + 1 + 4 * 3);
+  expectSame(fixture);
+});
+
+test('a row that was followed and then deleted is missed by no window', async () => {
+  const { fixture } = await startByDay();
+  await using _ = fixture;
+  fixture.sandbox.store.update('Note', 30, { Title: 'new' });
+  const added = fixture.sandbox.store.insert('Note', { Title: 'added' });
+  await fixture.pull({ follow: true });
+  fixture.sandbox.store.delete('Note', 30);
+  fixture.sandbox.store.delete('Note', added);
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'deleted' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 2, isFollowed: true }]);
+  expectSame(fixture);
+});
+
+const GROUP: TableSpec = {
+  name: 'Group',
+  key: 'Name',
+  columns: [
+    { name: 'Name', type: 'Text', options: ['Unique', 'Required'] },
+    { name: 'Budget', type: 'Numeric' },
+  ],
+  rows: [{ Name: 'a', Budget: '10.5' }],
+};
+
+const looking = (rowCount: number): TableSpec => {
+  const computed = { how: 'lookup', reference: 'Group', table: 'Group', column: 'Budget' } as const;
+  const { columns, ...spec } = note(rowCount);
+  return {
+    ...spec,
+    columns: [...columns, { name: 'Group', type: 'Text' }, { name: 'Group Budget', type: 'Numeric', computed }],
+  };
+};
+
+test('a formula that changed without a stamp comes with the first follow ten minutes after all rows were read', async () => {
+  const { fixture, clock } = await startByDay([GROUP, looking(0)]);
+  await using _ = fixture;
+  fixture.sandbox.store.update('Note', 20, { Group: 'a' });
+  // Later by more than the overlap, so that the row of the formula is not read in any case.
+  clock.advance(300_000);
+  fixture.sandbox.store.update('Note', 100, { Count: 2 });
+  await fixture.pull();
+  const budget = (): unknown => fixture.rows('SELECT "Group Budget" AS b FROM "Note" WHERE _id = 20')[0];
+  const freshSince = (): unknown => fixture.rows(`SELECT fresh_since FROM sync_status WHERE "table" = 'Note'`)[0];
+  const before = freshSince();
+  const of = { tables: ['Note'], follow: true };
+  fixture.sandbox.store.update('Group', 1, { Budget: '20.5' });
+
+  clock.advance(599_000);
+  await fixture.pull(of);
+  expect(budget()).toEqual({ b: 10.5 });
+  clock.advance(1_000);
+  const compared = await fixture.pull(of);
+  expect(budget()).toEqual({ b: 20.5 });
+  const requests = fixture.sandbox.requests.count({});
+  clock.advance(60_000);
+  await fixture.pull(of);
+
+  expect(compared.tables).toMatchObject([{ updatedCount: 1, isFollowed: true }]);
+  expect(fixture.sandbox.requests.count({}) - requests).toBe(2);
+  expect(freshSince()).toEqual(before);
+});
+
+test('an origin that adds up nothing is asked once in ten minutes', async () => {
+  const { fixture, clock } = await startByDay();
+  await using _ = fixture;
+  const refuse = (): void => {
+    const body = '{"error":400,"code":3100,"message":"Column does not exist","source":"Date Created//DD"}';
+    fixture.sandbox.answerInstead(3, { ...REFUSAL, status: 400, body }, { method: 'select' });
+  };
+  const costs: number[] = [];
+  for (const minutes of [11, 1, 10]) {
+    clock.advance(minutes * 60_000);
+    fixture.sandbox.requests.clear();
+    refuse();
+    const report = await fixture.pull({ follow: true });
+    expect(report.tables).toMatchObject([{ isFollowed: true, error: null }]);
+    costs.push(selects(fixture));
+  }
+
+  expect(costs).toEqual([3, 2, 3]);
 });
 
 test('a list of deleted rows that names a living one deletes nothing', async () => {

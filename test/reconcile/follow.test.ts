@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   firstCursor,
+  isCompareDue,
   judgeChangedPage,
   laterStamp,
   mayFollow,
@@ -38,6 +39,15 @@ test.each<[string, Partial<Followable>, boolean]>([
 
 test('a round begins an overlap before the watermark', () => {
   expect(firstCursor('2026-01-01T00:00:00Z', 0)).toMatchObject({ after: '2025-12-31T23:58:00Z', skip: 0 });
+});
+
+test.each([
+  ['nobody ever did', null, true],
+  ['that was ten minutes ago', '2026-01-01T00:50:00Z', true],
+  ['that was shortly before', '2026-01-01T00:50:01Z', false],
+  ['the clock was set back since', '2026-01-01T01:00:01Z', true],
+])('days are compared where %s: %s', (_what, comparedAt, isDue) => {
+  expect(isCompareDue(comparedAt, Date.parse('2026-01-01T01:00:00Z'))).toBe(isDue);
 });
 
 describe('after a page', () => {

@@ -1,5 +1,5 @@
 /**
- * A replica whose bookkeeping is of version 8.
+ * A replica whose bookkeeping is of version 8 or 9.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -9,19 +9,20 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
-test('a replica of version 8 is brought up to this one', () => {
+test.each([8, 9])('a replica of version %i is brought up to this one', (version) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   openReplica(path, { clock: systemClock }).close();
   const before = new Database(path);
-  before.exec('ALTER TABLE _rowsync_tables DROP COLUMN ignored_measures');
-  before.pragma('user_version = 8');
+  before.exec('ALTER TABLE _rowsync_tables DROP COLUMN compared_at');
+  if (version < 9) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN ignored_measures');
+  before.pragma(`user_version = ${version}`);
   before.close();
 
   openReplica(path, { clock: systemClock }).close();
 
   const after = new Database(path, { readonly: true });
   expect(after.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
-  expect(after.prepare('SELECT ignored_measures FROM _rowsync_tables').all()).toEqual([]);
+  expect(after.prepare('SELECT ignored_measures, compared_at FROM _rowsync_tables').all()).toEqual([]);
   after.close();
 });
