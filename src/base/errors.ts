@@ -40,6 +40,7 @@ export const ERROR_CODES = {
   'config.invalid': 'The configuration has one or more problems; all of them are listed.',
   'config.secret': 'A secret named by the configuration cannot be read or is empty.',
   'origin.unreachable': 'No connection to the origin: name not found, refused, reset or no route.',
+  'origin.proxy': 'The proxy under `origin.proxy` cannot be reached, or made no connection to the origin.',
   'origin.tls': 'The TLS handshake with the origin failed.',
   'origin.timeout': 'The origin accepted the connection but did not answer in time.',
   'origin.busy': 'The origin answered 429 or 5xx until the retries were used up.',

@@ -63,10 +63,11 @@ export function checkReplica(config: Config): readonly CheckResult[] {
 
 /** Checks of the way to the origin, then, if there is one, of what the credentials may see there. */
 export async function* checkOrigin(origin: Origin, config: Config, session: Session): AsyncGenerator<CheckResult> {
-  const probe = await probeOrigin(config.origin.url, session.clock);
+  const probe = await probeOrigin(config.origin.url, session.clock, config.origin.way);
   const { host } = new URL(config.origin.url);
   if (!('failure' in probe)) {
-    yield ok('connection', `${host} is ${probe.address} and answers in ${durationText(probe.durationMs)}`);
+    const where = probe.proxy === null ? `is ${probe.address} and` : `is reached through the proxy ${probe.proxy}, and`;
+    yield ok('connection', `${host} ${where} answers in ${durationText(probe.durationMs)}`);
     yield checkTls({ tls: probe.tls, address: probe.address, nowMs: session.clock.nowMs() });
     yield checkClock(probe.clockSkewMs);
   }
@@ -76,7 +77,8 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
     user = valueOf(await origin.user({ signal }));
   } catch (thrown) {
     const error = asRowsyncError(thrown);
-    yield failed(error.kind === 'auth' ? 'credentials' : 'connection', error);
+    const isLogin = error.kind === 'auth' && error.code !== 'origin.proxy';
+    yield failed(isLogin ? 'credentials' : 'connection', error);
     return;
   }
   if ('failure' in probe) {

@@ -55,13 +55,12 @@ export async function loadNamedConfig(
 
 /** The side of the origin, loaded once a command needs it. */
 async function loadOrigin() {
-  const [{ createLogger }, { originSettings }, { openOrigin }, { secretsOf }] = await Promise.all([
+  const [{ createLogger }, { originSecrets, originSettings }, { openOrigin }] = await Promise.all([
     import('../base/log.ts'),
     import('../config/settings.ts'),
     import('../origin/client.ts'),
-    import('../origin/credentials.ts'),
   ]);
-  return { createLogger, originSettings, openOrigin, secretsOf };
+  return { createLogger, originSecrets, originSettings, openOrigin };
 }
 
 /** The side of the replica, likewise. */
@@ -81,12 +80,12 @@ export async function withOrigin<T>(
   limits: Partial<OriginLimits> = {},
 ): Promise<T> {
   const { clock, stderr } = invocation.session;
-  const { createLogger, originSettings, openOrigin, secretsOf } = await loadOrigin();
+  const { createLogger, originSecrets, originSettings, openOrigin } = await loadOrigin();
   const settings = originSettings(config);
   const log = createLogger({
     level: invocation.isVerbose ? 'debug' : 'silent',
     destination: { write: (line) => void stderr.write(line) },
-    secrets: secretsOf(settings.credentials),
+    secrets: originSecrets(config),
   });
   const origin = openOrigin({ ...settings, limits }, { clock, log });
   try {

@@ -11,6 +11,7 @@ import { dirname, resolve } from 'node:path';
 
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
+import type { Way } from '../origin/connections.ts';
 import type { SinkSettings } from '../sink/context.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
@@ -24,6 +25,7 @@ import {
 } from './secrets.ts';
 import { readSinks } from './sinks.ts';
 import { tableRules, type TableRules } from './tables.ts';
+import { readWay, type WayResult } from './way.ts';
 import { parseYaml } from './yaml.ts';
 
 /** A valid configuration. */
@@ -37,6 +39,8 @@ export interface Config {
     /** Null where the caller asked for none. */
     readonly credentials: Credentials | null;
     readonly format: Options['origin']['format'];
+    /** A proxy and authorities; empty where the caller asked for no credentials. */
+    readonly way: Way;
   };
   readonly replica: {
     readonly path: string;
@@ -127,7 +131,11 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     environment,
     needsSecrets: options.needsSinks ?? options.needsCredentials,
   });
-  const problems = [...otherProblems, ...login.problems, ...sinks.problems];
+  const way: WayResult =
+    parsed.success && options.needsCredentials
+      ? readWay(parsed.data.origin, { folder: dirname(file), environment })
+      : { way: {}, problems: [], warnings: [] };
+  const problems = [...otherProblems, ...login.problems, ...way.problems, ...sinks.problems];
   if (!parsed.success || problems.length > 0) {
     const described = describeProblems(problems, { values, document, lines });
     throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
@@ -135,8 +143,11 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
       hint: `Correct ${file} and run the same command again; nothing was done.`,
     });
   }
-  const config = { ...configFromOptions(file, parsed.data, login.credentials), sinks: sinks.sinks };
-  return { config, warnings: [...login.warnings, ...sinks.warnings, ...addressWarnings(config)] };
+  const config = configFromOptions(file, parsed.data, { credentials: login.credentials, way: way.way });
+  return {
+    config: { ...config, sinks: sinks.sinks },
+    warnings: [...login.warnings, ...way.warnings, ...sinks.warnings, ...addressWarnings(config)],
+  };
 }
 
 function countProblems(count: number): string {
@@ -177,7 +188,11 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
   return typeof origin === 'object' && origin !== null ? { ...origin } : {};
 }
 
-function configFromOptions(file: string, options: Options, credentials: Credentials | null): Omit<Config, 'sinks'> {
+function configFromOptions(
+  file: string,
+  options: Options,
+  { credentials, way }: Pick<Config['origin'], 'credentials' | 'way'>,
+): Omit<Config, 'sinks'> {
   const folder = dirname(file);
   const path = resolve(folder, options.replica.path);
   return {
@@ -187,6 +202,7 @@ function configFromOptions(file: string, options: Options, credentials: Credenti
       database: options.origin.database,
       credentials,
       format: options.origin.format,
+      way,
     },
     replica: {
       path,
@@ -232,7 +248,7 @@ function listenAddress(listen: string | false): ListenAddress | null {
 /** Hosts whose traffic does not leave the machine. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-function addressWarnings({ origin }: Config): readonly string[] {
+function addressWarnings({ origin }: Pick<Config, 'origin'>): readonly string[] {
   const { protocol, hostname } = new URL(origin.url);
   return protocol === 'http:' && !LOOPBACK.test(hostname)
     ? ['origin.url: http sends the credentials and every row unencrypted; use https']

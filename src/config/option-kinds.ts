@@ -5,6 +5,9 @@
  */
 import * as z from 'zod';
 
+/** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
+export const PRINTABLE = /^(?!\s*$)[^\p{Cc}]+$/u;
+
 /** A mapping in which every key is declared; an unknown one is a problem of its own that names the known ones. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string): z.ZodObject<Shape, z.core.$strict> {
   return z

@@ -9,62 +9,10 @@ import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
 import { columns, mask, maskedNeeds } from './column-options.ts';
 import { history } from './history-option.ts';
-import { byteCount, decimalNumber, section, text, wholeNumber } from './option-kinds.ts';
+import { byteCount, decimalNumber, PRINTABLE, section, text, wholeNumber } from './option-kinds.ts';
 import { cron, cronOrAuto } from './cron-options.ts';
+import { origin } from './origin-options.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
-
-/** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
-const PRINTABLE = /^(?!\s*$)[^\p{Cc}]+$/u;
-
-const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
-const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';
-
-const origin = section(
-  {
-    url: text({
-      pattern: /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u,
-      mustBe: URL_MUST_BE,
-      doc: 'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
-    }).refine((url) => URL.canParse(url), { error: URL_MUST_BE }),
-    database: z
-      .union([z.string().regex(/^\d{1,20}(?:-\d{1,20})?$/, { error: DATABASE_MUST_BE }), z.int().min(1)], {
-        error: DATABASE_MUST_BE,
-      })
-      .transform(String)
-      .meta({ description: 'The number of the database, as it stands in the address of its pages behind /db/.' }),
-    tokenFile: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the path of a file that holds the token',
-      doc: 'A file that holds an API token (recommended). Nobody but the user who runs rowsync should be able to read it.',
-    }).optional(),
-    token: text({
-      pattern: SECRET_REFERENCE,
-      mustBe: 'must name an environment variable, as ${ROWSYNC_TOKEN}; a token itself belongs in a file (tokenFile)',
-      doc: 'An API token in an environment variable, written as ${NAME}.',
-    }).optional(),
-    user: text({
-      pattern: /^[^\p{Cc}:]+$/u,
-      mustBe: 'must be a user name (an e-mail address) without a colon',
-      doc: 'The user name to log in with where no token is used; needs passwordFile or password.',
-    }).optional(),
-    passwordFile: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the path of a file that holds the password',
-      doc: 'A file that holds the password of the user.',
-    }).optional(),
-    password: text({
-      pattern: SECRET_REFERENCE,
-      mustBe:
-        'must name an environment variable, as ${ROWSYNC_PASSWORD}; a password itself belongs in a file (passwordFile)',
-      doc: 'The password of the user in an environment variable, written as ${NAME}.',
-    }).optional(),
-    format: z.enum(['json', 'xml'], { error: 'must be json or xml' }).default('json').meta({
-      description:
-        'What the origin is asked to answer in. XML says the same with more bytes, and numbers with six decimals only.',
-    }),
-  },
-  'The hosted database, and how to log in: tokenFile, or token, or user with passwordFile or password.',
-);
 
 const replica = section(
   {

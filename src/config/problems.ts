@@ -26,7 +26,7 @@ const PROBLEMS_MAX = 50;
 const VALUE_CHARS_MAX = 60;
 
 /** Options whose value is never shown, whatever is wrong with it. */
-const SECRET_KEY = /token|password|secret|credential|webhook/i;
+const SECRET_KEY = /token|password|secret|credential|webhook|proxy/i;
 
 /** The problems that validation found, each key that is not an option as one of its own. */
 export function problemsFromIssues(issues: readonly z.core.$ZodIssue[]): readonly Problem[] {

@@ -65,6 +65,7 @@ export function expandVariables(values: unknown, environment: Environment): { va
 function isSecretReference(path: OptionPath): boolean {
   // The address of a sink, which may have a password in it (sinks.ts).
   if (path.length === 4 && path[0] === 'sinks' && path[2] === 'postgres' && path[3] === 'url') return true;
+  if (path.length === 3 && path[0] === 'origin' && path[1] === 'proxy' && path[2] === 'password') return true;
   return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
 }
 

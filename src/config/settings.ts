@@ -5,6 +5,7 @@
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
+import { proxySecrets } from '../origin/connections.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { HistoryBounds } from '../history/prune.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
@@ -20,9 +21,16 @@ export function originSettings({ origin, limits }: Config): OriginSettings {
     database: origin.database,
     credentials: must(origin.credentials, 'whoever reaches the origin loads its credentials'),
     format: origin.format,
+    ...origin.way,
     concurrency: limits.concurrency,
     requestsPerSecond: limits.requestsPerSecond,
   };
+}
+
+/** The texts of the way to the origin that no log and no answer may show. */
+export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly string[] {
+  const { credentials, way } = origin;
+  return [...(credentials === null ? [] : secretsOf(credentials)), ...proxySecrets(way.proxy)];
 }
 
 /** The settings of every pull under a configuration. */
@@ -48,10 +56,11 @@ function followsOf(schedules: readonly (string | false | undefined)[]): PullSett
 }
 
 /** The settings of every push under a configuration. */
-export function pushSettings({ files, limits, origin, safety, tables }: Config): PushSettings {
+export function pushSettings(config: Config): PushSettings {
+  const { files, limits, safety, tables } = config;
   return {
     uploadDir: files.uploadDir,
-    secrets: origin.credentials === null ? [] : secretsOf(origin.credentials),
+    secrets: originSecrets(config),
     maxPushRows: safety.maxPushRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,

@@ -14,6 +14,7 @@ import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wir
 import { describePath, idBatches, keyBatches, originAddress, selectPath, type Address } from './address.ts';
 import type { Answer } from './answers.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
+import { proxySecrets, type ProxySettings } from './connections.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { fileMethods, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
@@ -35,6 +36,10 @@ export interface OriginSettings {
   readonly requestsPerSecond?: number | undefined;
   /** Whether to ask for gzip. Default true; only a benchmark on one machine gains by false. */
   readonly compress?: boolean | undefined;
+  /** A proxy that every request goes through; null, the default, for none. */
+  readonly proxy?: ProxySettings | null | undefined;
+  /** Certificates of authorities in PEM, trusted beside those that Node trusts. */
+  readonly authorities?: string | null | undefined;
   /** Time-outs, sizes and retries, where they differ from `ORIGIN_LIMITS`. */
   readonly limits?: Partial<OriginLimits> | undefined;
 }
@@ -97,8 +102,8 @@ export function openOrigin(
     concurrency,
     requestsPerSecond: settings.requestsPerSecond ?? 0,
     limits,
-    transport: deps.transport ?? openTransport(url, limits, concurrency),
-    scrub: secretScrubber(secretsOf(settings.credentials)),
+    transport: deps.transport ?? openTransport(url, limits, concurrency, settings),
+    scrub: secretScrubber([...secretsOf(settings.credentials), ...proxySecrets(settings.proxy)]),
     clock: deps.clock,
     log: deps.log,
   });

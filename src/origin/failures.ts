@@ -8,6 +8,7 @@
 import { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
+import { ProxyFault } from './connections.ts';
 import type { WireFault } from './transport.ts';
 
 /** A failure and what it says about another attempt. */
@@ -265,6 +266,7 @@ function causeFailure(attempted: Attempted, fault: WireFault): Failure {
     text: { came: string; hint: string; kind?: ErrorKind },
   ): Failure => failure(attempted, text.kind ?? 'originDown', errorCode, isTransient, { ...text, cause });
 
+  if (cause instanceof ProxyFault) return proxyFailure(attempted, cause);
   if (TLS_CODE.test(code)) {
     const came = `the TLS handshake with ${host} failed (${code})`;
     return say('origin.tls', false, { kind: 'originRefused', came, hint: tlsHint(code, host) });
@@ -289,6 +291,39 @@ function causeFailure(attempted: Attempted, fault: WireFault): Failure {
   }
   const came = `no connection to ${host} (${connectionText(code)})`;
   return say('origin.unreachable', true, { came, hint: `Check that ${host} is right and can be reached from here.` });
+}
+
+/** The meaning of a proxy that gave no way through. Nothing reached the origin, so none of it says anything of a row. */
+function proxyFailure(attempted: Attempted, { proxy, status, cause }: ProxyFault): Failure {
+  const refused = (kind: ErrorKind, hint: string): Failure =>
+    failure(attempted, kind, 'origin.proxy', status !== null && TRANSIENT_STATUSES.has(status), {
+      came: `the proxy ${proxy} answered ${status}, and made no connection to ${attempted.host}`,
+      hint,
+    });
+  if (status === 407) {
+    return refused('auth', 'It wants a login: check user and passwordFile under origin.proxy.');
+  }
+  if (status !== null) {
+    const isItsOwn = TRANSIENT_STATUSES.has(status);
+    return refused(
+      'originDown',
+      isItsOwn
+        ? `It cannot reach ${attempted.host} now; check origin.url if that stays so.`
+        : `It does not let this through: ask whoever runs it to allow CONNECT to ${attempted.host}.`,
+    );
+  }
+  const code = causeCode(cause);
+  if (TLS_CODE.test(code)) {
+    return failure(attempted, 'originRefused', 'origin.tls', false, {
+      came: `the TLS handshake with the proxy ${proxy} failed (${code})`,
+      hint: tlsHint(code, proxy).replace('origin.url', 'origin.proxy'),
+    });
+  }
+  const isLate = code === 'UND_ERR_HEADERS_TIMEOUT';
+  return failure(attempted, 'originDown', 'origin.proxy', true, {
+    came: `no connection to the proxy ${proxy} (${isLate ? 'no reply in time' : connectionText(code)})`,
+    hint: 'Check the address under origin.proxy, and that it can be reached from here.',
+  });
 }
 
 function connectionText(code: string): string {
@@ -322,8 +357,8 @@ function tlsHint(code: string, host: string): string {
       return `What answers at ${host} does not speak TLS; check the port (a sandbox is reached by http://).`;
     default:
       return (
-        `The certificate of ${host} is not signed by an authority that this machine trusts. If it is your own authority, ` +
-        'start rowsync with NODE_EXTRA_CA_CERTS set to its certificate file.'
+        `The certificate of ${host} is not signed by an authority that rowsync trusts. If the authority is your own, or that of ` +
+        'a proxy that reads what passes, name its certificate in origin.caFile.'
       );
   }
 }

@@ -1,6 +1,6 @@
 /**
  * One request over the wire and its complete answer, in memory or handed over piece by piece, or the reason why there is none.
- * Owns the connections (an undici pool to one host), the time-outs, the total deadline and the bound on body bytes; knows
+ * Owns the connections (a pool to one host, made by connections.ts), the time-outs, the total deadline and the bound on body bytes; knows
  * nothing of the Records API.
  *
  * Invariants: nothing is sent to another host, whatever an answer says (I16). Redirects are answers like any other. A request is
@@ -9,9 +9,10 @@
  */
 import { Readable } from 'node:stream';
 
-import { Pool, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 
 import type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
+import { openConnections, type Way } from './connections.ts';
 import type { OriginLimits } from './limits.ts';
 
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */
@@ -90,21 +91,8 @@ async function twoTurns(): Promise<void> {
 }
 
 /** Opens a pool to the scheme and host of `url`; connections are made when they are needed. */
-export function openTransport(url: string, limits: OriginLimits, connectionCount: number): Transport {
-  const pool = new Pool(url, {
-    connections: connectionCount,
-    // One answer at a time on a connection: a stray answer can then never be taken for the next one's.
-    pipelining: 1,
-    // The service speaks HTTP/1.1; one protocol is one set of failures to know.
-    allowH2: false,
-    connectTimeout: limits.connectTimeoutMs,
-    headersTimeout: limits.headersTimeoutMs,
-    bodyTimeout: limits.bodyGapTimeoutMs,
-    // Hosts with a dead IPv6 address are reached through their IPv4 one.
-    autoSelectFamily: true,
-    // Said here, so that no environment variable can leave it out.
-    connect: { rejectUnauthorized: true },
-  });
+export function openTransport(url: string, limits: OriginLimits, connectionCount: number, way?: Way): Transport {
+  const pool = openConnections(url, { limits, count: connectionCount, way });
   return {
     send: (request) =>
       new Promise((resolve) => {
@@ -120,7 +108,10 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
         if (exchange.isSettled) return;
         const headersTimeout = limits.headersTimeoutMs + sendingMs;
         const content = streamed === null ? inMemory : Readable.from(streamed.read(), { objectMode: false });
-        pool.dispatch({ method, path, headers: [...headers, ...length], body: content, headersTimeout }, exchange);
+        pool.dispatch(
+          { origin: url, method, path, headers: [...headers, ...length], body: content, headersTimeout },
+          exchange,
+        );
       }),
     requestsLeave: twoTurns,
     destroy: () => pool.destroy(new Error('The connections are being closed')),

@@ -109,7 +109,7 @@ schedule: { cycle: "* * * * *" }
     '  line 2, origin.url must be the scheme and host of the origin, such as https://www.teamdesk.net; it is "ftp://example.net"',
     '  line 3, origin.database must be the number of the database, such as "21995"; it is "abc"',
     '  line 4, origin.tokenFile names a file /nowhere that cannot be read (ENOENT)',
-    '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password, format',
+    '  line 5, origin.colour is not an option; here stand: url, database, tokenFile, token, user, passwordFile, password, proxy, caFile, format',
     '  line 6, replica.path is missing: it must be the path of the SQLite file',
     '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
     '  line 8, tables.Customer.pull is not an option; here stand: columns, mask, files, history, push, match, conflict, workflow, sort, schedule',

@@ -415,7 +415,7 @@ describe('TLS', () => {
 
     expect(error).toMatchObject({ kind: 'originRefused', code: 'origin.tls', exitCode: 1 });
     expect(error?.message).toMatch(/TLS handshake with 127\.0\.0\.1:\d+ failed \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/);
-    expect(error?.hint).toContain('NODE_EXTRA_CA_CERTS');
+    expect(error?.hint).toContain('origin.caFile');
     expect(counters.requestCount).toBe(1);
     expect(server.requests).toHaveLength(0);
   });

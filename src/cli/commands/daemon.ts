@@ -7,12 +7,11 @@ import { EXIT } from '../../base/errors.ts';
 import { createLogger, type Logger } from '../../base/log.ts';
 import { loadConfig, type Config } from '../../config/load.ts';
 import { findConfig } from '../../config/paths.ts';
-import { originSettings } from '../../config/settings.ts';
+import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
-import { secretsOf } from '../../origin/credentials.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 
 const HELP = `
@@ -49,7 +48,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
       level: invocation.isVerbose ? 'debug' : 'info',
       destination: { write: (line) => void session.stdout.write(line) },
       secrets: [
-        ...secretsOf(originSettings(of).credentials),
+        ...originSecrets(of),
         ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
         ...sinkSecrets(of.sinks),
       ],

@@ -1,0 +1,114 @@
+/**
+ * The options of the origin: where it is, how to log in, and the way there. Output: a schema for options.ts. Pure.
+ */
+import * as z from 'zod';
+import { PRINTABLE, section, text } from './option-kinds.ts';
+import { SECRET_REFERENCE } from './secrets.ts';
+
+const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
+/** The address of a proxy: no login in it, which would be shown and logged with it. */
+const PROXY_URL = /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u;
+const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';
+
+const PROXY_MUST_BE =
+  'must be the address of a proxy without a login, such as http://proxy.example:3128, or environment, or a mapping of url, user and passwordFile';
+
+const proxy = section(
+  {
+    url: text({
+      pattern: PROXY_URL,
+      mustBe: 'must be the address of a proxy without a login, such as http://proxy.example:3128',
+      doc: 'Scheme, host and port; the scheme says how the proxy itself is spoken to.',
+    }),
+    user: text({
+      pattern: /^[^\p{Cc}:]+$/u,
+      mustBe: 'must be a user name without a colon',
+      doc: 'The user name that the proxy wants; needs passwordFile or password.',
+    }).optional(),
+    passwordFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the password',
+      doc: 'A file that holds the password for the proxy.',
+    }).optional(),
+    password: text({
+      pattern: SECRET_REFERENCE,
+      mustBe:
+        'must name an environment variable, as ${PROXY_PASSWORD}; a password itself belongs in a file (passwordFile)',
+      doc: 'The password for the proxy in an environment variable, written as ${NAME}.',
+    }).optional(),
+  },
+  'A proxy that wants a login (Basic).',
+);
+
+/** The section `origin`. */
+export const origin = section(
+  {
+    url: text({
+      pattern: /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u,
+      mustBe: URL_MUST_BE,
+      doc: 'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
+    }).refine((url) => URL.canParse(url), { error: URL_MUST_BE }),
+    database: z
+      .union([z.string().regex(/^\d{1,20}(?:-\d{1,20})?$/, { error: DATABASE_MUST_BE }), z.int().min(1)], {
+        error: DATABASE_MUST_BE,
+      })
+      .transform(String)
+      .meta({ description: 'The number of the database, as it stands in the address of its pages behind /db/.' }),
+    tokenFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the token',
+      doc: 'A file that holds an API token (recommended). Nobody but the user who runs rowsync should be able to read it.',
+    }).optional(),
+    token: text({
+      pattern: SECRET_REFERENCE,
+      mustBe: 'must name an environment variable, as ${ROWSYNC_TOKEN}; a token itself belongs in a file (tokenFile)',
+      doc: 'An API token in an environment variable, written as ${NAME}.',
+    }).optional(),
+    user: text({
+      pattern: /^[^\p{Cc}:]+$/u,
+      mustBe: 'must be a user name (an e-mail address) without a colon',
+      doc: 'The user name to log in with where no token is used; needs passwordFile or password.',
+    }).optional(),
+    passwordFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the password',
+      doc: 'A file that holds the password of the user.',
+    }).optional(),
+    password: text({
+      pattern: SECRET_REFERENCE,
+      mustBe:
+        'must name an environment variable, as ${ROWSYNC_PASSWORD}; a password itself belongs in a file (passwordFile)',
+      doc: 'The password of the user in an environment variable, written as ${NAME}.',
+    }).optional(),
+    proxy: z
+      .union(
+        [
+          text({
+            pattern: new RegExp(`${PROXY_URL.source}|^environment$`, 'u'),
+            mustBe: PROXY_MUST_BE,
+            doc: 'The address of the proxy, or environment.',
+          }),
+          proxy,
+        ],
+        { error: PROXY_MUST_BE },
+      )
+      .optional()
+      .meta({
+        description:
+          'A proxy that every request to the origin goes through, by CONNECT: its address, or a mapping with a login. environment takes ' +
+          'the one of HTTPS_PROXY or HTTP_PROXY, and none for what NO_PROXY names. Without it, those variables mean nothing.',
+      }),
+    caFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file of certificates in PEM',
+      doc:
+        'A file with the certificates, in PEM, of authorities that are trusted beside the usual ones: your own, or that of a proxy that ' +
+        'reads what passes.',
+    }).optional(),
+    format: z.enum(['json', 'xml'], { error: 'must be json or xml' }).default('json').meta({
+      description:
+        'What the origin is asked to answer in. XML says the same with more bytes, and numbers with six decimals only.',
+    }),
+  },
+  'The hosted database, and how to log in: tokenFile, or token, or user with passwordFile or password.',
+);

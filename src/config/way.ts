@@ -1,0 +1,136 @@
+/**
+ * The way to the origin: the proxy of the configuration or of the environment, and an authority of one's own. Input: the `origin` section,
+ * environment variables, files. Output: the way, or problems that never show a secret (I16).
+ */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { BlockList, isIPv4 } from 'node:net';
+import { resolve } from 'node:path';
+import type { ProxySettings, Way } from '../origin/connections.ts';
+import type { Options } from './options.ts';
+import type { Problem } from './problems.ts';
+import { readNamedSecret, systemCode, type Environment } from './secrets.ts';
+
+/** What came of reading the way. */
+export interface WayResult {
+  readonly way: Way;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+}
+
+/** Where relative paths start, and the variables that may name a proxy. */
+interface Surroundings {
+  readonly folder: string;
+  readonly environment: Environment;
+}
+
+/** Bytes of a file of certificates; all that Mozilla knows take a quarter of it. */
+const CA_BYTES_MAX = 1024 * 1024;
+
+/** Reads the way; nothing is connected to. */
+export function readWay(origin: Options['origin'], surroundings: Surroundings): WayResult {
+  const proxy = readProxy(origin, surroundings);
+  const ca = origin.caFile === undefined ? null : readAuthorities(resolve(surroundings.folder, origin.caFile));
+  const caProblems = ca !== null && 'complaint' in ca ? [problemOf(['origin', 'caFile'], ca.complaint)] : [];
+  return {
+    way: { proxy: proxy.proxy, authorities: ca !== null && 'pem' in ca ? ca.pem : null },
+    problems: [...proxy.problems, ...caProblems],
+    warnings: proxy.warnings,
+  };
+}
+
+interface ProxyResult extends Pick<WayResult, 'problems' | 'warnings'> {
+  readonly proxy: ProxySettings | null;
+}
+
+function readProxy({ proxy, url }: Options['origin'], surroundings: Surroundings): ProxyResult {
+  if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
+  if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
+  if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };
+  const { user, passwordFile, password } = proxy;
+  const path = ['origin', 'proxy'];
+  const complain = (key: string, complaint: string): ProxyResult => {
+    return { proxy: null, problems: [problemOf([...path, key], complaint)], warnings: [] };
+  };
+  if (user === undefined && (passwordFile ?? password) !== undefined) {
+    return complain(passwordFile === undefined ? 'password' : 'passwordFile', 'needs user beside it');
+  }
+  if (user === undefined) return { proxy: { url: proxy.url, login: null }, problems: [], warnings: [] };
+  if (passwordFile !== undefined && password !== undefined) {
+    return complain('password', 'stands beside passwordFile: keep one of them');
+  }
+  const [key, value] = passwordFile === undefined ? ['password', password] : ['passwordFile', passwordFile];
+  if (value === undefined) return complain('user', 'needs passwordFile or password beside it');
+  const { secret, problems, warnings } = readNamedSecret([...path, key], value, surroundings);
+  return { proxy: secret === null ? null : { url: proxy.url, login: { user, password: secret } }, problems, warnings };
+}
+
+/** The proxy of HTTPS_PROXY or HTTP_PROXY, in small letters first as curl reads them; none for what NO_PROXY names. */
+function proxyOfEnvironment(url: URL, environment: Environment): ProxyResult {
+  const named = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? '';
+  const variable = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const text = named(variable).trim();
+  if (text === '' || isExcepted(url, named('NO_PROXY'))) return { proxy: null, problems: [], warnings: [] };
+  const address = URL.parse(text.includes('://') ? text : `http://${text}`);
+  const parts = address === null ? null : loginOf(address);
+  if (address === null || parts === null || !/^https?:$/.test(address.protocol)) {
+    const complaint = `finds no address of a proxy in the environment variable ${variable}: http://HOST:PORT is one`;
+    return { proxy: null, problems: [problemOf(['origin', 'proxy'], complaint)], warnings: [] };
+  }
+  return { proxy: { url: address.origin, login: parts.login }, problems: [], warnings: [] };
+}
+
+/** The login in an address, as variables of the environment have it; null where it cannot be read. */
+function loginOf({ username, password }: URL): { readonly login: ProxySettings['login'] } | null {
+  if (username === '') return { login: null };
+  try {
+    return { login: { user: decodeURIComponent(username), password: decodeURIComponent(password) } };
+  } catch {
+    return null; // a percent sign that stands for nothing
+  }
+}
+
+/**
+ * Whether NO_PROXY names a host: itself, a domain that it is in, `*`, or for an IPv4 address a range (10.0.0.0/8). A port behind an entry
+ * means that port only.
+ */
+export function isExcepted(url: URL, exceptions: string): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const port = url.port === '' ? { 'http:': '80', 'https:': '443' }[url.protocol] : url.port;
+  const entries = exceptions.toLowerCase().split(/[\s,]+/);
+  return entries.some((entry) => {
+    // An IPv6 address has colons of its own, and stands in brackets where a port follows.
+    const [, bracketed, plain = entry, entryPort] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(entry) ?? [];
+    if (entryPort !== undefined && entryPort !== port) return false;
+    const name = (bracketed ?? plain).replace(/^\[|\]$/g, '');
+    if (name.includes('/')) return isIPv4(host) && isInRange(host, name);
+    const domain = name.replace(/^\*?\./, '');
+    return name === '*' || (domain !== '' && (host === domain || host.endsWith(`.${domain}`)));
+  });
+}
+
+function isInRange(address: string, range: string): boolean {
+  const [net = '', bits = ''] = range.split('/');
+  if (!isIPv4(net) || !/^\d{1,2}$/.test(bits) || Number(bits) > 32) return false;
+  const list = new BlockList();
+  list.addSubnet(net, Number(bits));
+  return list.check(address);
+}
+
+/** Certificates in PEM. */
+function readAuthorities(path: string): { readonly pem: string } | { readonly complaint: string } {
+  try {
+    if (statSync(path).size > CA_BYTES_MAX) return { complaint: `names ${path}, which is too large for certificates` };
+    const pem = readFileSync(path, 'utf8');
+    const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+    if (blocks.length === 0) return { complaint: `names ${path}, in which is no certificate in PEM` };
+    for (const block of blocks) void new X509Certificate(block);
+    return { pem: blocks.join('\n') };
+  } catch (thrown) {
+    return { complaint: `names a file ${path} that cannot be read as certificates (${systemCode(thrown)})` };
+  }
+}
+
+function problemOf(path: readonly string[], complaint: string): Problem {
+  return { path, complaint, showValue: false };
+}
