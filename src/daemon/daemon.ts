@@ -16,7 +16,7 @@ import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { questionOf, answerQuestion } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { jobsOf, lateAfterMs, type Jobs, type WorkKind } from './jobs.ts';
+import { jobsOf, lateness, type Jobs, type WorkKind } from './jobs.ts';
 import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { DecisionQueue } from './decision-queue.ts';
@@ -103,7 +103,7 @@ class Daemon {
   #working: WorkKind | null = null;
   #failure: RowsyncError | null = null;
   #heldTables: readonly string[] = [];
-  readonly #book: WorkBook;
+  readonly #book = new WorkBook();
   readonly #lastByWork = new Map<WorkKind, LastWork>();
   readonly #workCounts = new Map<string, number>();
   #mismatchCount = 0;
@@ -117,7 +117,6 @@ class Daemon {
     this.#parts = parts;
     this.#pulse = pulse;
     this.#startedAtMs = parts.clock.nowMs();
-    this.#book = new WorkBook(this.#startedAtMs);
     this.#sides = sides;
     this.#edits = new EditWatch(sides.replica);
     this.#jobs = jobsOf(sides.config);
@@ -371,7 +370,7 @@ class Daemon {
     const ended = { outcome: result, durationMs, finishedAtMs: clock.nowMs() };
     this.#lastByWork.set(work, ended);
     const { message: words = null, hint = null } = error ?? own ?? held ?? {};
-    this.#book.end({ ...ended, work, runId: Number(facts.runId ?? 0) || null, words, hint }, tables);
+    this.#book.end({ ...ended, work, words, hint }, { tables, isRecorded: Number(facts.runId ?? 0) > 0 });
     const counted = `${work} ${result}`;
     this.#workCounts.set(counted, (this.#workCounts.get(counted) ?? 0) + 1);
     if (own !== null) this.#log.error('work.failed', { work, ...errorFacts(own) });
@@ -482,7 +481,8 @@ class Daemon {
       isAlive: () => this.#pulse.isAlive,
       state: () => this.#state(),
       sides: () => this.#sides,
-      work: (nowMs) => this.#book.snapshot(nowMs, (table) => lateAfterMs(this.#jobs, table, nowMs)),
+      work: () => this.#book.snapshot(),
+      lateness: (nowMs) => lateness(this.#jobs, nowMs),
       onWork: (listener) => this.#book.listen(listener),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
     });

@@ -12,6 +12,8 @@ import { metricsOf, pageOf, statusJson } from './measure.ts';
 import { PageHost, PROCESSES_MAX } from './page/host.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page/key.ts';
 import { plainState } from './page/request.ts';
+import { mayFollow } from '../reconcile/follow.ts';
+import { readTables } from '../replica/ledger.ts';
 import { startServer, type StatusServer } from './server.ts';
 import type { Sides } from './sides.ts';
 import { unreadyReason, type DaemonState } from './state.ts';
@@ -25,7 +27,9 @@ export interface Insides {
   isAlive(): boolean;
   state(): DaemonState;
   sides(): Sides;
-  work(nowMs: number): WorkSnapshot;
+  work(): WorkSnapshot;
+  /** Says how long a table may go without being read before it is late, by its name at the origin; null for ever. */
+  lateness(nowMs: number): (table: string, isFollowed: boolean) => number | null;
   /** Calls as work begins, continues and ends; returns how to stop that. */
   onWork(listener: () => void): () => void;
   /** Null for all of it. */
@@ -61,11 +65,12 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
         replicaPath: resolve(replica.path),
         filesFolder: replica.files,
         state: plainState(insides.state()),
-        work: insides.work(nowMs),
+        work: insides.work(),
+        lateAfterMs: asked.path === '/' ? lateAfterMs(insides, nowMs) : new Map<string, number>(),
       };
       return (isStream ? streams : pages).ask(request, { msMax, signal });
     },
-    progress: () => insides.work(clock.nowMs()).progress,
+    progress: () => insides.work().progress,
     onWork: (listener) => insides.onWork(listener),
     decide: (decision) => decisionQueue.ask(decision),
     cycle: (work) => insides.askForCycle(work),
@@ -76,6 +81,17 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     return server.close();
   };
   return { ...server, close };
+}
+
+/** After how long each table is late, by its name here. */
+function lateAfterMs(insides: Insides, nowMs: number): ReadonlyMap<string, number> {
+  const lateAfter = insides.lateness(nowMs);
+  return new Map(
+    readTables(insides.sides().replica).flatMap((table) => {
+      const ms = lateAfter(table.name, mayFollow(table));
+      return ms === null ? [] : [[table.localName, ms] as const];
+    }),
+  );
 }
 
 /** Who may decide, by the key of a configuration; another one for another replica, whose key stands beside that. */

@@ -61,15 +61,24 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   };
 }
 
-/** How long a table may go without being read before it is late: two ticks of its schedule; null where it has none. */
-export function lateAfterMs(jobs: Jobs, tableName: string, nowMs: number): number | null {
-  const ticks = (['pull', 'follow'] as const).flatMap((kind) => {
-    const schedule = jobs.find(kind, tableName)?.schedule;
-    if (schedule === undefined) return [];
-    const firstMs = schedule.nextMs(nowMs);
-    return [2 * (schedule.nextMs(firstMs) - firstMs)];
-  });
-  return ticks.length === 0 ? null : Math.min(...ticks);
+/** Says how long a table may go without being read before it is late: two ticks of its schedule; null where it has none. */
+export function lateness(jobs: Jobs, nowMs: number): (tableName: string, isFollowed: boolean) => number | null {
+  // Thousands of tables share a few schedules.
+  const twoTicksById = new Map<string, number>();
+  const twoTicks = ({ id, schedule }: Job): number => {
+    let ms = twoTicksById.get(id);
+    if (ms === undefined) {
+      const firstMs = schedule.nextMs(nowMs);
+      ms = 2 * (schedule.nextMs(firstMs) - firstMs);
+      twoTicksById.set(id, ms);
+    }
+    return ms;
+  };
+  return (tableName, isFollowed) => {
+    const kinds = isFollowed ? (['pull', 'follow'] as const) : (['pull'] as const);
+    const found = kinds.flatMap((kind) => jobs.find(kind, tableName) ?? []);
+    return found.length === 0 ? null : Math.min(...found.map(twoTicks));
+  };
 }
 
 /** The schedule that the options of a pattern give to a kind of work; a backup is always of everything. */

@@ -13,10 +13,8 @@ import { pruneHistories } from '../history/prune.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
-  closeRun,
   findTable,
   isIdentityStored,
-  openRun,
   readDatabaseDescriptor,
   readIdentity,
   readTable,
@@ -30,6 +28,7 @@ import type { Tx } from '../replica/connection.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countUnreadable, readPages } from '../replica/pages.ts';
+import { closeRun, openRun } from '../replica/run-book.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { valueOf } from '../origin/answers.ts';
@@ -126,21 +125,16 @@ async function recordRun(
   runId: number,
   { report, isDecision }: { readonly report: PullReport; readonly isDecision: boolean },
 ): Promise<RowsyncError | null> {
-  const sum = (count: (table: TablePullReport) => number): number =>
-    report.tables.reduce((total, table) => total + count(table), 0);
   const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
   const isHeld = report.tables.some(({ held }) => held !== null);
   const record = (tx: Tx): void =>
     closeRun(tx, runId, stampFromMs(clock.nowMs()), {
       outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
-      tableCount: report.tables.length,
       requestCount: report.requestCount,
       notModifiedCount: report.notModifiedCount,
       receivedBytes: report.receivedBytes,
-      insertedCount: sum(({ insertedCount }) => insertedCount),
-      updatedCount: sum(({ updatedCount }) => updatedCount),
-      deletedCount: sum(({ deletedCount }) => deletedCount),
       error,
+      tables: report.tables,
     });
   try {
     await (isDecision ? replica.writeDurably('Recording a run', record) : replica.write('Recording a run', record));

@@ -5,9 +5,9 @@
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { closeRun, openRun, type RunTotals } from '../replica/ledger.ts';
+import { closeRun, openRun, type RunTotals } from '../replica/run-book.ts';
 import type { PushContext } from './context.ts';
-import { noCounts, type PushReport } from './report.ts';
+import type { PushReport } from './report.ts';
 
 /** One run. */
 export class RunRecord {
@@ -57,23 +57,14 @@ export class RunRecord {
 }
 
 function totalsOf(report: Omit<PushReport, 'runId'>): RunTotals {
-  const total = noCounts();
-  for (const table of report.tables) {
-    total.insertedCount += table.insertedCount;
-    total.updatedCount += table.updatedCount;
-    total.deletedCount += table.deletedCount;
-  }
   const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
   const isHeld = report.tables.some(({ held }) => held !== null);
   return {
     outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
-    tableCount: report.tables.length,
     requestCount: report.requestCount,
     notModifiedCount: 0,
     receivedBytes: 0,
-    insertedCount: total.insertedCount,
-    updatedCount: total.updatedCount,
-    deletedCount: total.deletedCount,
     error,
+    tables: report.tables,
   };
 }

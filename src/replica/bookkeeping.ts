@@ -10,10 +10,11 @@ import { assert } from '../base/assert.ts';
 import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
 import { HISTORY_PARTS } from './history-book.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
+import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 10;
+export const SCHEMA_VERSION = 11;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -287,17 +288,6 @@ const CONFLICTS = sql`
   ) STRICT`;
 const CONFLICTS_BY_ROW = sql`CREATE INDEX _rowsync_conflicts_by_row ON _rowsync_conflicts (table_id, row_id)`;
 
-/** One row per recorded cycle; the newest thousands are kept (ledger.ts). */
-const RUNS = sql`
-  CREATE TABLE _rowsync_runs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, started_at TEXT NOT NULL, finished_at TEXT,
-    outcome TEXT NOT NULL,
-    tables INTEGER NOT NULL DEFAULT 0, requests INTEGER NOT NULL DEFAULT 0, not_modified INTEGER NOT NULL DEFAULT 0,
-    received_bytes INTEGER NOT NULL DEFAULT 0,
-    inserted INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
-    error_code TEXT, error_message TEXT
-  ) STRICT`;
-
 /** One line per table: how many rows, how fresh, what is wrong and what to do. */
 const STATUS_VIEW = sql`
   CREATE VIEW sync_status AS
@@ -322,12 +312,6 @@ const STATUS_VIEW = sql`
          coalesce(t.problem_message, t.held_message, t.push_message) AS problem,
          coalesce(t.problem_hint, t.held_hint, t.push_hint) AS hint
   FROM _rowsync_tables t`;
-
-const RUNS_VIEW = sql`
-  CREATE VIEW sync_runs AS
-  SELECT id, kind, started_at, finished_at, outcome, tables, requests, not_modified, received_bytes,
-         inserted, updated, deleted, error_code, error_message
-  FROM _rowsync_runs`;
 
 const COLUMNS_VIEW = sql`
   CREATE VIEW sync_columns AS
@@ -403,6 +387,7 @@ const STATEMENTS = [
   DELETED,
   UNREADABLE,
   RUNS,
+  QUARTERS,
   ...ADDED_2,
   ...VIEWS,
   ...ADDED_3,
@@ -448,5 +433,6 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
     for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
   }
   if (fromVersion < 9) for (const statement of TABLES_9) db.exec(statement);
-  for (const statement of TABLES_10) db.exec(statement);
+  if (fromVersion < 10) for (const statement of TABLES_10) db.exec(statement);
+  for (const statement of RUNS_11) db.exec(statement);
 }

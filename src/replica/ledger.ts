@@ -1,5 +1,5 @@
 /**
- * Reading and writing the bookkeeping of tables, descriptors, identity and runs. Row pages are in pages.ts, the shape of
+ * Reading and writing the bookkeeping of tables, descriptors and identity. Row pages are in pages.ts, runs in run-book.ts, the shape of
  * user tables in tables.ts. Reads take any connection; writes take an open transaction.
  */
 import { must } from '../base/assert.ts';
@@ -9,9 +9,6 @@ import type { Connection, Tx } from './connection.ts';
 import { vouchJournal } from './journals.ts';
 import { sql } from '../base/sql.ts';
 import { touchTable } from './touched.ts';
-
-/** Runs kept in `sync_runs`; at one run a minute a week's worth. */
-const RUNS_MAX = 10_000;
 
 /** Who the replica was last pulled as. */
 export interface StoredIdentity {
@@ -381,52 +378,5 @@ export function storeGone(tx: Tx, tableId: number): void {
 export function storeReturned(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET state = 'loading', sweep_open = 0 WHERE id = ? AND state = 'gone'`).run(
     tableId,
-  );
-}
-
-/** What a run adds up to. */
-export interface RunTotals {
-  readonly outcome: string;
-  readonly tableCount: number;
-  readonly requestCount: number;
-  readonly notModifiedCount: number;
-  readonly receivedBytes: number;
-  readonly insertedCount: number;
-  readonly updatedCount: number;
-  readonly deletedCount: number;
-  readonly error: Complaint | null;
-}
-
-/** Opens the record of a run and returns its id; earlier runs that never ended are marked as interrupted. */
-export function openRun(tx: Tx, kind: string, at: string): number {
-  tx.prepare(
-    sql`UPDATE _rowsync_runs SET outcome = 'interrupted' WHERE finished_at IS NULL AND outcome = 'running'`,
-  ).run();
-  const { lastInsertRowid } = tx
-    .prepare(sql`INSERT INTO _rowsync_runs (kind, started_at, outcome) VALUES (?, ?, 'running')`)
-    .run(kind, at);
-  const id = Number(lastInsertRowid);
-  tx.prepare(sql`DELETE FROM _rowsync_runs WHERE id <= ?`).run(id - RUNS_MAX);
-  return id;
-}
-
-/** Closes the record of a run. */
-export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_runs SET finished_at = ?, outcome = ?, tables = ?, requests = ?, not_modified = ?, received_bytes = ?,
-          inserted = ?, updated = ?, deleted = ?, error_code = ?, error_message = ? WHERE id = ?`,
-  ).run(
-    at,
-    totals.outcome,
-    totals.tableCount,
-    totals.requestCount,
-    totals.notModifiedCount,
-    totals.receivedBytes,
-    totals.insertedCount,
-    totals.updatedCount,
-    totals.deletedCount,
-    totals.error?.code ?? null,
-    totals.error?.message ?? null,
-    runId,
   );
 }

@@ -64,6 +64,7 @@ export interface RunRecord {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly outcome: string;
+  readonly tableCount: number;
   readonly requestCount: number;
   readonly notModifiedCount: number;
   readonly receivedBytes: number;
@@ -200,7 +201,7 @@ export class ReplicaReader implements Connection {
   /** The newest runs first. */
   runs(limit: number): readonly RunRecord[] {
     return this.#all(
-      sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, requests AS requestCount,
+      sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, tables AS tableCount, requests AS requestCount,
             not_modified AS notModifiedCount, received_bytes AS receivedBytes, inserted AS insertedCount, updated AS updatedCount,
             deleted AS deletedCount, error_message AS errorMessage
           FROM sync_runs ORDER BY id DESC LIMIT ?`,

@@ -481,6 +481,7 @@ function forgetParts(tx: Tx, tableId: number): void {
     sql`DELETE FROM _rowsync_refusals WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_batches WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_local_ids WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_quarters WHERE table_id = ?`,
   ];
   for (const statement of clear) tx.prepare(statement).run(tableId);
 }

@@ -50,6 +50,7 @@ const status = (tables: readonly TableStatus[]): Status => ({
       startedAt: '2026-11-21T11:54:50Z',
       finishedAt: '2026-11-21T11:55:00Z',
       outcome: 'done',
+      tableCount: 1,
       requestCount: 12,
       notModifiedCount: 9,
       receivedBytes: 4096,

@@ -1,5 +1,5 @@
 /**
- * A replica whose bookkeeping is of version 8 or 9.
+ * Replicas whose bookkeeping is of version 8 or a little later.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -9,12 +9,14 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
-test.each([8, 9])('a replica of version %i is brought up to this one', (version) => {
+test.each([8, 9, 10])('a replica of version %i is brought up to this one', (version) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   openReplica(path, { clock: systemClock }).close();
   const before = new Database(path);
-  before.exec('ALTER TABLE _rowsync_tables DROP COLUMN compared_at');
+  before.exec(`DROP VIEW sync_runs; ALTER TABLE _rowsync_runs DROP COLUMN per_table; DROP TABLE _rowsync_quarters;
+    CREATE VIEW sync_runs AS SELECT id, kind FROM _rowsync_runs`);
+  if (version < 10) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN compared_at');
   if (version < 9) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN ignored_measures');
   before.pragma(`user_version = ${version}`);
   before.close();
@@ -24,5 +26,7 @@ test.each([8, 9])('a replica of version %i is brought up to this one', (version)
   const after = new Database(path, { readonly: true });
   expect(after.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
   expect(after.prepare('SELECT ignored_measures, compared_at FROM _rowsync_tables').all()).toEqual([]);
+  expect(after.prepare('SELECT per_table FROM sync_runs').all()).toEqual([]);
+  expect(after.prepare('SELECT fare FROM _rowsync_quarters').all()).toEqual([]);
   after.close();
 });

@@ -31,6 +31,7 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
       workCounts: new Map(),
       mismatchCount: 0,
     },
-    work: { progress: null, notes: [], strips: [] },
+    work: { progress: null, notes: [] },
+    lateAfterMs: new Map(),
   };
 }

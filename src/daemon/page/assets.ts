@@ -141,6 +141,7 @@ main.whole, body:has(main.whole) .top { max-width: 110rem; }
 .crumbs { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .9rem; }
 .button { display: inline-block; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
 .button:hover { border-color: var(--accent); }
+body > main:first-child { padding-top: 1.25rem; }
 .nothing { padding: 1rem 0; color: var(--soft); }
 
 /* Rows. */

@@ -22,6 +22,8 @@ export interface PageRequest {
   readonly filesFolder: string;
   readonly state: DaemonState;
   readonly work: WorkSnapshot;
+  /** How long a table may go without being read before it is late, by its name here; only for the first page. */
+  readonly lateAfterMs: ReadonlyMap<string, number>;
 }
 
 /** What is sent back; `chunks` are made as they are taken. */

@@ -73,7 +73,8 @@ function barHtml(
   </g>`;
 }
 
-function toneOf({ outcome }: RunRecord): 'ok' | 'busy' | 'warn' | 'bad' {
+/** How serious an outcome is. */
+export function toneOf({ outcome }: { readonly outcome: string }): 'ok' | 'busy' | 'warn' | 'bad' {
   if (outcome === 'done') return 'ok';
   if (outcome === 'running') return 'busy';
   return outcome === 'held' ? 'warn' : 'bad';
@@ -84,7 +85,8 @@ function secondsOf({ startedAt, finishedAt }: RunRecord): number | null {
   return finishedAt === null ? null : Math.max(0, (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
 }
 
-function timeText(run: RunRecord): string {
+/** How long a run took, in words. */
+export function timeText(run: RunRecord): string {
   const seconds = secondsOf(run);
   if (seconds === null) return 'under way';
   return seconds < 1 ? 'under 1 s' : durationText(seconds * 1000);

@@ -7,6 +7,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { readBrowsedTables } from '../../replica/browse.ts';
 import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour } from '../../replica/browse-history.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
+import { readQuarters } from '../../replica/run-book.ts';
 import { readSinkStatus } from '../../replica/sink-book.ts';
 import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
 import { sinkSentence } from '../../sink/text.ts';
@@ -17,6 +18,7 @@ import { html, type Html } from './html.ts';
 import { changesHtml } from './life.ts';
 import { bottomHtml, headlineHtml } from './page.ts';
 import type { PageReply } from './request.ts';
+import { faresOf } from './strip.ts';
 import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './today.ts';
 
 /** Conflicts and failures on one page, each. */
@@ -30,7 +32,7 @@ const HOUR_MS = 3_600_000;
 /** Reads and makes it. */
 export function answerToday(desk: Desk): PageReply {
   const { request, reader } = desk;
-  const { state, nowMs, said, formToken, work } = request;
+  const { state, nowMs, said, formToken, lateAfterMs } = request;
   const tables = reader.status();
   const identity = reader.identity();
   const path = request.replicaPath;
@@ -49,7 +51,7 @@ export function answerToday(desk: Desk): PageReply {
     ${lastChangesHtml(reader, nowMs)}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
-      ${freshnessHtml(tables, work.strips, { nowMs })}
+      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs }), nowMs)}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
     ${bottomHtml({ replica, identity, state, nowMs })}`;

@@ -5,7 +5,7 @@
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { RunHour } from '../../replica/today.ts';
 import type { TableStatus } from '../../replica/reader.ts';
-import type { Fare, TableStrip } from '../work-book.ts';
+import type { Fare } from './strip.ts';
 import { pathPart } from './address.ts';
 import { isTroubled } from './headline.ts';
 import { html, type Html } from './html.ts';
@@ -171,7 +171,7 @@ const FARES: Readonly<Record<Fare, string>> = {
   late: 'late',
   failed: 'failed or held',
   calm: 'nothing due',
-  unknown: 'before the start',
+  unknown: 'not known',
 };
 
 const TABLES_MAX = 500;
@@ -179,12 +179,11 @@ const TABLES_MAX = 500;
 /** One line per table: how it stands and how it fared over the last day. */
 export function freshnessHtml(
   tables: readonly TableStatus[],
-  strips: readonly TableStrip[],
-  { nowMs }: { readonly nowMs: number },
+  fares: ReadonlyMap<string, readonly Fare[]>,
+  nowMs: number,
 ): Html {
   if (tables.length === 0)
     return html`<p class="about">Tables are listed here as soon as the first pull has begun.</p>`;
-  const stripByTable = new Map(strips.map((strip) => [strip.table, strip.fares]));
   const ordered = tables.toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a)));
   return html`<table class="tables fresh">
       <caption class="unseen">
@@ -201,7 +200,7 @@ export function freshnessHtml(
         </tr>
       </thead>
       <tbody>
-        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, stripByTable.get(table.table) ?? [], nowMs))}
+        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, fares.get(table.table) ?? [], nowMs))}
       </tbody>
     </table>
     <p class="legend">

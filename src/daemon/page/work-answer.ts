@@ -1,6 +1,7 @@
 /**
  * The page of what the daemon does, read from the replica and from what the daemon says. Input: a question. Output: the answer.
  */
+import { readRunResults } from '../../replica/run-book.ts';
 import { framed, type Desk } from './desk.ts';
 import { html } from './html.ts';
 import type { PageReply } from './request.ts';
@@ -12,7 +13,7 @@ export function answerWork(desk: Desk): PageReply {
   const { reader, request } = desk;
   const { state, work, formToken, nowMs, said } = request;
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
-  ${workHtml({ state, work, runs: reader.runs(RUNS_SHOWN_MAX), formToken, nowMs })}`;
+  ${workHtml({ state, work, runs: reader.runs(RUNS_SHOWN_MAX), results: readRunResults(reader, RUNS_SHOWN_MAX), formToken, nowMs })}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
 }

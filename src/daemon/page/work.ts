@@ -5,10 +5,11 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { RunRecord } from '../../replica/reader.ts';
+import type { TableResult } from '../../replica/run-book.ts';
 import type { WorkKind } from '../jobs.ts';
 import type { DaemonState } from '../state.ts';
-import type { TableNote, WorkNote, WorkProgress, WorkSnapshot } from '../work-book.ts';
-import { pathPart } from './address.ts';
+import type { WorkProgress, WorkSnapshot } from '../work-book.ts';
+import { doneHtml } from './done.ts';
 import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { runsHtml } from './runs.ts';
@@ -19,12 +20,11 @@ export interface WorkView {
   readonly work: WorkSnapshot;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
+  /** What runs did to each table, by their ids. */
+  readonly results: ReadonlyMap<number, readonly TableResult[]>;
   readonly formToken: string;
   readonly nowMs: number;
 }
-
-/** Pieces of work that are listed. */
-const NOTES_MAX = 40;
 
 /** Work that a button begins, and its words. */
 const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = [
@@ -37,7 +37,7 @@ const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = 
 ];
 
 /** The whole part. */
-export function workHtml({ state, work, runs, formToken, nowMs }: WorkView): Html {
+export function workHtml({ state, work, runs, results, formToken, nowMs }: WorkView): Html {
   const kinds = new Set(state.jobs.map(({ id }) => id.split(' ')[0]));
   return html`<h1>Work</h1>
     <section class="card" aria-labelledby="now">
@@ -54,9 +54,9 @@ export function workHtml({ state, work, runs, formToken, nowMs }: WorkView): Htm
       <h2 id="schedule">Schedule</h2>
       ${scheduleHtml(state, nowMs)}
     </section>
-    <section aria-labelledby="notes">
-      <h2 id="notes">Since the daemon started</h2>
-      ${notesHtml(work.notes, nowMs)}
+    <section aria-labelledby="done">
+      <h2 id="done">Done lately</h2>
+      ${doneHtml({ runs, results, notes: work.notes }, nowMs)}
     </section>
     <section aria-labelledby="runs">
       <h2 id="runs">Recorded runs</h2>
@@ -117,54 +117,4 @@ export function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): 
       </tbody>
     </table>
   </div>`;
-}
-
-const TONES: Readonly<Record<string, string>> = { done: 'ok', held: 'warn', stopped: 'busy' };
-
-function notesHtml(notes: readonly WorkNote[], nowMs: number): Html {
-  if (notes.length === 0) return html`<p class="about">Nothing has ended yet.</p>`;
-  return html`<ol class="notes">
-    ${notes.slice(0, NOTES_MAX).map(
-      (note) =>
-        html`<li>
-          <p>
-            <span class="state ${TONES[note.outcome] ?? 'bad'}">${note.outcome}</span>
-            <b>${note.work}</b>${note.runId === null ? '' : ` ${note.runId}`},
-            <time datetime="${stampFromMs(note.finishedAtMs)}" title="${stampFromMs(note.finishedAtMs)}"
-              >${ageText(stampFromMs(note.finishedAtMs), nowMs)}</time
-            >, took
-            ${durationText(note.durationMs)}${note.tables.length === 0 && note.words === null ? `; ${nothingText(note)}` : ''}
-          </p>
-          ${note.words === null ? null : troubleHtml(note.words, note.hint)}
-          ${
-            note.tables.length === 0
-              ? null
-              : html`<ul>
-                  ${note.tables.map(tableNoteHtml)}
-                </ul>`
-          }
-        </li>`,
-    )}
-  </ol>`;
-}
-
-function nothingText({ tableCount }: WorkNote): string {
-  return tableCount === 0 ? 'nothing to do' : `nothing changed in ${plural(tableCount, 'table')}`;
-}
-
-function troubleHtml(words: string, hint: string | null): Html {
-  return html`<p class="reason"><bdi>${words}</bdi></p>
-    ${hint === null || hint === '' ? null : html`<p class="hint">${hint}</p>`}`;
-}
-
-function tableNoteHtml({ table, insertedCount, updatedCount, deletedCount, words, hint }: TableNote): Html {
-  const counts = [
-    insertedCount === 0 ? null : `${countText(insertedCount)} new`,
-    updatedCount === 0 ? null : `${countText(updatedCount)} changed`,
-    deletedCount === 0 ? null : `${countText(deletedCount)} deleted`,
-  ].filter((text) => text !== null);
-  return html`<li>
-    <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${counts.join(', ')}
-    ${words === null ? null : troubleHtml(words, hint)}
-  </li>`;
 }

@@ -2,6 +2,8 @@
  * The pages that show rows, as a browser asks for them: who may see them, what is shown, exported and edited, and that nothing of it
  * changes anything by a GET. The browser sees them in test/daemon/page/desk.long.test.ts.
  */
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, type Asked } from '../../support/http.ts';
@@ -322,6 +324,30 @@ test('one kind of work begins by button, and the page says what each did to whic
   expect(daemon.events('work.finished').map(({ work }) => work)).toEqual(['pull', 'push', 'pull']);
   expect(body).toMatch(/<b>pull<\/b> \d+,/);
   expect(body).toContain('1 changed');
+});
+
+test('what was done and how each table fared is still known after the daemon was started anew', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using before = startDaemon(sandbox, PAGE_YAML);
+  await before.idle();
+  sandbox.store.update('Note', 2, { Title: 'theirs' });
+  await before.elapse(60);
+  await before.stop();
+  await using daemon = startDaemon(sandbox, PAGE_YAML, {
+    startMs: before.clock.nowMs() + 7_200_000,
+    prepare: (folder) => copyFileSync(join(before.folder, 'replica.db'), join(folder, 'replica.db')),
+  });
+  await daemon.idle();
+  const person = await signIn(daemon);
+
+  const work = await get(person, '/work');
+  const today = await get(person, '/');
+
+  expect(work.body).toMatch(/6 new[^]*<\/li>/);
+  expect(work.body).toContain('1 changed');
+  expect(/aria-label="(Quarters[^"]+)"/.exec(today.body)?.[1]).toMatch(
+    /not known \d+ of 96, read whole 6 of 96, late 7 of 96/,
+  );
 });
 
 test('events tell how far the work under way is, and only to who has signed in', async () => {

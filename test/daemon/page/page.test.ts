@@ -86,6 +86,7 @@ const RUN: RunRecord = {
   startedAt: '2026-06-01T11:55:00Z',
   finishedAt: '2026-06-01T11:55:03Z',
   outcome: 'done',
+  tableCount: 1,
   requestCount: 12,
   notModifiedCount: 10,
   receivedBytes: 4096,

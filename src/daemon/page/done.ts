@@ -1,0 +1,130 @@
+/**
+ * What was done lately, the newest first, with what each piece of work did to which table, and what to do where it went wrong. Input: the
+ * recorded runs, and work of which the replica keeps no record. Output: HTML. Pure.
+ */
+import { ageText, countText, durationText } from '../../base/text.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import type { RunRecord } from '../../replica/reader.ts';
+import type { TableResult } from '../../replica/run-book.ts';
+import type { WorkNote } from '../work-book.ts';
+import { pathPart } from './address.ts';
+import { html, type Html } from './html.ts';
+import { timeText, toneOf } from './runs.ts';
+
+/** Pieces of work that are listed. */
+const LISTED_MAX = 40;
+
+/** One piece of work that has ended. */
+interface Piece {
+  /** The kind of work, and the number of its run where it has one. */
+  readonly name: string;
+  readonly number: number | null;
+  readonly at: string;
+  readonly outcome: string;
+  readonly took: string;
+  readonly summary: string | null;
+  readonly words: string | null;
+  readonly hint: string | null;
+  readonly tables: readonly TableResult[];
+}
+
+/** The whole part. */
+export function doneHtml(
+  done: {
+    readonly runs: readonly RunRecord[];
+    readonly results: ReadonlyMap<number, readonly TableResult[]>;
+    readonly notes: readonly WorkNote[];
+  },
+  nowMs: number,
+): Html {
+  const runs = done.runs
+    .filter(({ outcome }) => outcome !== 'running')
+    .map((run) => pieceOfRun(run, done.results.get(run.id) ?? []));
+  const pieces = [...runs, ...done.notes.map(pieceOfNote)].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  if (pieces.length === 0) return html`<p class="about">Nothing has ended yet.</p>`;
+  return html`<ol class="notes">
+    ${pieces.slice(0, LISTED_MAX).map((piece) => pieceHtml(piece, nowMs))}
+  </ol>`;
+}
+
+function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
+  const { id, kind, startedAt, finishedAt, outcome, tableCount, errorMessage } = run;
+  const ofAll = results.find(({ table }) => table === null);
+  const tables = results.filter(({ table }) => table !== null);
+  const counts = countsText({ inserted: run.insertedCount, updated: run.updatedCount, deleted: run.deletedCount });
+  // Of old runs only sums are kept.
+  const error = results.length === 0 ? errorMessage : null;
+  const isQuiet = tables.length === 0 && ofAll === undefined && error === null;
+  return {
+    name: kind,
+    number: id,
+    at: finishedAt ?? startedAt,
+    outcome,
+    took: finishedAt === null ? '' : `took ${timeText(run)}`,
+    summary: isQuiet ? (counts === '' ? nothingText(tableCount) : counts) : null,
+    words: ofAll?.problem ?? error,
+    hint: ofAll?.hint ?? null,
+    tables,
+  };
+}
+
+function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCount, words, hint }: WorkNote): Piece {
+  return {
+    name: work,
+    number: null,
+    at: stampFromMs(finishedAtMs),
+    outcome,
+    took: `took ${durationText(durationMs)}`,
+    summary: tables.length === 0 && words === null && tableCount > 0 ? nothingText(tableCount) : null,
+    words,
+    hint,
+    tables,
+  };
+}
+
+function nothingText(tableCount: number): string {
+  return tableCount === 0 ? 'nothing to do' : 'nothing changed';
+}
+
+function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tables }: Piece, nowMs: number): Html {
+  return html`<li>
+    <p>
+      <span class="state ${toneOf({ outcome })}">${outcome}</span>
+      <b>${name}</b>${number === null ? '' : ` ${number}`},
+      <time datetime="${at}" title="${at}">${ageText(at, nowMs)}</time
+      >${took === '' ? '' : `, ${took}`}${summary === null ? '' : `; ${summary}`}
+    </p>
+    ${troubleHtml(words, hint)}
+    ${
+      tables.length === 0
+        ? null
+        : html`<ul>
+            ${tables.map(resultHtml)}
+          </ul>`
+    }
+  </li>`;
+}
+
+function troubleHtml(words: string | null, hint: string | null): Html | null {
+  if (words === null) return null;
+  return html`<p class="reason"><bdi>${words}</bdi></p>
+    ${hint === null || hint === '' ? null : html`<p class="hint">${hint}</p>`}`;
+}
+
+function resultHtml(result: TableResult): Html {
+  const table = result.table ?? '';
+  return html`<li>
+    <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${countsText(result)}
+    ${troubleHtml(result.problem, result.hint)}
+  </li>`;
+}
+
+function countsText({ inserted, updated, deleted }: Pick<TableResult, 'inserted' | 'updated' | 'deleted'>): string {
+  return [
+    inserted === 0 ? null : `${countText(inserted)} new`,
+    updated === 0 ? null : `${countText(updated)} changed`,
+    deleted === 0 ? null : `${countText(deleted)} deleted`,
+  ]
+    .filter((text) => text !== null)
+    .join(', ');
+}

@@ -1,0 +1,224 @@
+/**
+ * The record of pulls and pushes: what each one did to which table, and how every table fared over the last day. Both are written when a
+ * run ends, in the transaction that closes its record, and both are bounded. Input: the totals of a run. Output: `sync_runs`, and values
+ * for people. Reads take any connection; writes take an open transaction.
+ */
+import { sql } from '../base/sql.ts';
+import type { Connection, Tx } from './connection.ts';
+import type { Complaint } from './ledger.ts';
+
+/**
+ * One row per recorded run; the newest thousands are kept.
+ *
+ *    per_table   JSON: what the run did to each table (TableResult), of the newest thousand runs; null where nothing happened
+ */
+export const RUNS = sql`
+  CREATE TABLE _rowsync_runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, started_at TEXT NOT NULL, finished_at TEXT,
+    outcome TEXT NOT NULL,
+    tables INTEGER NOT NULL DEFAULT 0, requests INTEGER NOT NULL DEFAULT 0, not_modified INTEGER NOT NULL DEFAULT 0,
+    received_bytes INTEGER NOT NULL DEFAULT 0,
+    inserted INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
+    error_code TEXT, error_message TEXT, per_table TEXT
+  ) STRICT`;
+
+/**
+ * How a table fared in the quarters of an hour of the last day in which it was pulled; of older ones the newest in which that went well.
+ *
+ *    quarter     quarters of an hour since 1970
+ *    fare        failed (or held) · fresh (read whole) · followed (what changed was read): the first of these that applies
+ *    went_well   1 where the table was read at least once
+ */
+export const QUARTERS = sql`
+  CREATE TABLE _rowsync_quarters (
+    table_id INTEGER NOT NULL, quarter INTEGER NOT NULL, fare TEXT NOT NULL, went_well INTEGER NOT NULL,
+    PRIMARY KEY (table_id, quarter)
+  ) STRICT, WITHOUT ROWID`;
+
+export const RUNS_VIEW = sql`
+  CREATE VIEW sync_runs AS
+  SELECT id, kind, started_at, finished_at, outcome, tables, requests, not_modified, received_bytes,
+         inserted, updated, deleted, error_code, error_message, per_table
+  FROM _rowsync_runs`;
+
+/** What version 11 did to the tables of every earlier one. */
+export const RUNS_11 = [
+  sql`ALTER TABLE _rowsync_runs ADD COLUMN per_table TEXT`,
+  sql`DROP VIEW sync_runs`,
+  RUNS_VIEW,
+  QUARTERS,
+];
+
+/** Runs kept in `sync_runs`; at one run a minute a week's worth. */
+const RUNS_MAX = 10_000;
+/** Runs of which it is kept what they did to each table. */
+const DETAILED_RUNS_MAX = 1_000;
+/** Tables of one run, and characters of one reason, that are kept: a thousand runs in which everything fails must stay small. */
+const RESULTS_MAX = 100;
+const REASON_CHARS_MAX = 500;
+/** Quarters of an hour in a day. */
+export const QUARTERS_KEPT = 96;
+
+/** What a run did to one table. */
+export interface RunTable {
+  /** Its name in the replica. */
+  readonly table: string;
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+  readonly deletedCount: number;
+  readonly error: Complaint | null;
+  readonly held: Complaint | null;
+  /** Whether what was changed was read, and no more; absent in a push. */
+  readonly isFollowed?: boolean;
+}
+
+/** What a run adds up to. */
+export interface RunTotals {
+  readonly outcome: string;
+  readonly requestCount: number;
+  readonly notModifiedCount: number;
+  readonly receivedBytes: number;
+  /** The first error there was. */
+  readonly error: Complaint | null;
+  readonly tables: readonly RunTable[];
+}
+
+/** What a run did to one table, as `per_table` says it; a null table is for what concerned all of them. */
+export interface TableResult {
+  readonly table: string | null;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly problem: string | null;
+  readonly hint: string | null;
+}
+
+/** Opens the record of a run and returns its id; earlier runs that never ended are marked as interrupted. */
+export function openRun(tx: Tx, kind: string, at: string): number {
+  tx.prepare(
+    sql`UPDATE _rowsync_runs SET outcome = 'interrupted' WHERE finished_at IS NULL AND outcome = 'running'`,
+  ).run();
+  const { lastInsertRowid } = tx
+    .prepare(sql`INSERT INTO _rowsync_runs (kind, started_at, outcome) VALUES (?, ?, 'running')`)
+    .run(kind, at);
+  const id = Number(lastInsertRowid);
+  tx.prepare(sql`DELETE FROM _rowsync_runs WHERE id <= ?`).run(id - RUNS_MAX);
+  tx.prepare(sql`UPDATE _rowsync_runs SET per_table = NULL WHERE id = ?`).run(id - DETAILED_RUNS_MAX);
+  return id;
+}
+
+/** Closes the record of a run; `at` is a stamp. */
+export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
+  const { tables } = totals;
+  const sum = (count: (table: RunTable) => number): number => tables.reduce((total, table) => total + count(table), 0);
+  const results = resultsOf(totals);
+  tx.prepare(
+    sql`UPDATE _rowsync_runs SET finished_at = ?, outcome = ?, tables = ?, requests = ?, not_modified = ?, received_bytes = ?,
+          inserted = ?, updated = ?, deleted = ?, error_code = ?, error_message = ?, per_table = ? WHERE id = ?`,
+  ).run(
+    at,
+    totals.outcome,
+    tables.length,
+    totals.requestCount,
+    totals.notModifiedCount,
+    totals.receivedBytes,
+    sum(({ insertedCount }) => insertedCount),
+    sum(({ updatedCount }) => updatedCount),
+    sum(({ deletedCount }) => deletedCount),
+    totals.error?.code ?? null,
+    totals.error?.message ?? null,
+    results.length === 0 ? null : JSON.stringify(results),
+    runId,
+  );
+  for (const table of tables) noteQuarter(tx, table, { runId, quarter: Math.floor(Date.parse(at) / QUARTER_MS) });
+}
+
+/** Tables to which anything happened, and what concerned all of them. */
+function resultsOf({ error, tables }: RunTotals): readonly TableResult[] {
+  const results = tables.flatMap((table) => {
+    const { insertedCount: inserted, updatedCount: updated, deletedCount: deleted } = table;
+    const trouble = table.error ?? table.held;
+    if (trouble === null && inserted + updated + deleted === 0) return [];
+    return [{ table: table.table, inserted, updated, deleted, ...reasonOf(trouble) }];
+  });
+  const isOfTable = error === null || tables.some((table) => table.error === error);
+  const ofAll = isOfTable ? [] : [{ table: null, inserted: 0, updated: 0, deleted: 0, ...reasonOf(error) }];
+  return [...ofAll, ...results].slice(0, RESULTS_MAX);
+}
+
+function reasonOf(trouble: Complaint | null): Pick<TableResult, 'problem' | 'hint'> {
+  const cut = (text: string): string => text.slice(0, REASON_CHARS_MAX).toWellFormed();
+  return trouble === null ? { problem: null, hint: null } : { problem: cut(trouble.message), hint: cut(trouble.hint) };
+}
+
+const QUARTER_MS = 900_000;
+
+function noteQuarter(
+  tx: Tx,
+  { table, error, held, isFollowed }: RunTable,
+  { runId, quarter }: { readonly runId: number; readonly quarter: number },
+): void {
+  // Work that was asked to stop says nothing of the table.
+  if (isFollowed === undefined || error?.code === 'origin.stopped') return;
+  const fare = error !== null || held !== null ? 'failed' : isFollowed ? 'followed' : 'fresh';
+  const wentWell = fare === 'failed' ? 0 : 1;
+  // A table that cannot be followed is left alone while others are: only a sweep that ended in this run makes it fresh.
+  const { changes } = tx
+    .prepare(
+      sql`INSERT INTO _rowsync_quarters (table_id, quarter, fare, went_well)
+          SELECT id, @quarter, @fare, @wentWell FROM _rowsync_tables
+          WHERE local_name = @table AND (@fare <> 'fresh' OR swept_at >= (SELECT started_at FROM _rowsync_runs WHERE id = @runId))
+          ON CONFLICT DO UPDATE SET went_well = max(went_well, excluded.went_well),
+            fare = CASE WHEN 'failed' IN (fare, excluded.fare) THEN 'failed' ELSE 'fresh' END
+          WHERE went_well < excluded.went_well OR (fare <> excluded.fare AND fare <> 'failed' AND excluded.fare <> 'followed')`,
+    )
+    .run({ table, quarter, fare, wentWell, runId });
+  if (changes === 0) return;
+  tx.prepare(
+    sql`DELETE FROM _rowsync_quarters
+        WHERE table_id = (SELECT id FROM _rowsync_tables WHERE local_name = @table) AND quarter <= @oldest
+          AND quarter IS NOT (SELECT max(q.quarter) FROM _rowsync_quarters q
+            WHERE q.table_id = _rowsync_quarters.table_id AND q.quarter <= @oldest AND q.went_well = 1)`,
+  ).run({ table, oldest: quarter - QUARTERS_KEPT });
+}
+
+/** A quarter of an hour in which a table was pulled. */
+export interface Quarter {
+  /** Quarters of an hour since 1970. */
+  readonly quarter: number;
+  readonly fare: 'failed' | 'fresh' | 'followed';
+  readonly wentWell: boolean;
+}
+
+/** The quarters that are kept, the oldest first, by the name of the table here; none in a file of an earlier version. */
+export function readQuarters(from: Connection): ReadonlyMap<string, readonly Quarter[]> {
+  const byTable = new Map<string, Quarter[]>();
+  if (!hasQuarters(from)) return byTable;
+  const rows = from
+    .prepare(
+      sql`SELECT t.local_name AS "table", q.quarter, q.fare, q.went_well AS wentWell
+          FROM _rowsync_quarters q JOIN _rowsync_tables t ON t.id = q.table_id ORDER BY q.table_id, q.quarter`,
+    )
+    .all() as { table: string; quarter: number; fare: Quarter['fare']; wentWell: number }[]; // the columns just listed
+  for (const { table, wentWell, ...quarter } of rows) {
+    const quarters = byTable.get(table) ?? [];
+    byTable.set(table, quarters);
+    quarters.push({ ...quarter, wentWell: wentWell === 1 });
+  }
+  return byTable;
+}
+
+/** What the newest runs did to each table, by their ids; runs of which that is not known are left out. */
+export function readRunResults(from: Connection, limit: number): ReadonlyMap<number, readonly TableResult[]> {
+  if (!hasQuarters(from)) return new Map();
+  const rows = from
+    .prepare(sql`SELECT id, per_table AS results FROM (SELECT id, per_table FROM _rowsync_runs ORDER BY id DESC LIMIT ?)
+                 WHERE per_table IS NOT NULL`)
+    .all(limit) as { id: number; results: string }[]; // the columns just listed
+  return new Map(rows.map(({ id, results }) => [id, JSON.parse(results) as TableResult[]])); // written by closeRun
+}
+
+/** Whether the file has what version 11 added. */
+function hasQuarters(from: Connection): boolean {
+  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_quarters'`).get() !== undefined;
+}
