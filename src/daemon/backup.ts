@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
-import { backUp, datedBackups, restore, type CopyReport, type RestoreReport } from '../replica/backup.ts';
+import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from '../replica/backup.ts';
 import { readStoreFolder, type Content } from '../replica/files.ts';
 import { openReader } from '../replica/reader.ts';
 
@@ -82,6 +82,14 @@ export async function backUpDated(
   }
   removeRemains(path, folder);
   return report;
+}
+
+/** When the last dated backup was begun, in milliseconds; 0 where there is none, null where the configuration names no folder for them. */
+export function lastBackupMs({ backup, origin, replica }: Config, nowMs: number): number | null {
+  if (backup.folder === null) return null;
+  const { database } = origin;
+  const [last] = datedBackups(replica.path, { folder: backup.folder, database, nowMs }).earlier;
+  return last === undefined ? 0 : dateOfBackup(last);
 }
 
 /** Folders of files whose backup is gone, or never got its name because the power went: nothing leads to them any more. */

@@ -6,6 +6,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
 import { readSinkStatus } from '../replica/sink-book.ts';
+import { lastBackupMs } from './backup.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
 import type { Desk } from './page/decide.ts';
@@ -84,6 +85,7 @@ export function metricsOf(
     replicaBytes: sizeOf(path),
     walBytes: sizeOf(`${path}-wal`),
     freeBytes: bavail * bsize,
+    lastBackupMs: lastBackupMs(config, nowMs),
     nowMs,
   });
 }

@@ -24,6 +24,8 @@ export interface Measures {
   readonly replicaBytes: number;
   readonly walBytes: number;
   readonly freeBytes: number;
+  /** As `lastBackupMs` has it. */
+  readonly lastBackupMs: number | null;
   readonly nowMs: number;
 }
 
@@ -51,6 +53,7 @@ export function metricsText(measures: Measures): Promise<string> {
     ...tableMetrics(measures),
     ...originMetrics(measures.origin),
     ...fileMetrics(measures),
+    ...backupMetrics(measures),
     ...sinkMetrics(measures),
   ];
   for (const { name, kind, help, samples } of all) {
@@ -179,6 +182,12 @@ function fileMetrics(measures: Measures): readonly Metric[] {
       measures.uncapturedCount,
     ),
   ];
+}
+
+function backupMetrics({ lastBackupMs }: Measures): readonly Metric[] {
+  if (lastBackupMs === null) return []; // without a sample it would say 0, which rings an alarm
+  const help = 'When the last backup in backup.folder was begun; 0 for never.';
+  return [gauge('last_backup_timestamp_seconds', help, lastBackupMs / 1000)];
 }
 
 function sinkMetrics({ sinks }: Measures): readonly Metric[] {

@@ -11,6 +11,7 @@ import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { stampFromMs } from '../base/clock.ts';
+import { must } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { disownFile, realPathOf, requireOwnLog } from './copies.ts';
 import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
@@ -118,6 +119,13 @@ export function datedBackups(
     })
     .toSorted((a, b) => (order(a) < order(b) ? 1 : -1));
   return { path: join(folder, `${own}${now}.db`), earlier: earlier.map((file) => join(folder, file)) };
+}
+
+/** When a dated backup was begun, by its name. */
+export function dateOfBackup(path: string): number {
+  const [, day, time] = /(\d{8})T(\d{6})Z\.db$/.exec(path) ?? [];
+  const digits = must(day, 'dated') + must(time, 'dated');
+  return Date.parse(digits.replace(/(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/, '$1-$2-$3T$4:$5:$6Z'));
 }
 
 function stemOf(source: string): string {

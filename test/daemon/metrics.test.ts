@@ -121,3 +121,19 @@ test('the log of writes that are not in the file yet is measured', async () => {
   expect(lines.find((line) => line.startsWith('rowsync_checkpoint_pending_frames '))).toMatch(/ [1-9]\d*$/);
   expect(lines.find((line) => line.startsWith('rowsync_eventloop_delay_p99 '))).toMatch(/ \d/);
 });
+
+test('the last backup is told by its date, 0 before the first, and not at all without a folder', async () => {
+  await using sandbox = await startTestSandbox({ tables: [spec] });
+  await using without = startDaemon(sandbox, LISTEN);
+  await using daemon = startDaemon(sandbox, `${LISTEN}backup: { folder: . }\nschedule: { backup: '5 12 * * *' }\n`);
+  await Promise.all([without.idle(), daemon.idle()]);
+  const isOfBackup = (line: string): boolean => line.startsWith('rowsync_last_backup');
+
+  const never = (await scrape(daemon)).filter(isOfBackup);
+  await daemon.elapse(600);
+  const made = (await scrape(daemon)).filter(isOfBackup);
+
+  expect((await scrape(without)).filter(isOfBackup)).toEqual([]);
+  expect(never).toEqual(['rowsync_last_backup_timestamp_seconds 0']);
+  expect(made).toEqual([`rowsync_last_backup_timestamp_seconds ${Date.UTC(2026, 5, 1, 12, 5) / 1000}`]);
+});

@@ -64,5 +64,6 @@ export const MEASURES: Measures = {
   replicaBytes: 0,
   walBytes: 0,
   freeBytes: 0,
+  lastBackupMs: 0,
   nowMs: 0,
 };
