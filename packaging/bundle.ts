@@ -20,12 +20,20 @@ export interface BundledPackage {
   readonly folder: string;
 }
 
-/** Of undici a pool of connections is used: past the front door of the package, its fetch, WebSocket and caches stay away. */
+/** Of undici connections are used (origin/connections.ts): past the front door of the package, its fetch, WebSocket and caches stay away. */
 const undiciPool: Plugin = {
   name: 'undici-pool',
   setup: (loader) => {
     loader.onLoad({ filter: /node_modules\/undici\/index\.js$/ }, () => ({
-      contents: "exports.Pool = require('./lib/dispatcher/pool.js');",
+      contents: `exports.Dispatcher = require('./lib/dispatcher/dispatcher.js');
+        exports.Dispatcher.prototype.connect = require('./lib/api/api-connect.js');
+        exports.Pool = require('./lib/dispatcher/pool.js');
+        exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');
+        exports.buildConnector = require('./lib/core/connect.js');`,
+    }));
+    // A proxy is spoken to by HTTP (config/options.ts).
+    loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/socks5-proxy-agent\.js$/ }, () => ({
+      contents: 'module.exports = class {};',
     }));
   },
 };

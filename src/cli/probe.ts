@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, getCACertificates, TLSSocket } from 'node:tls';
 import { systemClock, type Clock } from '../base/clock.ts';
-import type { ProxySettings, Way } from '../origin/connections.ts';
+import type { ProxySettings, Way } from '../origin/way.ts';
 import { basicHeader } from '../wire/headers.ts';
 
 /** What the way to the origin looks like. */

@@ -11,7 +11,7 @@ import { dirname, resolve } from 'node:path';
 
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
-import type { Way } from '../origin/connections.ts';
+import type { Way } from '../origin/way.ts';
 import type { SinkSettings } from '../sink/context.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';

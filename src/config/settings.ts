@@ -5,7 +5,7 @@
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
-import { proxySecrets } from '../origin/connections.ts';
+import { proxySecrets } from '../origin/way.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { HistoryBounds } from '../history/prune.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';

@@ -6,7 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { BlockList, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
-import type { ProxySettings, Way } from '../origin/connections.ts';
+import type { ProxySettings, Way } from '../origin/way.ts';
 import type { Options } from './options.ts';
 import type { Problem } from './problems.ts';
 import { readNamedSecret, systemCode, type Environment } from './secrets.ts';

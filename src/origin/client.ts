@@ -14,7 +14,7 @@ import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wir
 import { describePath, idBatches, keyBatches, originAddress, selectPath, type Address } from './address.ts';
 import type { Answer } from './answers.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
-import { proxySecrets, type ProxySettings } from './connections.ts';
+import { proxySecrets, type ProxySettings } from './way.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { fileMethods, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';

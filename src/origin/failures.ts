@@ -8,7 +8,7 @@
 import { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
-import { ProxyFault } from './connections.ts';
+import { ProxyFault } from './way.ts';
 import type { WireFault } from './transport.ts';
 
 /** A failure and what it says about another attempt. */

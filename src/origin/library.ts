@@ -57,7 +57,7 @@ export type { Address, FileVersion, RecordAddress } from './address.ts';
 export type { Answer, FileHeaders } from './answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from './changes.ts';
 export type { Origin, OriginSettings } from './client.ts';
-export type { ProxySettings } from './connections.ts';
+export type { ProxySettings } from './way.ts';
 export type { Credentials } from './credentials.ts';
 export type { AttachmentRequest, AttachmentsRequest, FileMethods } from './files.ts';
 export type { RetryPolicy } from '../base/retries.ts';

@@ -12,7 +12,8 @@ import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
 import type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
-import { openConnections, type Way } from './connections.ts';
+import { openConnections } from './connections.ts';
+import type { Way } from './way.ts';
 import type { OriginLimits } from './limits.ts';
 
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */

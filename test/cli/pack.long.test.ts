@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestProxy } from '../support/proxy.ts';
 
 const TOP = fileURLToPath(new URL('../../', import.meta.url));
 /** Packing compiles, and installing asks the registry; both are slow on a cold machine. */
@@ -117,6 +118,22 @@ test('pulls a database into a replica that any SQLite client reads', { timeout: 
             .get() as number,
       );
     expect(counts.reduce((total, count) => total + count, 0)).toBeGreaterThanOrEqual(20_000);
+  });
+});
+
+test('goes through a proxy as the checkout does', { timeout: 2 * RUN_MS_MAX }, async () => {
+  await withSandbox(async ({ url, database, token }) => {
+    await using proxy = await startTestProxy({ login: { user: 'us', password: 'a-password' } });
+    await writeFile(join(folder, 'token'), token, { mode: 0o600 });
+    await writeFile(join(folder, 'password'), 'a-password', { mode: 0o600 });
+    const way = `proxy: { url: "${proxy.url}", user: us, passwordFile: password }`;
+    const config = `origin: { url: "${url}", database: "${database}", tokenFile: token, ${way} }\nreplica: { path: far.db }\n`;
+    await writeFile(join(folder, 'far.yaml'), config);
+
+    const pulled = await rowsync('pull', 'Customer', '--config', 'far.yaml');
+
+    expect(pulled).toContain('Customer');
+    expect(new Set(proxy.asked)).toEqual(new Set([`CONNECT ${new URL(url).host}`]));
   });
 });
 

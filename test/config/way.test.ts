@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Environment } from '../../src/config/secrets.ts';
 import { originSecrets, originSettings } from '../../src/config/settings.ts';
 import { isExcepted } from '../../src/config/way.ts';
-import type { Way } from '../../src/origin/connections.ts';
+import type { Way } from '../../src/origin/way.ts';
 import { makeCertificates } from '../support/certificates.ts';
 
 const PASSWORD = 'pass/w@rd: 100%';

@@ -1,0 +1,39 @@
+/**
+ * The way to an origin, as settings say it, and what it means that there is none through a proxy. It stands apart from the connections, since the
+ * types of the library lead here. Pure.
+ */
+
+/** A proxy in front of the origin. */
+export interface ProxySettings {
+  /** Scheme, host and port: `http://proxy.example:3128`. Without a login. */
+  readonly url: string;
+  /** Null where it wants none. */
+  readonly login: { readonly user: string; readonly password: string } | null;
+}
+
+/** How the origin is reached, where it is not directly and under the usual authorities. */
+export interface Way {
+  readonly proxy?: ProxySettings | null | undefined;
+  /** Certificates of authorities in PEM that are trusted beside the usual ones; null for none. */
+  readonly authorities?: string | null | undefined;
+}
+
+/** The texts of a proxy's login that must never be seen. */
+export function proxySecrets(proxy: ProxySettings | null | undefined): readonly string[] {
+  return proxy?.login ? [proxy.login.password] : [];
+}
+
+/** Why there is no way through a proxy: it answered something else than 200, or could not be asked (`cause`). */
+export class ProxyFault extends Error {
+  /** Host and port of the proxy. */
+  readonly proxy: string;
+  /** What it answered; null where nothing came. */
+  readonly status: number | null;
+
+  constructor(proxy: string, status: number | null, cause?: unknown) {
+    super(`No way through the proxy ${proxy}`, { cause });
+    this.name = 'ProxyFault';
+    this.proxy = proxy;
+    this.status = status;
+  }
+}
