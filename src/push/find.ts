@@ -89,11 +89,16 @@ function isSameFolded(one: Value, other: Value): boolean {
 
 /** Whether an origin may take two texts for one. A row that is not even alike came in answer to something else. */
 function isAlike(one: Value, other: Value): boolean {
-  return typeof one === 'string' && typeof other === 'string' && ALIKE.compare(one.trim(), other.trim()) === 0;
+  return typeof one === 'string' && typeof other === 'string' && collator().compare(one.trim(), other.trim()) === 0;
 }
 
+/** Made when it is first needed, because Intl then reads its data. */
+let alike: Intl.Collator | undefined;
+
 /** Without case, accents and widths. */
-const ALIKE = new Intl.Collator('und', { sensitivity: 'base' });
+function collator(): Intl.Collator {
+  return (alike ??= new Intl.Collator('und', { sensitivity: 'base' }));
+}
 
 /** The rows that satisfy one of the clauses, each once; null where the origin refuses the question, as it would each time. */
 async function selectClauses(

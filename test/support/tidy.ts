@@ -65,7 +65,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'p-queue': ['src/origin/'],
   'better-sqlite3': ['src/replica/', 'src/sandbox/store/'],
   'fast-xml-parser': ['src/wire/'],
-  cron: ['src/config/'],
+  croner: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/'],
   zod: ['src/config/'],

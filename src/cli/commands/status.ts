@@ -107,13 +107,18 @@ export function statusText(
   ];
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(
-    (a, b) => Number(isTroubled(b)) - Number(isTroubled(a)) || (a.freshSince ?? '').localeCompare(b.freshSince ?? ''),
+    (a, b) => Number(isTroubled(b)) - Number(isTroubled(a)) || byText(a.freshSince ?? '', b.freshSince ?? ''),
   );
   const shown = width === null ? tables : ordered.slice(0, Math.max(TABLES_SHOWN_MAX, troubledOf(tables).length));
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
   const box = tables.length === 0 ? '' : `\n${tableBox(shown, nowMs, width)}${more}`;
   return `${head.join('\n')}\n${box}${sumText(tables)}${editsText(tables, nowMs)}${troubleText(troubledOf(tables))}`;
+}
+
+/** The order of stamps; the order of a language would load its data. */
+function byText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 /** What was edited here and is not at the origin, with the age of the oldest edit; nothing where there is none. */
@@ -140,7 +145,7 @@ function runLines(run: RunRecord, nowMs: number): readonly string[] {
 }
 
 function daemonLines({ status, working, failure, jobs }: DaemonAnswer, nowMs: number): readonly string[] {
-  const [next] = jobs.toSorted((a, b) => a.nextAt.localeCompare(b.nextAt));
+  const [next] = jobs.toSorted((a, b) => byText(a.nextAt, b.nextAt));
   const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
   const then = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
   const now = working === null ? then : `${working} under way`;
