@@ -2,8 +2,8 @@
  * Bundles of the program and of the library. Input: the sources and the packages of the checkout. Output: files below a folder,
  * and the packages that went into them with their versions and licenses.
  *
- * The program is CommonJS in one file: modules that only `import()` reaches run when they are asked for, and a single executable can hold it.
- * Names are kept and only blanks go, so that a stack still says where something happened.
+ * The program is made twice. For npm it is in parts, so that a command reads and compiles what it needs alone. For a single executable it is
+ * CommonJS in one file. Names are kept and only blanks go, so that a stack still says where something happened.
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,20 +52,8 @@ const COMMON = {
   plugins: [undiciPool],
 } satisfies BuildOptions;
 
-const PROGRAM = {
-  ...COMMON,
-  format: 'cjs',
-  // An executable has no import(); what is built into Node is required.
-  supported: { 'dynamic-import': false },
-  define: { 'import.meta.url': 'ownUrl' },
-  banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
-} satisfies BuildOptions;
-
-/** Bundles the program into one file, with what `more` changes. */
-export async function bundleProgram(outfile: string, more: BuildOptions = {}): Promise<readonly BundledPackage[]> {
-  const { metafile } = await build({ ...PROGRAM, ...more, entryPoints: ['src/cli/main.ts'], outfile, metafile: true });
-  return packagesOf(metafile);
-}
+/** Packages that are CommonJS ask for what is built into Node with `require`. */
+const REQUIRE = "import { createRequire } from 'node:module';const require = createRequire(import.meta.url);";
 
 /** In an executable better-sqlite3 takes its machine code from where addon.ts finds it. */
 const addonFromAsset: Plugin = {
@@ -81,22 +69,60 @@ const addonFromAsset: Plugin = {
 
 /** Bundles the program for an executable, which has no folder of packages beside it. */
 export async function bundleExecutable(outfile: string): Promise<readonly BundledPackage[]> {
-  return bundleProgram(outfile, { external: [], plugins: [undiciPool, addonFromAsset] });
+  const { metafile } = await build({
+    ...COMMON,
+    format: 'cjs',
+    // An executable has no import(); what is built into Node is required.
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'ownUrl' },
+    banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
+    external: [],
+    plugins: [undiciPool, addonFromAsset],
+    entryPoints: ['src/cli/main.ts'],
+    outfile,
+  });
+  return packagesOf(metafile);
+}
+
+/** What start.ts loads as main.ts is called so in the package. */
+const programBeside: Plugin = {
+  name: 'program-beside',
+  setup: (loader) => {
+    loader.onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './program.js', external: true }));
+  },
+};
+
+/** Bundles what npm's command starts; it is CommonJS, which every Node can read, and compiled before the cache is on. */
+export async function bundleStart(outfile: string): Promise<void> {
+  await build({
+    ...COMMON,
+    format: 'cjs',
+    target: 'node12',
+    supported: { 'dynamic-import': true },
+    plugins: [programBeside],
+    entryPoints: ['src/cli/start.ts'],
+    outfile,
+  });
 }
 
 /** Bundles the program and the library for npm. */
 export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
-  const program = await bundleProgram(join(folder, 'cli/program.cjs'));
-  // In a file of its own: the cache must be on before the program is compiled.
-  await build({ ...PROGRAM, entryPoints: ['src/cli/start.ts'], outfile: join(folder, 'cli/main.cjs') });
+  await bundleStart(join(folder, 'cli/main.cjs'));
+  const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
+  const program = await build({
+    ...esm,
+    splitting: true,
+    entryPoints: { program: 'src/cli/main.ts' },
+    // In one folder, because parts look for what is shipped from where they stand.
+    outdir: join(folder, 'cli'),
+    chunkNames: '[name]-[hash]',
+  });
   const library = await build({
-    ...COMMON,
-    format: 'esm',
+    ...esm,
     entryPoints: ['src/origin/library.ts'],
     outfile: join(folder, 'origin/library.js'),
-    banner: { js: "import { createRequire } from 'node:module';const require = createRequire(import.meta.url);" },
   });
-  const all = [...program, ...packagesOf(library.metafile)];
+  const all = [...packagesOf(program.metafile), ...packagesOf(library.metafile)];
   return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>
     a.folder < b.folder ? -1 : 1,
   );

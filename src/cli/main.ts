@@ -5,7 +5,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../base/clock.ts';
-import { PAGE_PROCESS } from '../daemon/page/host.ts';
+import { PAGE_PROCESS } from '../daemon/page/request.ts';
 import { outputTo } from './session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */

@@ -10,7 +10,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
-import type { FromProcess, PageRequest, ToProcess } from './request.ts';
+import { PAGE_PROCESS, type FromProcess, type PageRequest, type ToProcess } from './request.ts';
 
 /** The head of an answer, and its chunks. */
 export interface HostAnswer {
@@ -41,9 +41,6 @@ const IDLE_MS_MAX = 120_000;
 const HEAP_MIB_MAX = 96;
 /** Work of the daemon goes first. */
 const NICENESS = 5;
-
-/** The first word of a command line that starts this program as a page process. */
-export const PAGE_PROCESS = 'page-process';
 
 /** Page processes, started as questions come. */
 export class PageHost {
@@ -144,11 +141,11 @@ export class PageHost {
   }
 }
 
-/** What starts this program once more: its sources, its bundle, or the one executable that it is. */
+/** What starts this program once more: its sources, its bundle, or the one executable that it is. All parts of a bundle stand in one folder. */
 function ownWords(): readonly string[] {
   if (isSea()) return [PAGE_PROCESS];
   const own = import.meta.url;
-  const main = own.endsWith('.ts') ? new URL('../../cli/main.ts', own) : new URL(own);
+  const main = new URL(own.endsWith('.ts') ? '../../cli/main.ts' : 'main.cjs', own);
   return [`--max-old-space-size=${HEAP_MIB_MAX}`, '--v8-pool-size=1', fileURLToPath(main), PAGE_PROCESS];
 }
 

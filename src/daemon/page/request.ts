@@ -5,6 +5,9 @@
 import type { DaemonState } from '../state.ts';
 import type { WorkSnapshot } from '../work-book.ts';
 
+/** The first word of a command line that starts this program as a page process. */
+export const PAGE_PROCESS = 'page-process';
+
 /** A page to make, or an edit to make and to answer with a page. */
 export interface PageRequest {
   readonly path: string;
