@@ -34,12 +34,6 @@ export interface TxJournal {
   isKept(tableId: number): boolean;
   /** Rows that may be about to change, come or go. */
   willChange(table: WrittenTable, ids: readonly number[]): void;
-  /** Of values that are about to be written those that are not there as they are, by their place. `names`: the columns of the values. */
-  willWrite(
-    table: WrittenTable,
-    names: readonly string[],
-    rows: readonly { readonly id: number; readonly values: readonly (null | string | number | bigint)[] }[],
-  ): readonly number[];
   /** A row continues under another id. */
   renumbered(tableId: number, fromId: number, toId: number): void;
   /** Finds what was edited by other clients among all rows that may be: the marked ones, and those that were edited before. */

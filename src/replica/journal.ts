@@ -17,15 +17,7 @@ import {
   type Work,
   type WrittenTable,
 } from './connection.ts';
-import {
-  diffVersions,
-  exactText,
-  isSameExact,
-  isSameVersion,
-  type CellChange,
-  type Exact,
-  type Version,
-} from './history-cells.ts';
+import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
 import { findJournal, noteCaptured, secondsOf, type TableJournal } from './journals.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
@@ -99,31 +91,6 @@ export class Journal implements TxJournal {
     if (table !== null) this.#note(table, ids);
   }
 
-  willWrite(
-    { id, localName }: WrittenTable,
-    names: readonly string[],
-    rows: readonly { readonly id: number; readonly values: readonly (null | string | number | bigint)[] }[],
-  ): readonly number[] {
-    const table = this.#open(id);
-    if (table === null) return rows.map((_, index) => index);
-    const ids = rows.map((row) => row.id);
-    const there = readVersions(this.#db, localName, table.columns, ids);
-    const indexByName = new Map(table.columns.map(({ name }, index) => [name, index]));
-    const places = names.map((name) => indexByName.get(name) ?? -1);
-    // Where one row is given twice, the last one counts.
-    const isUnique = new Set(ids).size === ids.length;
-    const changed: number[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (!isUnique || !isThere(there.get(row.id) ?? null, places, row.values)) changed.push(index);
-    }
-    this.#note(
-      table,
-      changed.map((index) => ids[index] ?? 0),
-      { found: localName === table.localName ? there : null },
-    );
-    return changed;
-  }
-
   renumbered(tableId: number, fromId: number, toId: number): void {
     if (this.#open(tableId) !== null) this.#renumbered.set(`${tableId} ${toId}`, fromId);
   }
@@ -178,13 +145,13 @@ export class Journal implements TxJournal {
     return table;
   }
 
-  /** Remembers rows as they are before they are written; `found` where they were read already. */
-  #note(table: NotedTable, ids: readonly number[], { editedOnly = false, found: read = null }: NoteOptions = {}): void {
+  /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the journal knows them. */
+  #note(table: NotedTable, ids: readonly number[], { editedOnly = false } = {}): void {
     if (this.#noted > ROWS_MAX) {
       const { id } = table;
       this.flush();
       const again = this.#open(id);
-      if (again !== null) this.#note(again, ids, { editedOnly, found: read });
+      if (again !== null) this.#note(again, ids, { editedOnly });
       return;
     }
     const news: number[] = [];
@@ -194,7 +161,7 @@ export class Journal implements TxJournal {
       else row.work = this.work;
     }
     if (news.length === 0) return;
-    const found = read ?? readVersions(this.#db, table.localName, table.columns, news);
+    const found = readVersions(this.#db, table.localName, table.columns, news);
     const known = table.hasBase ? readKnown(this.#db, table, news) : found;
     for (const id of news) {
       const row = { known: known.get(id) ?? null, found: found.get(id) ?? null };
@@ -203,24 +170,6 @@ export class Journal implements TxJournal {
       this.#noted += 1;
     }
   }
-}
-
-/** How rows are remembered. */
-interface NoteOptions {
-  /** Those that are as the journal knows them are left out. */
-  readonly editedOnly?: boolean;
-  readonly found?: ReadonlyMap<number, Version> | null;
-}
-
-/** Whether values stand in a row, each at its place; a row that is not there has none. */
-function isThere(version: Version, places: readonly number[], values: readonly Exact[]): boolean {
-  if (version === null) return false;
-  for (let index = 0; index < places.length; index += 1) {
-    const there = version[places[index] ?? -1] ?? null;
-    const given = values[index] ?? null;
-    if (there !== given && !isSameExact(there, given)) return false;
-  }
-  return true;
 }
 
 function readNotedTable(from: Connection, journal: TableJournal, rows: Map<number, NotedRow>): NotedTable | null {

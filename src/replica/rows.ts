@@ -84,18 +84,17 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 
 /** Like `upsertRows`, for tables whose rows nobody counts; returns how many rows were written. */
 export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): number {
-  const rows = rowsToWrite(tx, target, given);
+  const isKept = tx.journal.isKept(target.id);
+  const isGuarded = hasForeignTriggers(tx);
+  const rows = isKept || isGuarded ? findUnlike(tx, target, given) : given;
   if (rows.length === 0) return 0;
-  const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
+  const ids = rows.map(({ id }) => id);
+  if (isKept) tx.journal.willChange(target, ids);
+  const chunk = chunkOf(target);
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
-    runCounted(tx, upsertSql(target, count), bindings(rows, at, count), touched);
-  const added = readAbsent(
-    tx,
-    target,
-    rows.map(({ id }) => id),
-  );
-  const expected = hasForeignTriggers(tx) ? countToWrite(tx, target, rows) : null;
+    runCounted(tx, textOf(upsertTexts, target, { count, make: upsertSql }), bindings(rows, at, count), touched);
+  const added = readAbsent(tx, target, ids);
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
@@ -103,10 +102,15 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
     else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
   }
   if (touched !== null) touchRows(tx, target.id, touched, 'written');
-  requireTaken(target, { expected, count: changedCount });
+  requireTaken(target, { expected: isGuarded ? rows.length : null, count: changedCount });
   if (added.length > 0) fillKept(tx, target, added);
   if (changedCount > 0) distrustMirrors(tx);
   return changedCount;
+}
+
+/** How many rows one statement takes. */
+function chunkOf({ columns }: RowTarget): number {
+  return Math.max(1, Math.floor(STATEMENT_VALUES / (columns.length + 2)));
 }
 
 /** Whether a sink wants to know what is written here: what counts of a two-way table is its base. */
@@ -123,14 +127,6 @@ function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: numbe
     .all(values) as number[]; // _id is an INTEGER within 53 bits
   for (const id of ids) touched.push(id);
   return ids.length;
-}
-
-/** The rows, for a table whose changes are kept without those that are there as they are; the journal reads what the others were. */
-function rowsToWrite(tx: Tx, target: RowTarget, rows: readonly Row[]): readonly Row[] {
-  if (!tx.journal.isKept(target.id)) return rows;
-  const names = ['_allow', ...target.columns.map(({ localName }) => localName)];
-  const stored = rows.map(({ id, allow, values }) => ({ id, values: [allow, ...values.map(storedFromValue)] }));
-  return tx.journal.willWrite(target, names, stored).map((index) => must(rows[index], 'a place of a row'));
 }
 
 /** Of a table that has columns which are only kept: those of the rows that do not stand in it. */
@@ -169,15 +165,22 @@ function bindings(rows: readonly Row[], from: number, count: number): readonly S
   return values;
 }
 
-/** How many of the rows do not stand in the table as they are. */
-function countToWrite(tx: Tx, target: RowTarget, rows: readonly Row[]): number {
-  const marks = joinSql(Array.from({ length: target.columns.length + 2 }, () => sql`?`));
-  const text = sql`WITH given(${columnList(target.columns)}) AS (VALUES (${marks}))
-    SELECT count(*) FROM given LEFT JOIN ${ident(target.localName)} AS here ON here._id = given._id
-    WHERE here._id IS NULL OR ${rowsDiffer(target.columns, sql`here`, sql`given`)}`;
-  const count = tx.prepare(text).pluck();
-  const last = new Map(rows.map((row) => [row.id, row]));
-  return [...last.values()].reduce((sum, row) => sum + Number(count.get(bindings([row], 0, 1))), 0);
+/** The rows that are not in the table as they are, by the rule of the upsert. Where one row is given twice, the last one counts. */
+function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]): readonly Row[] {
+  const rowById = new Map(given.map((row) => [row.id, row]));
+  const rows = [...rowById.values()];
+  const chunk = chunkOf(target);
+  const find = (at: number, count: number): readonly Row[] => {
+    const text = textOf(unlikeTexts, target, { count, make: unlikeSql });
+    const ids = from
+      .prepare(text)
+      .pluck()
+      .all(bindings(rows, at, count)) as number[]; // _id is an INTEGER within 53 bits
+    return ids.map((id) => must(rowById.get(id), 'a row that was given'));
+  };
+  const found: Row[] = [];
+  for (let at = 0; at < rows.length; at += chunk) found.push(...find(at, Math.min(chunk, rows.length - at)));
+  return found;
 }
 
 /**
@@ -195,24 +198,43 @@ function requireTaken(
   });
 }
 
-const upsertTexts = new WeakMap<RowTarget, Map<number, Sql>>();
+/** Texts of statements about a number of rows, by table and number. */
+type Texts = WeakMap<RowTarget, Map<number, Sql>>;
 
-function upsertSql(target: RowTarget, chunk: number): Sql {
-  let texts = upsertTexts.get(target);
-  if (texts === undefined) upsertTexts.set(target, (texts = new Map<number, Sql>()));
-  const known = texts.get(chunk);
-  if (known !== undefined) return known;
+const upsertTexts: Texts = new WeakMap();
+const unlikeTexts: Texts = new WeakMap();
 
+function textOf(
+  texts: Texts,
+  target: RowTarget,
+  { count, make }: { readonly count: number; readonly make: (target: RowTarget, count: number) => Sql },
+): Sql {
+  let known = texts.get(target);
+  if (known === undefined) texts.set(target, (known = new Map<number, Sql>()));
+  let text = known.get(count);
+  if (text === undefined) known.set(count, (text = make(target, count)));
+  return text;
+}
+
+/** Places for the values of `count` rows. */
+function marksOf(target: RowTarget, count: number): Sql {
+  const row = joinSql(Array.from({ length: target.columns.length + 2 }, () => sql`?`));
+  return joinSql(Array.from({ length: count }, () => sql`(${row})`));
+}
+
+function unlikeSql(target: RowTarget, count: number): Sql {
+  return sql`WITH given(${columnList(target.columns)}) AS (VALUES ${marksOf(target, count)})
+    SELECT given._id FROM given LEFT JOIN ${ident(target.localName)} AS here ON here._id = given._id
+    WHERE here._id IS NULL OR ${rowsDiffer(target.columns, sql`here`, sql`given`)}`;
+}
+
+function upsertSql(target: RowTarget, count: number): Sql {
   const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
-  const marks = joinSql(Array.from({ length: names.length + 1 }, () => sql`?`));
-  const rows = joinSql(Array.from({ length: chunk }, () => sql`(${marks})`));
   const table = ident(target.localName);
   // A table may be called "Excluded".
-  const text = sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${rows}
+  return sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${marksOf(target, count)}
     ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
     WHERE ${rowsDiffer(target.columns, sql`here`, sql`excluded`)}`;
-  texts.set(chunk, text);
-  return text;
 }
 
 /** Brings rows of one table to what another one of the same columns holds; those that are so already are not written. */

@@ -126,7 +126,7 @@ export function readStanding(from: Connection, localName: string, names: readonl
   return from
     .prepare(
       sql`SELECT kept.value FROM json_each(?) kept
-          WHERE EXISTS (SELECT 1 FROM pragma_table_xinfo(?) c WHERE c.name = kept.value COLLATE NOCASE)`,
+          WHERE kept.value COLLATE NOCASE IN (SELECT name FROM pragma_table_xinfo(?))`,
     )
     .pluck()
     .all(JSON.stringify(names), localName) as string[]; // the names just given
