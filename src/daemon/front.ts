@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/load.ts';
+import { lastSeq } from '../replica/history-entries.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './loop-delay.ts';
@@ -72,6 +73,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     },
     progress: () => insides.work().progress,
     onWork: (listener) => insides.onWork(listener),
+    lastChange: () => lastSeq(insides.sides().replica),
     decide: (decision) => decisionQueue.ask(decision),
     cycle: (work) => insides.askForCycle(work),
   });

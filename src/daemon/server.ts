@@ -1,6 +1,6 @@
 /**
- * The daemon's HTTP server: the status page at `/`, and `/livez`, `/readyz`, `/status` and `/metrics` for monitoring on this
- * machine. Input: a view of the daemon, asked for anew with every request. Output: pages, text and JSON without secrets, and
+ * The daemon's HTTP server: the status page at `/`, `/livez`, `/readyz`, `/status` and `/metrics` for monitoring on this machine,
+ * and the feed `/changes`. Input: a view of the daemon, asked for anew with every request. Output: pages, text and JSON without secrets, and
  * without row values (I16) but for who has signed in to the page.
  *
  * It listens on a loopback address or a unix socket and takes no request that a web page could have made a browser send. The Host
@@ -14,12 +14,13 @@ import { RowsyncError } from '../base/errors.ts';
 import type { ListenAddress } from '../config/load.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from './page/assets.ts';
+import { Feeds, type FeedView } from './page/feed.ts';
 import { answerDesk, failureReply, isDeskPath, streamWork } from './page/gate.ts';
 import { answerPost, isSignedIn, POST_PATHS, SAID, TYPES, type Actions, type Reply } from './page/posts.ts';
 import type { WorkProgress } from './work-book.ts';
 
 /** What is answered; each is asked for when a request comes. */
-export interface ServerView extends Actions {
+export interface ServerView extends Actions, FeedView {
   /** Whether work advances. */
   isAlive(): boolean;
   /** Why the daemon cannot work; null where it can. */
@@ -30,8 +31,6 @@ export interface ServerView extends Actions {
   page(options: { readonly isSignedIn: boolean; readonly said: string | null }): string;
   /** How far the work under way is; null while nothing is. */
   progress(): WorkProgress | null;
-  /** Calls as work begins, continues and ends; returns how to stop that. */
-  onWork(listener: () => void): () => void;
 }
 
 /** A running server. */
@@ -49,8 +48,9 @@ const SOCKET_MODE = 0o660;
 
 /** Starts the server. @throws RowsyncError `daemon.listen` where the address cannot be used. */
 export async function startServer(address: ListenAddress, view: ServerView): Promise<StatusServer> {
+  const feeds = new Feeds(view, HEADERS);
   const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX }, (request, response) =>
-    answer(request, response, { view, names: namesOf(server, address) }),
+    answer(request, response, { view, feeds, names: namesOf(server, address) }),
   );
   boundConnections(server);
   if (address.kind === 'socket') removeStaleSocket(address.path);
@@ -63,11 +63,12 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
   if (address.kind === 'socket') chmodSync(address.path, SOCKET_MODE);
   return {
     address: address.kind === 'socket' ? address.path : (namesOf(server, address)?.[0] ?? ''),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await feeds.close();
+      server.closeAllConnections();
+      await closed;
+    },
   };
 }
 
@@ -134,11 +135,7 @@ const HEADERS = {
   'X-Frame-Options': 'DENY',
 } as const;
 
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { view, names }: { readonly view: ServerView; readonly names: readonly string[] | null },
-): void {
+function answer(request: IncomingMessage, response: ServerResponse, served: Served): void {
   const send = async ({ status, type, body, headers }: Reply): Promise<void> => {
     const all = { ...HEADERS, 'Content-Type': type, ...headers };
     if (typeof body === 'string') {
@@ -156,7 +153,7 @@ function answer(
     await pipeline(body, response).catch(() => response.destroy());
   };
   // The replica cannot be read; what it says of itself must not travel further than the log.
-  reply(request, response, { view, names })
+  reply(request, response, served)
     .then(
       (answered) => (answered === null ? undefined : send(answered)),
       () => send(plain(503, 'the replica cannot be read\n')),
@@ -164,11 +161,18 @@ function answer(
     .catch(() => response.destroy());
 }
 
+/** What answers are made of; `names` as of `namesOf`. */
+interface Served {
+  readonly view: ServerView;
+  readonly feeds: Feeds;
+  readonly names: readonly string[] | null;
+}
+
 /** Null where the answer is on its way already. */
 async function reply(
   request: IncomingMessage,
   response: ServerResponse,
-  { view, names }: { readonly view: ServerView; readonly names: readonly string[] | null },
+  { view, feeds, names }: Served,
 ): Promise<Reply | null> {
   const { host, origin } = request.headers;
   if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
@@ -183,6 +187,7 @@ async function reply(
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     return plain(403, 'this came from another site\n');
+  if (path === '/changes') return feeds.answer(request, response, query);
   if (path === '/events' && isSignedIn(request, view.auth())) {
     streamWork(response, view, HEADERS);
     return null;
@@ -236,5 +241,5 @@ async function answerMonitor(path: string, view: ServerView): Promise<Reply> {
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(view.status(), null, 2)}\n` };
   }
   if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };
-  return plain(404, 'here are /, /livez, /readyz, /status and /metrics\n');
+  return plain(404, 'here are /, /livez, /readyz, /status, /metrics and /changes\n');
 }

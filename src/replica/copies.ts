@@ -26,7 +26,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
-import { stampFromMs, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
@@ -58,7 +58,7 @@ export function recogniseFile(
       sql`INSERT INTO _rowsync_sent (lock, file_id, batch_count) VALUES (1, @fileId, @batchCount)
           ON CONFLICT (lock) DO UPDATE SET file_id = excluded.file_id`,
     ).run({ ...count, batchCount: BigInt(count.batchCount) });
-    if (!isFirst) distrust(db, stampFromMs(file.clock.nowMs()));
+    if (!isFirst) distrust(db, file.clock.nowMs());
   }).immediate();
   db.pragma('synchronous = NORMAL');
   writeBeside(file.path, count);
@@ -131,18 +131,18 @@ export function disownFile(path: string): void {
 }
 
 /**
- * The journal continues from an older state: what it said since is in the file that was replaced. The numbers of its entries go on far above
- * those that the replaced file may have given, so that whoever reads on from one of these misses nothing.
+ * The journal continues from an older state: what it said since is in the file that was replaced. The numbers of its entries go on at the
+ * microseconds since 1970. No file that was here before has given so many, so whoever reads on from one of its numbers misses nothing.
  */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
-  SELECT max(seq) + 1000000000, 'restored', unixepoch(@at), unixepoch(@at), unixepoch(@at), 'restore',
+  SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',
          jsonb_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs))
-  FROM _rowsync_history HAVING count(*) > 0`;
+  FROM _rowsync_history`;
 
 /** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */
-function distrust(db: Database.Database, at: string): void {
-  db.prepare(MARK_RESTORED).run({ at });
+function distrust(db: Database.Database, nowMs: number): void {
+  db.prepare(MARK_RESTORED).run({ number: BigInt(Math.floor(nowMs)) * 1000n, at: BigInt(Math.floor(nowMs / 1000)) });
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
   // What a person let through, or decided, when the copy was made was used up since.

@@ -89,10 +89,10 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
 }
 
 /** Entries behind a number, in order; at most `countMax`. */
-export function readEntriesAfter(from: Connection, seq: number, countMax: number): readonly Entry[] {
+export function iterateEntriesAfter(from: Connection, seq: number, countMax: number): IterableIterator<Entry> {
   return from
     .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE id > ? ORDER BY id LIMIT ?`)
-    .all(seq, countMax) as Entry[]; // the columns just listed
+    .iterate(seq, countMax) as IterableIterator<Entry>; // the columns just listed
 }
 
 /** The number of the last entry that was ever written; 0 before the first. */

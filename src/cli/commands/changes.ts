@@ -4,16 +4,11 @@
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT } from '../../base/errors.ts';
 import { printableJson } from '../../base/text.ts';
-import { lastSeq, readEntriesAfter } from '../../replica/history-entries.ts';
-import { eventJson } from '../../history/events.ts';
-import { requireHistory } from '../../replica/history-known.ts';
+import { readEvents, sequenceNumber } from '../../history/events.ts';
 import { openReader } from '../../replica/reader.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
-
-/** Entries in memory at once. */
-const BLOCK = 500;
 
 /** Between two looks at the file. */
 const POLL_MS = 1_000;
@@ -21,7 +16,7 @@ const POLL_MS = 1_000;
 const EXAMPLES = `
 Each line is one event in the JSON format of CloudEvents 1.0; "data" is the entry of the journal. The id of an event is its number:
 keep the last one that you have worked up, and ask for those after it. Every change comes in order, and at least once.
-Where the replica was put back to an older copy that ends before SEQ, the command refuses: begin again then.
+A daemon with a page gives the same as server-sent events at /changes.
 
 Examples:
   rowsync changes --after 0 | jq -r '[.id, .type, .subject] | @tsv'
@@ -37,7 +32,7 @@ export function addChangesCommand(program: Command, runner: Runner): void {
   program
     .command('changes')
     .description('print the history as events, one JSON object a line')
-    .requiredOption('--after <seq>', 'the number of the last event that you have; 0 for all', sequenceNumber)
+    .requiredOption('--after <seq>', 'the number of the last event that you have; 0 for all', numberOf)
     .option('--follow', 'wait for more until you stop it')
     .addHelpText('after', EXAMPLES)
     .action((options: ChangesOptions, command: Command) =>
@@ -45,9 +40,10 @@ export function addChangesCommand(program: Command, runner: Runner): void {
     );
 }
 
-function sequenceNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is the id of an event, a whole number.');
+function numberOf(text: string): number {
+  const number = sequenceNumber(text);
+  if (number === null) throw new InvalidArgumentError('It is the id of an event, a whole number.');
+  return number;
 }
 
 async function printChanges(invocation: Invocation, { after, follow = false }: ChangesOptions): Promise<number> {
@@ -68,23 +64,13 @@ async function printAfter({ session: { stdout } }: Invocation, path: string, aft
   const reader = openReader(path);
   let seq = after;
   try {
-    requireHistory(reader);
-    const last = lastSeq(reader);
-    if (after > last) throw endsBefore(after, last);
     for (;;) {
-      const entries = readEntriesAfter(reader, seq, BLOCK);
-      await stdout.write(entries.map((entry) => `${printableJson(eventJson(entry, source))}\n`).join(''));
-      seq = entries.at(-1)?.id ?? seq;
-      if (entries.length < BLOCK || stdout.isClosed) return seq; // ends: every block lies behind the last one
+      const events = readEvents(reader, seq, source);
+      await stdout.write(events.map(({ json }) => `${printableJson(json)}\n`).join(''));
+      seq = events.at(-1)?.seq ?? seq;
+      if (events.length === 0 || stdout.isClosed) return seq; // ends: every block lies behind the last one
     }
   } finally {
     reader.close();
   }
-}
-
-function endsBefore(after: number, last: number): RowsyncError {
-  return new RowsyncError('usage', 'history.unknown', {
-    message: `The history ends at ${last}, before ${after}`,
-    hint: 'An older copy was put in the place of the replica. Read what it has with `--after 0`, and begin again with it.',
-  });
 }

@@ -24,6 +24,7 @@ import { nameOfPart, pathPart, queryOf, shownColumns, wishOf } from './address.t
 import { answerEdit, answerEditForm } from './edit-answer.ts';
 import { ANSWER_ROWS_MAX, askHtml, type Asked } from './ask.ts';
 import { tableHtml, tablesHtml } from './browse.ts';
+import { answerChanges } from './changes-answer.ts';
 import { framed, problem, readReferences, saveAs, type Desk } from './desk.ts';
 import { answerFile } from './file-answer.ts';
 import type { PageReply, PageRequest } from './request.ts';
@@ -65,6 +66,7 @@ function* closing(chunks: PageReply['chunks'], reader: ReplicaReader): Generator
 function answer(desk: Desk, [place = '', first = '', ...rest]: readonly string[]): PageReply {
   if (desk.request.form !== null) return answerEdit(desk, desk.request.form);
   if (place === '') return answerToday(desk);
+  if (place === 'changes') return answerChanges(desk);
   if (place === 'work' && first === '') return answerWork(desk);
   if (place === 'ask' && first === '') return answerAsk(desk);
   if (place === 'export') return answerExport(desk, first, rest);

@@ -91,6 +91,12 @@ export function isSignedIn(request: IncomingMessage, auth: PageAuth): boolean {
   });
 }
 
+/** Whether a program shows the key itself. */
+export function showsKey({ headers }: IncomingMessage, auth: PageAuth): boolean {
+  const [scheme, key = ''] = (headers.authorization ?? '').split(' ', 2);
+  return scheme === 'Bearer' && auth.isKey(key);
+}
+
 /** Answers a POST to one of POST_PATHS. */
 export async function answerPost(request: IncomingMessage, path: string, actions: Actions): Promise<Reply> {
   const site = request.headers['sec-fetch-site'];
@@ -143,8 +149,7 @@ export async function answerPost(request: IncomingMessage, path: string, actions
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 
 async function answerProgram(request: IncomingMessage, text: string, actions: Actions): Promise<Reply> {
-  const [scheme, key = ''] = (request.headers.authorization ?? '').split(' ', 2);
-  if (scheme !== 'Bearer' || !actions.auth().isKey(key)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  if (!showsKey(request, actions.auth())) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
   const decision = decisionFromJson(text);
   if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
   const answer = await actions.decide(decision);
