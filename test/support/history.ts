@@ -115,7 +115,7 @@ export function entriesAfter(db: Reader, tableId: number, seq: number): readonly
 }
 
 /** Takes an entry back in a state. @throws Error where the state is not the one that the entry leads to. */
-function takeBack(state: State, entry: Entry): void {
+export function takeBack(state: State, entry: Entry): void {
   const row = state.get(entry.rowId);
   if ((row !== undefined) !== (entry.kind !== 'delete')) throw new Error(`${entry.seq} leads to no row, or to one`);
   for (const [seq, , after] of entry.cells) {

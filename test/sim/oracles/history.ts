@@ -1,7 +1,7 @@
 /**
  * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before to the one that it knows
- * now. So no change is without an entry, no entry without a change, and none of them is half there. The interval of what came from the origin
- * has a moment at which the row was written there. Input: each transaction before it is committed. Output: complaints.
+ * now. So no change is without an entry, no entry without a change, and none of them is half there. Now and then, all entries lead back to the
+ * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there. Input: each transaction before it is committed. Output: complaints.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import {
@@ -10,6 +10,7 @@ import {
   knownState,
   putForward,
   tableState,
+  takeBack,
   type Reader,
   type State,
 } from '../../support/history.ts';
@@ -20,15 +21,62 @@ export interface OriginWrite {
   readonly id: number;
 }
 
+/** A state to come back to, behind an entry. */
+interface Moment {
+  readonly seq: number;
+  readonly state: State;
+}
+
+/** Commits between two states that are remembered, of which there are at most so many. */
+const MOMENT_EVERY = 8;
+const MOMENTS_MAX = 12;
+
 /** Watches the journals of one world. */
 export class HistoryOracle {
   #seq = 0;
+  #commitCount = 0;
+  /** By table, the oldest first. */
+  readonly #moments = new Map<number, Moment[]>();
   readonly #columns = new Map<number, string>();
   #known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
 
   /** The file is another one, or somebody changed rows around the guards: what was known counts no more. */
   forget(): void {
     this.#known.clear();
+    this.#moments.clear();
+  }
+
+  /** What is wrong where the entries of a table are taken back to the oldest moment, and put forward again. */
+  #replay(db: Reader, tableId: number, now: State): readonly string[] {
+    const moments = this.#moments.get(tableId) ?? [];
+    const [oldest] = moments;
+    if (oldest === undefined) return [];
+    const state = copyOf(now);
+    const entries = entriesAfter(db, tableId, oldest.seq);
+    const check = ({ seq, state: was }: Moment): readonly string[] => {
+      const text = differenceOf(state, was);
+      return text === '' ? [] : [`behind ${seq} it was not so: ${text}`];
+    };
+    let at = entries.length;
+    const back = moments.toReversed().flatMap((moment) => {
+      for (let entry = entries[at - 1]; entry !== undefined && entry.seq > moment.seq; entry = entries[(at -= 1) - 1])
+        takeBack(state, entry);
+      return check(moment);
+    });
+    const forward = [...moments, { seq: Infinity, state: now }].flatMap((moment) => {
+      for (let entry = entries[at]; entry !== undefined && entry.seq <= moment.seq; entry = entries[(at += 1)])
+        putForward(state, entry);
+      return check(moment);
+    });
+    return [...back, ...forward];
+  }
+
+  /** Remembers what a table is behind the last entry. */
+  #remember(db: Reader, tableId: number, state: State): void {
+    const moments = this.#moments.get(tableId) ?? [];
+    if (moments.length === MOMENTS_MAX) moments.splice(1 + (this.#commitCount % (MOMENTS_MAX - 1)), 1);
+    const seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
+    this.#moments.set(tableId, [...moments, { seq, state: copyOf(state) }]);
   }
 
   /** What is wrong with the intervals of the entries behind a number, by what was written at the origin. */
@@ -56,6 +104,7 @@ export class HistoryOracle {
     const db = replica as unknown as Reader;
     const known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
     const complaints: string[] = [];
+    this.#commitCount += 1;
     for (const { tableId, localName, begunSeq } of journalled(db)) {
       const now = knownState(db, tableId);
       // There all edits were looked for, unless another client dropped the triggers that mark them.
@@ -67,14 +116,20 @@ export class HistoryOracle {
       const columns = String(db.prepare('SELECT group_concat(name) FROM pragma_table_xinfo(?)').pluck().get(localName));
       const hadColumns = this.#columns.get(tableId);
       this.#columns.set(tableId, columns);
-      if (before === undefined || before.begunSeq !== begunSeq) continue;
       // Another client dropped a column, or it came back: its cells are not among what stands here.
-      if (hadColumns !== columns) continue;
+      if (before === undefined || before.begunSeq !== begunSeq || hadColumns !== columns) {
+        this.#moments.delete(tableId);
+        continue;
+      }
       try {
-        const state = new Map([...before.state].map(([id, row]) => [id, { ...row }]));
+        const state = copyOf(before.state);
         for (const entry of entriesAfter(db, tableId, this.#seq)) putForward(state, entry);
         const text = differenceOf(state, now);
         if (text !== '') complaints.push(`the entries lead elsewhere: ${text}`);
+        if (this.#commitCount % MOMENT_EVERY === 0) {
+          complaints.push(...this.#replay(db, tableId, now));
+          this.#remember(db, tableId, now);
+        }
       } catch (thrown) {
         complaints.push((thrown as Error).message);
       }
@@ -84,6 +139,10 @@ export class HistoryOracle {
     this.#seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
     return complaints;
   }
+}
+
+function copyOf(state: State): State {
+  return new Map([...state].map(([id, row]) => [id, { ...row }]));
 }
 
 function differenceOf(one: State, other: State): string {
