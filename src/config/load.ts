@@ -69,7 +69,8 @@ export interface Config {
     readonly webhook: string | null;
     readonly repeatMinutes: number;
   };
-  readonly http: { readonly listen: ListenAddress | null };
+  /** `recordUrl`: the address of a row at the origin, with {tableId}, {table} and {id} in it; null for none. */
+  readonly http: { readonly listen: ListenAddress | null; readonly recordUrl: string | null };
   readonly sinks: readonly SinkSettings[];
 }
 
@@ -229,7 +230,7 @@ function configFromOptions(
       webhook: options.notify.webhook ?? null,
       repeatMinutes: options.notify.repeatMinutes,
     },
-    http: { listen: listenAddress(options.http.listen) },
+    http: { listen: listenAddress(options.http.listen), recordUrl: options.http.recordUrl ?? null },
   };
 }
 

@@ -288,6 +288,9 @@ const push = section(
 const LISTEN_MUST_BE =
   'must be a loopback address with a port, such as 127.0.0.1:8787, the absolute path of a unix socket, or false';
 
+const RECORD_URL_MUST_BE =
+  'must be an address with {id} in it, such as https://www.teamdesk.net/secure/db/21995/preview.aspx?t={tableId}&id={id}';
+
 const http = section(
   {
     listen: z
@@ -311,6 +314,16 @@ const http = section(
         description:
           'Where the daemon shows its status page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
           'unix socket (safer: its mode says who may ask); false for nowhere.',
+      }),
+    recordUrl: z
+      .string({ error: RECORD_URL_MUST_BE })
+      .regex(/^https?:\/\/[^\s\p{Cc}]*\{id\}[^\s\p{Cc}]*$/u, { error: RECORD_URL_MUST_BE })
+      .refine((address) => URL.canParse(address.replaceAll(/[{}]/g, '')), { error: RECORD_URL_MUST_BE })
+      .optional()
+      .meta({
+        description:
+          'The address under which people open a record of the hosted database in their browser; the page of a row then has a link to it. {id} stands for the ' +
+          'number of the record, {tableId} and {table} for the number and the name of its table.',
       }),
   },
   'The HTTP server of `rowsync daemon`.',

@@ -57,7 +57,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
       return pageOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), said, formToken });
     },
     document: ({ msMax, signal, isStream, ...asked }) => {
-      const { replica } = insides.sides().config;
+      const { replica, http } = insides.sides().config;
       const nowMs = clock.nowMs();
       const request = {
         ...asked,
@@ -65,6 +65,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
         formToken: auth().formToken,
         replicaPath: resolve(replica.path),
         filesFolder: replica.files,
+        recordUrl: http.recordUrl,
         state: plainState(insides.state()),
         work: insides.work(),
         lateAfterMs: asked.path === '/' ? lateAfterMs(insides, nowMs) : new Map<string, number>(),

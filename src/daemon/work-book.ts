@@ -72,6 +72,7 @@ export class WorkBook {
       rowCount: 0,
       expectedRowCount: 0,
     };
+    this.#toldAtMs = -Infinity;
     this.#tell();
   }
 

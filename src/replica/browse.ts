@@ -137,7 +137,16 @@ export function rowsStatement(table: BrowsedTable, columns: readonly string[], w
 
 /** The same as people write it, with values written in. */
 export function shownSql(table: BrowsedTable, columns: readonly string[], wish: RowsWish): string {
-  const { text, values } = rowsStatement(table, columns, wish);
+  return written(rowsStatement(table, columns, wish));
+}
+
+/** The same for how many rows there are. */
+export function shownCountSql(table: BrowsedTable, wish: RowsWish): string {
+  const { text, values } = whereOf(table, wish, []);
+  return written({ text: sql`SELECT count(*) AS "rows" FROM ${ident(table.name)}${text}`, values });
+}
+
+function written({ text, values }: Statement): string {
   let index = 0;
   const literals = values.map((value) => (typeof value === 'string' ? literal(value) : String(value)));
   // Names are quoted, and a quoted name may hold a question mark.
@@ -194,20 +203,29 @@ function cutCell(name: Sql): readonly Sql[] {
 function select(
   table: BrowsedTable,
   selected: Sql,
-  { filters, search, sort }: RowsWish,
+  wish: RowsWish,
   more: readonly Condition[],
-  isDescending = sort?.isDescending ?? false,
+  isDescending = wish.sort?.isDescending ?? false,
 ): Statement {
+  const { sort } = wish;
+  const where = whereOf(table, wish, more);
+  const turn = isDescending ? sql` DESC` : sql``;
+  const order = sort === null ? sql`_id${turn}` : sql`${ident(sort.column)}${turn}, _id${turn}`;
+  return {
+    text: sql`SELECT ${selected} FROM ${ident(table.name)}${where.text} ORDER BY ${order}`,
+    values: where.values,
+  };
+}
+
+/** Which rows; empty for all of them. */
+function whereOf(table: BrowsedTable, { filters, search }: RowsWish, more: readonly Condition[]): Statement {
   const conditions = [
     ...filters.flatMap((filter) => filterCondition(table, filter) ?? []),
     ...(search === '' ? [] : [searchCondition(table, search)]),
     ...more,
   ];
-  const where = conditions.length === 0 ? sql`` : sql` WHERE ${allOf(conditions.map(({ text }) => text))}`;
-  const turn = isDescending ? sql` DESC` : sql``;
-  const order = sort === null ? sql`_id${turn}` : sql`${ident(sort.column)}${turn}, _id${turn}`;
   return {
-    text: sql`SELECT ${selected} FROM ${ident(table.name)}${where} ORDER BY ${order}`,
+    text: conditions.length === 0 ? sql`` : sql` WHERE ${allOf(conditions.map(({ text }) => text))}`,
     values: conditions.flatMap(({ values }) => values),
   };
 }

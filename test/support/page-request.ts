@@ -18,6 +18,7 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
     nowMs: Date.UTC(2026, 5, 1),
     replicaPath,
     filesFolder: join(replicaPath, '..', 'files'),
+    recordUrl: null,
     state: {
       startedAtMs: 0,
       working: null,

@@ -13,6 +13,7 @@ import {
   readRowsPage,
   readViews,
   rowsStatement,
+  shownCountSql,
   shownSql,
   type BrowsedTable,
 } from '../../replica/browse.ts';
@@ -76,6 +77,7 @@ function answer(desk: Desk, [place = '', first = '', ...rest]: readonly string[]
   if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');
   const [row = '', column, ...more] = rest;
   if (place === 'edit' && column === undefined) return answerEditForm(desk, table, row);
+  if (place === 'origin' && column === undefined) return answerOrigin(desk, table, row);
   if (place !== 'browse' || more.length > 0) return problem(404, 'There is no such page');
   if (row === '') return answerTable(desk, table);
   if (!/^-?\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
@@ -86,6 +88,21 @@ function answer(desk: Desk, [place = '', first = '', ...rest]: readonly string[]
 
 function redirect(location: string): PageReply {
   return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
+}
+
+/** Leads to a row where people work with it at the origin. */
+function answerOrigin({ request }: Desk, { id: tableId, originName }: BrowsedTable, row: string): PageReply {
+  if (request.recordUrl === null)
+    return problem(404, 'No address is known', 'Write http.recordUrl in the configuration.');
+  if (!/^\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
+  const parts: Readonly<Record<string, string>> = {
+    '{tableId}': String(tableId),
+    '{table}': encodeURIComponent(originName.toWellFormed()),
+    '{id}': row,
+  };
+  return redirect(
+    new URL(request.recordUrl.replaceAll(/\{(?:tableId|table|id)\}/g, (part) => parts[part] ?? part)).href,
+  );
 }
 
 function answerTables(desk: Desk): PageReply {
@@ -113,6 +130,7 @@ function answerTable(desk: Desk, table: BrowsedTable): PageReply {
     page,
     references,
     sql: shownSql(table, columns, wish),
+    countSql: shownCountSql(table, wish),
     nowMs: request.nowMs,
   });
   return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true }, body);
@@ -141,6 +159,7 @@ function answerAsk(desk: Desk): PageReply {
     sql,
     at,
     hasHistory: !reader.isOlder() && readKnownTables(reader).some(({ since }) => since !== null),
+    zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     asked,
     tables: readBrowsedTables(reader),
     views: readViews(reader),

@@ -4,6 +4,7 @@
  */
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
 import type { BrowsedTable } from '../../replica/browse.ts';
+import { ident } from '../../base/sql.ts';
 import { exact, html, type Html } from './html.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
@@ -29,6 +30,8 @@ export interface AskView {
   readonly at: string;
   /** Whether the replica can say what was at another time. */
   readonly hasHistory: boolean;
+  /** In which a moment is typed that names none. */
+  readonly zone: string;
   /** Null before anything was asked. */
   readonly asked: Asked | null;
   readonly tables: readonly BrowsedTable[];
@@ -45,7 +48,7 @@ const EXAMPLES = [
 
 /** The whole part. */
 export function askHtml(view: AskView): Html {
-  const { sql, at, hasHistory, asked } = view;
+  const { sql, at, hasHistory, zone, asked } = view;
   return html`<h1>Ask in SQL</h1>
     <div class="asking">
       <div>
@@ -55,7 +58,7 @@ export function askHtml(view: AskView): Html {
 ${exact(sql)}</textarea>
           ${
             hasHistory
-              ? html`<label for="at">As it was at (empty: as it is)</label>
+              ? html`<label for="at">As it was at (${zone}; empty: as it is)</label>
                   <input id="at" name="at" type="datetime-local" step="1" value="${exact(at)}" />`
               : null
           }
@@ -90,7 +93,8 @@ function askedHtml(asked: Asked, { sql, at }: AskView): Html {
   const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }) }).toString();
   const count = isCut ? `The first ${plural(rows.length, 'row')}; an export has all` : plural(rows.length, 'row');
   return html`<p class="about" role="status">
-      ${count}, in ${durationText(tookMs)}. <a href="/export/csv?${exact(query)}" download>CSV</a>
+      ${count}, in ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}.
+      <a href="/export/csv?${exact(query)}" download>CSV</a>
       <a href="/export/json?${exact(query)}" download>JSON</a>
     </p>
     <div class="scroll rows" role="region" aria-label="Answer" tabindex="0">
@@ -142,6 +146,10 @@ function answerCellHtml(value: unknown): Html {
   </td>`;
 }
 
+function firstSql(name: string): string {
+  return `SELECT * FROM ${ident(name)} LIMIT 100`;
+}
+
 function namesHtml({ tables, views }: AskView): Html {
   const all = [
     ...tables.map(({ name, columns }) => ({ name, columns: ['_id', ...columns.map((column) => column.name)] })),
@@ -153,6 +161,7 @@ function namesHtml({ tables, views }: AskView): Html {
       ({ name, columns }) =>
         html`<details>
           <summary><bdi>${name}</bdi></summary>
+          <p><a href="/ask?sql=${encodeURIComponent(firstSql(name).toWellFormed())}">First rows</a></p>
           <ul class="names">
             ${columns.map((column) => html`<li><bdi>${column}</bdi></li>`)}
           </ul>

@@ -159,6 +159,8 @@ body > main:first-child { padding-top: 1.25rem; }
 .chips { display: flex; flex-wrap: wrap; gap: .4rem; list-style: none; padding: 0; margin: 0 0 .75rem; }
 .chips li { background: var(--busy-soft); color: var(--busy); border-radius: 99px; padding: .15rem .3rem .15rem .8rem; font-size: .9rem; max-width: 100%; }
 .chips a { color: inherit; text-decoration: none; padding: .1rem .45rem; border-radius: 99px; }
+.chips .plain { background: none; padding-left: .3rem; }
+.chips .plain a { color: var(--accent); text-decoration: underline; }
 .chips a:hover { background: var(--card); }
 .scroll { position: relative; }
 main > h1 { margin-bottom: .8rem; }
@@ -179,6 +181,7 @@ section.card { margin-bottom: 1.75rem; }
 .grid .filters input { width: 100%; min-width: 4.5rem; padding: .2rem .45rem; font-size: .85rem; border-color: var(--line); }
 .grid .number { white-space: nowrap; }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; min-width: 4rem; max-width: 24rem; width: max-content; overflow-wrap: anywhere; }
+td.null.number { text-align: right; }
 .number .cut { margin-left: auto; min-width: 0; }
 .null::before { content: "–"; color: var(--soft); }
 .turn { display: flex; gap: .5rem; margin: .9rem 0 0; }
@@ -203,6 +206,8 @@ section.card { margin-bottom: 1.75rem; }
 /* SQL. */
 .asking { display: grid; grid-template-columns: minmax(0, 1fr) 16rem; gap: 1.5rem; align-items: start; }
 .ask { margin-bottom: 1.25rem; }
+.card + section { margin-top: 1.75rem; }
+.ask input { margin-bottom: .9rem; }
 .ask label { display: block; font-weight: 500; margin-bottom: .3rem; }
 .ask textarea { font: .92rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; margin-bottom: .6rem; }
 aside h2 { margin-bottom: .3rem; }
@@ -233,6 +238,8 @@ progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--acc
 .notes .cells { padding: .15rem 0 .15rem 1.2rem; }
 del { color: var(--soft); text-decoration-color: var(--bad); }
 .notes ins { text-decoration: none; color: var(--ok); }
+.changes .cells { gap: .1rem; }
+aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 .former { margin: 0; padding-left: 1.1rem; }
 
 @media (max-width: 40rem) {

@@ -59,6 +59,8 @@ export interface TableView {
   /** By the name of the column. */
   readonly references: ReadonlyMap<string, Reference>;
   readonly sql: string;
+  /** How many rows the filters leave, as SQL. */
+  readonly countSql: string;
   readonly nowMs: number;
 }
 
@@ -204,7 +206,7 @@ const HELP = html`<details>
 </details>`;
 
 /** What narrows the rows, each with a way to take it away. */
-function chipsHtml({ table, wish }: TableView): Html | null {
+function chipsHtml({ table, wish, countSql }: TableView): Html | null {
   const path = pathPart(table.name);
   const chip = (text: string, rest: TableWish): Html =>
     html`<li>
@@ -219,6 +221,11 @@ function chipsHtml({ table, wish }: TableView): Html | null {
       chip(`${filter.column} ${wordsOf(filter)}`, { ...wish, filters: filters.filter((each) => each !== filter) }),
     )}
     ${sort === null ? null : chip(`by ${sort.column}${sort.isDescending ? ', largest first' : ''}`, { ...wish, sort: null })}
+    ${
+      filters.length === 0 && search === ''
+        ? null
+        : html`<li class="plain"><a href="/ask?sql=${encodeURIComponent(countSql.toWellFormed())}">Count them</a></li>`
+    }
   </ul>`;
 }
 
@@ -277,7 +284,8 @@ function fieldHtml({ wish }: TableView, name: string): Html {
 
 function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Html {
   const column = columnOf(view, name);
-  if (value === null) return html`<td class="null"><span class="unseen">no value</span></td>`;
+  if (value === null)
+    return html`<td class="null ${isNumeric(column) ? 'number' : ''}"><span class="unseen">no value</span></td>`;
   if (column?.type.toLowerCase() === 'checkbox') return html`<td>${value === 0 ? 'no' : 'yes'}</td>`;
   if (value instanceof Uint8Array)
     return html`<td><em class="none">${bytesText(bytes ?? value.length)} of bytes</em></td>`;

@@ -32,6 +32,18 @@ export function framed(
   return { status, type: 'text/html; charset=utf-8', chunks: [page] };
 }
 
+/** Which columns the origin changes by itself whenever a row is changed, by the name of the table. */
+export function stampColumns(tables: readonly BrowsedTable[]): (table: string) => ReadonlySet<string> {
+  const kinds = new Set(['DateModified', 'LastModifiedBy']);
+  const byTable = new Map(
+    tables.map(({ name, columns }) => [
+      name,
+      new Set(columns.flatMap((column) => (kinds.has(column.kind ?? '') ? [column.name] : []))),
+    ]),
+  );
+  return (table) => byTable.get(table) ?? new Set();
+}
+
 /** Where the values of each column lead, by the names of the columns. */
 export function readReferences(
   reader: ReplicaReader,

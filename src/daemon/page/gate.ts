@@ -10,7 +10,7 @@ import { html } from './html.ts';
 import { isSignedIn, SAID, TYPES, type Actions, type Reply } from './posts.ts';
 
 /** First parts of the addresses that are answered here. */
-const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export']);
+const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export', 'origin']);
 
 /** How long a page may take, and an answer that streams. */
 const PAGE_MS_MAX = 15_000;

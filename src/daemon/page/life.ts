@@ -7,7 +7,7 @@ import { CAUSE_WORDS } from '../../history/words.ts';
 import type { HistoryLine } from '../../replica/browse-history.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
-import { cellsOf, valueHtml, type ShownValue } from './values.ts';
+import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';
 
 /** Cells of one change in a list of many rows, and in the life of one. */
 const CELLS_MAX = { many: 4, one: 60 } as const;
@@ -19,22 +19,34 @@ const KINDS: Readonly<Record<string, string>> = {
   forgotten: 'values were removed on request',
 };
 
-/** A list of changes; of `many` rows each names its own. */
-export function changesHtml(lines: readonly HistoryLine[], of: keyof typeof CELLS_MAX, nowMs: number): Html {
-  return html`<ol class="notes">
-    ${lines.map((line) => lineHtml(line, of, nowMs))}
+/** What is around a list of changes. */
+export interface ChangesView {
+  /** Of `many` rows each change names its own. */
+  readonly of: keyof typeof CELLS_MAX;
+  /** Columns in which the origin stamps every change: they are left out beside others. */
+  readonly stampsOf: (table: string) => ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+/** A list of changes. */
+export function changesHtml(lines: readonly HistoryLine[], view: ChangesView): Html {
+  return html`<ol class="notes changes">
+    ${lines.map((line) => lineHtml(line, view))}
   </ol>`;
 }
 
-function lineHtml(line: HistoryLine, of: keyof typeof CELLS_MAX, nowMs: number): Html {
-  const { table, rowId, kind, at, originBy, cause, runId } = line;
+function lineHtml(line: HistoryLine, { of, stampsOf, nowMs }: ChangesView): Html {
+  const { table, rowId, kind, at, originBy, cause, runId, stamped, notAfter } = line;
+  const when = stamped === 1 && notAfter !== null ? notAfter : at;
+  const why = `${CAUSE_WORDS[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
+  const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
   return html`<li>
     <p>
-      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${KINDS[kind] ?? kind}</b>${originBy === null || cause === 'edit' ? null : html` by <bdi>${originBy}</bdi>`},
-      <time datetime="${at}" title="${at}">${ageText(at, nowMs)}</time>
-      <small>${CAUSE_WORDS[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}</small>
+      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${KINDS[kind] ?? kind}</b>${by === null ? null : html` by <bdi title="${originBy}">${by}</bdi>`},
+      <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
+      ${of === 'many' ? null : html`<small>${why}</small>`}
     </p>
-    ${cellsHtml(line, CELLS_MAX[of])}
+    ${cellsHtml(line, { cellsMax: CELLS_MAX[of], stamps: stampsOf(table) })}
   </li>`;
 }
 
@@ -45,10 +57,15 @@ function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
   return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
 }
 
-function cellsHtml({ kind, before, after }: HistoryLine, cellsMax: number): Html | null {
+function cellsHtml(
+  { kind, before, after }: HistoryLine,
+  { cellsMax, stamps }: { readonly cellsMax: number; readonly stamps: ReadonlySet<string> },
+): Html | null {
   const old = cellsOf(before) ?? new Map<string, ShownValue>();
   const now = cellsOf(after) ?? new Map<string, ShownValue>();
-  const names = [...new Set([...old.keys(), ...now.keys()])];
+  const all = [...new Set([...old.keys(), ...now.keys()])];
+  const telling = all.filter((name) => !stamps.has(name));
+  const names = telling.length === 0 ? all : telling;
   if (names.length === 0) return null;
   const shown = names.slice(0, cellsMax);
   const rest = names.length - shown.length;

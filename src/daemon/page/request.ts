@@ -23,6 +23,8 @@ export interface PageRequest {
   readonly replicaPath: string;
   /** The folder that files are kept in. */
   readonly filesFolder: string;
+  /** The address of a row at the origin, with {tableId}, {table} and {id} in it; null where none is known. */
+  readonly recordUrl: string | null;
   readonly state: DaemonState;
   readonly work: WorkSnapshot;
   /** How long a table may go without being read before it is late, by its name here; only for the first page. */

@@ -12,7 +12,7 @@ import {
   readWaitingCells,
 } from '../../replica/browse-row.ts';
 import { readJournalled, readLife } from '../../replica/browse-history.ts';
-import { framed, readReferences, type Desk } from './desk.ts';
+import { framed, readReferences, stampColumns, type Desk } from './desk.ts';
 import { html } from './html.ts';
 import { changesHtml } from './life.ts';
 import type { PageReply } from './request.ts';
@@ -38,7 +38,11 @@ export function answerRow(desk: Desk, table: BrowsedTable, id: number): PageRepl
     references:
       cells === null ? new Map() : readReferences(reader, table, names, (index) => [cells[index]?.value ?? null]),
     neighbours: readNeighbours(reader, table, id),
-    life: lines.length === 0 ? null : changesHtml(lines, 'one', request.nowMs),
+    life:
+      lines.length === 0
+        ? null
+        : changesHtml(lines, { of: 'one', stampsOf: stampColumns([table]), nowMs: request.nowMs }),
+    isAtOrigin: cells !== null && id > 0 && request.recordUrl !== null,
     formToken: request.formToken,
     nowMs: request.nowMs,
   });

@@ -27,6 +27,8 @@ export interface RowView {
   readonly neighbours: { readonly before: number | null; readonly after: number | null };
   /** What happened to the row, from the journal; null where there is none. */
   readonly life: Html | null;
+  /** Whether an address is known under which the origin shows it. */
+  readonly isAtOrigin: boolean;
   readonly formToken: string;
   readonly nowMs: number;
 }
@@ -148,11 +150,14 @@ function cellsHtml(view: RowView): Html | null {
   if (cells === null) return null;
   return html`<section aria-labelledby="cells">
     <h2 id="cells">Cells</h2>
-    ${
-      table.isTwoWay
-        ? html`<p class="buttons"><a class="button" href="/edit/${pathPart(table.name)}/${id}">Edit</a></p>`
-        : null
-    }
+    <p class="buttons">
+      ${table.isTwoWay ? html`<a class="button" href="/edit/${pathPart(table.name)}/${id}">Edit</a>` : null}
+      ${
+        view.isAtOrigin
+          ? html`<a class="button" href="/origin/${pathPart(table.name)}/${id}" rel="noreferrer">Open at the origin</a>`
+          : null
+      }
+    </p>
     <dl class="cells card">
       ${table.columns.map(
         (column, index) =>

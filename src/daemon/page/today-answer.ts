@@ -11,7 +11,7 @@ import { readQuarters } from '../../replica/run-book.ts';
 import { readSinkStatus } from '../../replica/sink-book.ts';
 import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
 import { sinkSentence } from '../../sink/text.ts';
-import { framed, type Desk } from './desk.ts';
+import { framed, stampColumns, type Desk } from './desk.ts';
 import { deskHtml } from './decide.ts';
 import { headlineOf } from './headline.ts';
 import { html, type Html } from './html.ts';
@@ -24,7 +24,7 @@ import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './to
 /** Conflicts and failures on one page, each. */
 const LISTED_MAX = 50;
 /** Changes that are listed. */
-const CHANGES_MAX = 20;
+const CHANGES_MAX = 15;
 /** How long tables are counted. */
 const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;
@@ -48,25 +48,24 @@ export function answerToday(desk: Desk): PageReply {
   };
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
     ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
-    ${lastChangesHtml(reader, nowMs)}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
       ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs }), nowMs)}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
-    ${bottomHtml({ replica, identity, state, nowMs })}`;
+    ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, nowMs })}`;
   const refreshSeconds = waiting.conflicts.length === 0 ? 60 : null;
   const title = `${headline.sentence} · ${identity === null ? 'rowsync' : `database ${identity.database}`}`;
   return framed(desk, { title, place: 'Today', refreshSeconds }, body);
 }
 
 /** The last changes of any row, who made them, and what was before; nothing where no table has a journal. */
-function lastChangesHtml(reader: ReplicaReader, nowMs: number): Html | null {
+function lastChangesHtml({ reader, request }: Desk): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readLastChanges(reader, CHANGES_MAX);
   if (lines.length === 0) return null;
   return html`<section aria-labelledby="changes">
     <h2 id="changes">Last changes</h2>
-    ${changesHtml(lines, 'many', nowMs)}
+    ${changesHtml(lines, { of: 'many', stampsOf: stampColumns(readBrowsedTables(reader)), nowMs: request.nowMs })}
   </section>`;
 }
 

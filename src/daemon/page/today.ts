@@ -9,6 +9,7 @@ import type { Fare } from './strip.ts';
 import { pathPart } from './address.ts';
 import { isTroubled } from './headline.ts';
 import { html, type Html } from './html.ts';
+import { shortName } from './values.ts';
 
 /** What changed in one table in the last day. */
 export interface TableDay {
@@ -111,11 +112,6 @@ function tableDayHtml({ table, byHour, people, deletedCount }: TableDay, max: nu
       )}${rest === 0 ? null : html`<span class="person">others <b>${countText(rest)}</b></span>`}
     </td>
   </tr>`;
-}
-
-/** `Ana Ruiz <ana@example.com>` and `ana@example.com` are long for a list; what stands before tells people apart. */
-function shortName(name: string): string {
-  return /^(.+?)\s*<[^>]*>$/.exec(name)?.[1] ?? name;
 }
 
 const BAR = 6;

@@ -72,3 +72,8 @@ export function rowHtml(text: ShownValue, other: ShownValue): Html {
 export function fileNameOf(value: string): string {
   return /^(.*);\d+;[^;]*$/s.exec(value)?.[1] ?? value;
 }
+
+/** `Ana Ruiz <ana@example.com>` and `ana@example.com` are long for a list; what stands before tells people apart. */
+export function shortName(name: string): string {
+  return /^(.+?)\s*<[^>]*>$/.exec(name)?.[1] ?? name;
+}

@@ -12,8 +12,9 @@ import { workHtml } from './work.ts';
 export function answerWork(desk: Desk): PageReply {
   const { reader, request } = desk;
   const { state, work, formToken, nowMs, said } = request;
+  const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount, 0);
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
-  ${workHtml({ state, work, runs: reader.runs(RUNS_SHOWN_MAX), results: readRunResults(reader, RUNS_SHOWN_MAX), formToken, nowMs })}`;
+  ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_SHOWN_MAX), results: readRunResults(reader, RUNS_SHOWN_MAX), formToken, nowMs })}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
 }

@@ -22,6 +22,8 @@ export interface WorkView {
   readonly runs: readonly RunRecord[];
   /** What runs did to each table, by their ids. */
   readonly results: ReadonlyMap<number, readonly TableResult[]>;
+  /** Rows that the origin refused. */
+  readonly refusedCount: number;
   readonly formToken: string;
   readonly nowMs: number;
 }
@@ -37,7 +39,7 @@ const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = 
 ];
 
 /** The whole part. */
-export function workHtml({ state, work, runs, results, formToken, nowMs }: WorkView): Html {
+export function workHtml({ state, work, runs, results, refusedCount, formToken, nowMs }: WorkView): Html {
   const kinds = new Set(state.jobs.map(({ id }) => id.split(' ')[0]));
   return html`<h1>Work</h1>
     <section class="card" aria-labelledby="now">
@@ -48,6 +50,16 @@ export function workHtml({ state, work, runs, results, formToken, nowMs }: WorkV
         ${BUTTONS.filter((button) => kinds.has(button.work)).map(({ work: kind, label }) =>
           buttonForm({ action: 'cycle', fields: { work: kind }, label, formToken }),
         )}
+        ${
+          refusedCount === 0
+            ? null
+            : buttonForm({
+                action: 'decide',
+                fields: { kind: 'retryAll' },
+                label: `Send ${plural(refusedCount, 'refused row')} again`,
+                formToken,
+              })
+        }
       </div>
     </section>
     <section aria-labelledby="schedule">
