@@ -38,6 +38,16 @@ const undiciPool: Plugin = {
   },
 };
 
+/** The server for agents asks no questions whose answers a JSON schema would check, so the checker stays away. */
+const noSchemaChecker: Plugin = {
+  name: 'no-schema-checker',
+  setup: (loader) => {
+    loader.onLoad({ filter: /@modelcontextprotocol\/sdk\/dist\/esm\/validation\/ajv-provider\.js$/ }, () => ({
+      contents: 'export class AjvJsonSchemaValidator {}',
+    }));
+  },
+};
+
 const COMMON = {
   bundle: true,
   platform: 'node',
@@ -49,7 +59,7 @@ const COMMON = {
   logLevel: 'warning',
   absWorkingDir: TOP,
   external: ['better-sqlite3'],
-  plugins: [undiciPool],
+  plugins: [undiciPool, noSchemaChecker],
 } satisfies BuildOptions;
 
 /** Packages that are CommonJS ask for what is built into Node with `require`. */
@@ -77,7 +87,7 @@ export async function bundleExecutable(outfile: string): Promise<readonly Bundle
     define: { 'import.meta.url': 'ownUrl' },
     banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
     external: [],
-    plugins: [undiciPool, addonFromAsset],
+    plugins: [undiciPool, noSchemaChecker, addonFromAsset],
     entryPoints: ['src/cli/main.ts'],
     outfile,
   });

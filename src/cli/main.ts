@@ -6,6 +6,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../base/clock.ts';
 import { PAGE_PROCESS } from '../daemon/page/request.ts';
+import { TOOL_PROCESS } from '../mcp/request.ts';
 import { outputTo } from './session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
@@ -33,7 +34,15 @@ function stopSignal(): AbortSignal {
 
 async function main(): Promise<void> {
   // The daemon starts itself once more for its page; that process ends with its channel to the daemon.
-  if (process.argv[2] === PAGE_PROCESS) return (await import('../daemon/page/process.ts')).servePages();
+  if (process.argv[2] === PAGE_PROCESS) {
+    const [{ serveQuestions }, { answerPage }] = await Promise.all([
+      import('../daemon/page/process.ts'),
+      import('../daemon/page/answer.ts'),
+    ]);
+    return serveQuestions(answerPage);
+  }
+  // So does the server for agents, for what they ask.
+  if (process.argv[2] === TOOL_PROCESS) return (await import('../mcp/process.ts')).serveTools();
   const { run } = await import('./program.ts');
   const exitCode = await run(process.argv.slice(2), {
     stdout: outputTo(process.stdout),

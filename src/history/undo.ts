@@ -71,7 +71,7 @@ export function undoTable(
       continue;
     }
     edits.push(found.edit);
-    if (isTwoWay) write(from, ledger.localName, found.edit);
+    if (isTwoWay) writeEdit(from, ledger.localName, found.edit);
   }
   return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, refusals };
 }
@@ -138,7 +138,8 @@ function bindable(value: Exact): null | string | number | bigint | Buffer {
   return value !== null && typeof value === 'object' && !Buffer.isBuffer(value) ? Buffer.from(value.raw, 'hex') : value;
 }
 
-function write(from: Connection, table: string, { rowId, kind, cells }: InverseEdit): void {
+/** Writes an edit as any SQL client would. @throws what SQLite or a trigger says against it. */
+export function writeEdit(from: Connection, table: string, { rowId, kind, cells }: InverseEdit): void {
   const name = ident(table);
   const values = cells.map(({ edited }) => bindable(edited));
   if (kind === 'delete') from.prepare(sql`DELETE FROM ${name} WHERE _id = ?`).run(rowId);

@@ -21,16 +21,20 @@ export function executeAsClient(path: string, statements: string): void {
 }
 
 /**
- * Reads and writes in one transaction, which is taken back where `isKept` is false.
+ * Reads and writes in one transaction, which is taken back where `isKept` is false, or says so of what came of the work.
  * @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger, after which nothing was changed; `replica.busy`.
  */
-export function workAsClient<T>(path: string, work: (from: Connection) => T, { isKept }: { isKept: boolean }): T {
+export function workAsClient<T>(
+  path: string,
+  work: (from: Connection) => T,
+  { isKept }: { readonly isKept: boolean | ((result: T) => boolean) },
+): T {
   const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
   try {
     db.pragma('trusted_schema = OFF');
     db.exec('BEGIN IMMEDIATE');
     const result = work(db);
-    db.exec(isKept ? 'COMMIT' : 'ROLLBACK');
+    db.exec((typeof isKept === 'boolean' ? isKept : isKept(result)) ? 'COMMIT' : 'ROLLBACK');
     return result;
   } catch (thrown) {
     throw replicaError(thrown, `Editing ${path}`);

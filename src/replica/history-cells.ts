@@ -58,6 +58,13 @@ export function exactText(value: Exact): string {
   return Buffer.isBuffer(value) ? `{"blob":"${value.toString('hex')}"}` : `{"raw":"${value.raw}"}`;
 }
 
+/** The value of such a text, but of a text that is no UTF-8. */
+export function exactFromText(text: string): Exact {
+  const value = JSON.parse(text) as string | number | null | { readonly blob: string }; // as exactText made it
+  if (typeof value === 'number') return /^-?\d+$/.test(text) ? BigInt(text) : value;
+  return value === null || typeof value === 'string' ? value : Buffer.from(value.blob, 'hex');
+}
+
 function realText(value: number): string {
   if (Number.isNaN(value)) return 'null'; // SQLite stores none
   if (!Number.isFinite(value)) return value > 0 ? '9e999' : '-9e999';

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startAgent } from '../support/agent.ts';
 import { startTestProxy } from '../support/proxy.ts';
 
 const TOP = fileURLToPath(new URL('../../', import.meta.url));
@@ -120,6 +121,17 @@ test('pulls a database into a replica that any SQLite client reads', { timeout: 
       );
     expect(counts.reduce((total, count) => total + count, 0)).toBeGreaterThanOrEqual(20_000);
   });
+});
+
+test('serves an agent from the replica that was pulled', { timeout: 2 * RUN_MS_MAX }, async () => {
+  const main = join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'main.cjs');
+  await using agent = await startAgent(folder, [process.execPath, main]);
+
+  const listed = await agent.call('list_tables');
+  const counted = await agent.call('query', { sql: 'SELECT count(*) > 0 FROM "Customer"' });
+
+  expect(listed.isError).toBe(false);
+  expect(counted.value).toMatchObject({ rows: [[1]] });
 });
 
 test('goes through a proxy as the checkout does', { timeout: 2 * RUN_MS_MAX }, async () => {

@@ -41,6 +41,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'sink',
     'config',
   ],
+  mcp: ['base', 'wire', 'replica', 'reconcile', 'history', 'config', 'daemon'],
   cli: [
     'base',
     'wire',
@@ -55,6 +56,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'sink',
     'config',
     'daemon',
+    'mcp',
   ],
   sandbox: ['base', 'wire'],
 };
@@ -68,7 +70,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   croner: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/'],
-  zod: ['src/config/'],
+  zod: ['src/config/', 'src/mcp/'],
+  '@modelcontextprotocol/sdk': ['src/mcp/'],
   yaml: ['src/config/'],
   table: ['src/cli/'],
   'cli-progress': ['src/cli/'],

@@ -3,12 +3,9 @@
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { plural, printable } from '../../base/text.ts';
-import type { InverseCell } from '../../history/inverse.ts';
+import { plural } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoWish } from '../../history/undo.ts';
-import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
 import { workAsClient } from '../../replica/client.ts';
-import type { Exact } from '../../replica/history-cells.ts';
 import {
   checkKnown,
   findKnownTable,
@@ -17,11 +14,11 @@ import {
   type KnownTable,
 } from '../../replica/history-known.ts';
 import { openReader } from '../../replica/reader.ts';
-import type { Value } from '../../wire/schema.ts';
+import { editJson, previewOf, refusalLines } from '../edit-report.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';
 import { becomeOwnerOf } from '../owner.ts';
-import { planCellsJson, planText } from '../push-report.ts';
+import { planText } from '../push-report.ts';
 
 const EXAMPLES = `
 What changed since is refused and listed, never overwritten; the exit code is 3 then. The edits are ordinary ones: rowsync plan shows
@@ -113,35 +110,12 @@ function usage(message: string, hint: string): RowsyncError {
   return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }
 
-/** As a plan has it: what stands in the table, and what the edit makes of it. */
-function previewOf({ table, edits }: TableUndo): TablePreview {
-  const rows = edits.map(({ rowId, kind, cells }): PreviewRow => ({
-    rowId,
-    kind,
-    fate: 'sent',
-    method: null,
-    reason: null,
-    cells: cells.map(previewCell),
-  }));
-  return { table, rows, writeCallCount: 0, readCallCount: 0, held: null };
-}
-
-function previewCell({ column, today, edited }: InverseCell): PreviewCell {
-  return { column, base: shown(today), local: shown(edited) };
-}
-
-/** Bytes as their digits. */
-function shown(value: Exact): Value {
-  if (value === null || typeof value !== 'object') return value;
-  return Buffer.isBuffer(value) ? value.toString('hex') : value.raw;
-}
-
 function undoJson(undone: readonly TableUndo[], isKept: boolean): unknown {
   return {
     tables: undone.map(({ table, isTwoWay, edits, refusals }) => ({
       table,
       written: isTwoWay && isKept,
-      rows: edits.map(({ rowId, kind, cells }) => ({ rowId, kind, cells: planCellsJson(cells.map(previewCell)) })),
+      rows: edits.map(editJson),
       refused: refusals,
     })),
   };
@@ -160,12 +134,7 @@ function undoText(undone: readonly TableUndo[], isKept: boolean): string {
     const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
     lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
   }
-  const refused = undone.flatMap(({ table, refusals }) =>
-    refusals.map(
-      ({ rowId, column, why }) =>
-        `  ${printable(table)} ${rowId}${column === null ? '' : ` ${printable(column)}`}: ${why}\n`,
-    ),
-  );
+  const refused = refusalLines(undone);
   if (refused.length > 0) lines.push('not taken back:\n', ...refused);
   return lines.join('');
 }

@@ -42,23 +42,22 @@ const HEAP_MIB_MAX = 96;
 /** Work of the daemon goes first. */
 const NICENESS = 5;
 
-/** Page processes, started as questions come. */
-export class PageHost {
+/** Page processes, started as questions come; `word` starts another kind of process that answers in the same way. */
+export class PageHost<Request = PageRequest> {
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
   readonly #waiting: (() => void)[] = [];
   readonly #processesMax: number;
+  readonly #word: string;
   #isClosed = false;
 
-  constructor(processesMax: number = PROCESSES_MAX.pages) {
+  constructor(processesMax: number = PROCESSES_MAX.pages, word = PAGE_PROCESS) {
     this.#processesMax = processesMax;
+    this.#word = word;
   }
 
   /** Asks; the time limit is for the whole answer. @throws PageFailure where there is no answer; its body throws the same. */
-  async ask(
-    request: PageRequest,
-    options: { readonly msMax: number; readonly signal: AbortSignal },
-  ): Promise<HostAnswer> {
+  async ask(request: Request, options: { readonly msMax: number; readonly signal: AbortSignal }): Promise<HostAnswer> {
     const late = AbortSignal.timeout(options.msMax);
     const ended = AbortSignal.any([late, options.signal]);
     const child = await this.#take(ended);
@@ -109,7 +108,7 @@ export class PageHost {
   }
 
   #start(): ChildProcess {
-    const child = spawn(process.execPath, ownWords(), {
+    const child = spawn(process.execPath, ownWords(this.#word), {
       serialization: 'advanced',
       env: { UV_THREADPOOL_SIZE: '1' },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -142,11 +141,11 @@ export class PageHost {
 }
 
 /** What starts this program once more: its sources, its bundle, or the one executable that it is. All parts of a bundle stand in one folder. */
-function ownWords(): readonly string[] {
-  if (isSea()) return [PAGE_PROCESS];
+function ownWords(word: string): readonly string[] {
+  if (isSea()) return [word];
   const own = import.meta.url;
   const main = new URL(own.endsWith('.ts') ? '../../cli/main.ts' : 'main.cjs', own);
-  return [`--max-old-space-size=${HEAP_MIB_MAX}`, '--v8-pool-size=1', fileURLToPath(main), PAGE_PROCESS];
+  return [`--max-old-space-size=${HEAP_MIB_MAX}`, '--v8-pool-size=1', fileURLToPath(main), word];
 }
 
 function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): PageFailure {
@@ -162,7 +161,7 @@ function lowerPriority(pid: number): void {
   }
 }
 
-function send(child: ChildProcess, message: ToProcess): void {
+function send(child: ChildProcess, message: ToProcess<unknown>): void {
   // Where the channel is closed, the process ends, which the inbox tells.
   if (child.connected) child.send(message, () => undefined);
 }

@@ -7,25 +7,26 @@
  * run meanwhile.
  */
 import { Worker } from 'node:worker_threads';
-import { answerPage } from './answer.ts';
-import type { FromProcess, PageRequest, ToProcess } from './request.ts';
+import type { FromProcess, PageReply, ToProcess } from './request.ts';
 
 const PARENT_LOOK_MS = 2_000;
 
-/** Answers the daemon until it goes. */
-export function servePages(): void {
+/** Answers whoever started the process until it goes. */
+export function serveQuestions(answerOf: (request: never) => PageReply): void {
   let takeMore: () => void = () => undefined;
   process.on('message', (message: unknown) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon sends nothing else
-    const asked = message as ToProcess;
+    const asked = message as ToProcess<never>;
     if (asked.kind === 'more') takeMore();
-    else void answer(asked.request, (taken) => (takeMore = taken));
+    else void answer(answerOf(asked.request), (taken) => (takeMore = taken));
   });
   watchParent();
 }
 
-async function answer(request: PageRequest, onTaken: (taken: () => void) => void): Promise<void> {
-  const { status, type, headers = {}, chunks } = answerPage(request);
+async function answer(
+  { status, type, headers = {}, chunks }: PageReply,
+  onTaken: (taken: () => void) => void,
+): Promise<void> {
   send({ kind: 'head', status, type, headers });
   for (const data of chunks) {
     const taken = new Promise<void>((resolve) => onTaken(resolve));

@@ -40,7 +40,7 @@ export interface PageReply {
 }
 
 /** The daemon begins a question, or takes the next chunk of its answer. */
-export type ToProcess = { readonly kind: 'ask'; readonly request: PageRequest } | { readonly kind: 'more' };
+export type ToProcess<Request> = { readonly kind: 'ask'; readonly request: Request } | { readonly kind: 'more' };
 
 /** An answer, piece by piece; a process answers one question at a time. */
 export type FromProcess =

@@ -1,0 +1,154 @@
+/**
+ * Answers to agents: tables, columns, rows and how old they are. Input: a question, and a replica that is opened read-only for it. Output: plain values
+ * that fit into a message. Names and values are data of the origin; they are cut, never acted on.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../replica/browse.ts';
+import type { ReplicaReader, TableStatus } from '../replica/reader.ts';
+import { lookAtEdits } from './look.ts';
+import type { Question } from './request.ts';
+
+/** Tables, and columns of a table, that are listed. */
+const LISTED_MAX = 500;
+/** Characters of one value, and of all values of an answer: more is more than an agent reads. */
+const VALUE_CHARS_MAX = 2_000;
+const ANSWER_CHARS_MAX = 100_000;
+/** Characters of a name, and of the origin's words. */
+const NAME_CHARS_MAX = 300;
+
+/** Answers a question. @throws RowsyncError of the replica and of SQL. */
+export function answerQuestion(reader: ReplicaReader, question: Question, nowMs: number): unknown {
+  switch (question.tool) {
+    case 'list_tables':
+      return listTables(reader, nowMs);
+    case 'freshness':
+      return {
+        now: stampFromMs(nowMs),
+        tables: reader
+          .status()
+          .slice(0, LISTED_MAX)
+          .map((table) => freshnessOf(table, nowMs)),
+      };
+    case 'describe_table':
+      return describeTable(reader, question.table, nowMs);
+    case 'query':
+      return query(reader, question, nowMs);
+    case 'look_at_edits':
+      return lookAtEdits(reader, question.edits);
+    default:
+      return question satisfies never;
+  }
+}
+
+function listTables(reader: ReplicaReader, nowMs: number): unknown {
+  const described = new Map(readBrowsedTables(reader).map((table) => [table.name, table]));
+  const tables = reader.status();
+  return {
+    now: stampFromMs(nowMs),
+    tables: tables.slice(0, LISTED_MAX).map((status) => ({
+      ...freshnessOf(status, nowMs),
+      rows: status.rowCount,
+      columns: described.get(status.table)?.columns.length ?? 0,
+      may_propose_edits: described.get(status.table)?.isTwoWay === true,
+    })),
+    ...(tables.length > LISTED_MAX ? { not_listed: tables.length - LISTED_MAX } : {}),
+  };
+}
+
+/** How old a table is here, and what is wrong with it. */
+function freshnessOf(table: TableStatus, nowMs: number): object {
+  const { freshSince, followedAt, problem, hint } = table;
+  const last = [freshSince, followedAt]
+    .filter((stamp) => stamp !== null)
+    .toSorted()
+    .at(-1);
+  return {
+    table: cut(table.table, NAME_CHARS_MAX),
+    state: table.state,
+    fresh_since: freshSince,
+    followed_at: followedAt,
+    age_seconds: last === undefined ? null : Math.max(0, Math.round((nowMs - Date.parse(last)) / 1000)),
+    edits_not_at_origin: table.pendingCount + table.parkedCount,
+    conflicts: table.conflictCount,
+    ...(problem === null ? {} : { problem: cut(problem, NAME_CHARS_MAX), hint: cut(hint ?? '', NAME_CHARS_MAX) }),
+  };
+}
+
+function describeTable(reader: ReplicaReader, name: string, nowMs: number): unknown {
+  const table = findBrowsedTable(reader, name);
+  if (table === null) throw usage(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
+  const status = reader.status().filter((each) => each.table === name);
+  return {
+    now: stampFromMs(nowMs),
+    ...status.map((each) => freshnessOf(each, nowMs))[0],
+    rows: table.rowCount,
+    key_column: table.keyColumn,
+    may_propose_edits: table.isTwoWay,
+    may_add_rows: table.isTwoWay && table.allowsAdd,
+    columns: [{ name: '_id', type: 'row number at the origin', writable: false }, ...columnsOf(table)],
+  };
+}
+
+function columnsOf(table: BrowsedTable): readonly object[] {
+  return table.columns.slice(0, LISTED_MAX).map((column) => ({
+    name: cut(column.name, NAME_CHARS_MAX),
+    type: column.type,
+    stored_as: column.storedAs,
+    ...(column.kind === null ? {} : { kind: column.kind }),
+    writable: table.isTwoWay && column.isWritable,
+    required: column.isRequired,
+  }));
+}
+
+/** What begins a statement that only asks; blanks and comments may stand before it. */
+const ASKS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:SELECT|WITH|VALUES)\b/i;
+
+function query(
+  reader: ReplicaReader,
+  { sql, rowsMax }: { readonly sql: string; readonly rowsMax: number },
+  nowMs: number,
+): unknown {
+  if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
+  const { columns, rows } = reader.query(sql);
+  const shown: (readonly unknown[])[] = [];
+  let chars = 0;
+  let isCut = false;
+  for (const row of rows) {
+    if (shown.length === rowsMax || chars > ANSWER_CHARS_MAX) {
+      isCut = true;
+      break;
+    }
+    const values = row.map(shownValue);
+    chars += values.reduce<number>((sum, value) => sum + String(value).length, 0);
+    shown.push(values);
+  }
+  const read = new Set(reader.tablesOf(sql));
+  return {
+    now: stampFromMs(nowMs),
+    columns: columns.map((column) => cut(column, NAME_CHARS_MAX)),
+    rows: shown,
+    row_count: shown.length,
+    is_cut: isCut,
+    how_old: reader
+      .status()
+      .filter(({ table }) => read.has(table))
+      .map((table) => freshnessOf(table, nowMs)),
+  };
+}
+
+function shownValue(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value, VALUE_CHARS_MAX);
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Uint8Array ? `(${value.length} bytes)` : value;
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax
+    ? text.toWellFormed()
+    : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`;
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}

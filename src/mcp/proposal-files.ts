@@ -1,0 +1,138 @@
+/**
+ * Proposals in a folder beside the replica, one file each, so that an agent's server never writes to the replica. Input: a folder and proposals.
+ * Output: what is there.
+ *
+ * NAME.json waits for a person. Whoever applies it takes it first, under the name NAME.applying.json: two people never apply the same one, and
+ * one whose process died is not applied again (`interrupted`). NAME.applied.json is kept as a record. A name is taken as long as any of them is
+ * there.
+ */
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import { replicaError } from '../replica/failures.ts';
+import { storedProposal, type Proposal } from './wish.ts';
+
+/** Where a proposal is on its way. */
+export type ProposalState = 'waiting' | 'interrupted' | 'applied';
+
+/** A proposal that is there; null where its file is not one. */
+export interface FoundProposal {
+  readonly name: string;
+  readonly state: ProposalState;
+  readonly proposal: Proposal | null;
+}
+
+/** Proposals in a folder, applied ones included: more are nobody's work any more. */
+const PROPOSALS_MAX = 200;
+/** Bytes of a file: more than EDITS_MAX edits of a few long values have. */
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
+
+const ENDINGS = { waiting: '.json', interrupted: '.applying.json', applied: '.applied.json' } as const;
+const FILE = /^([a-z0-9][a-z0-9-]{0,59})(\.applying|\.applied)?\.json$/;
+
+/** The folder for the proposals of a replica. */
+export function proposalsFolder(replicaPath: string): string {
+  return `${replicaPath}.proposals`;
+}
+
+/** Every proposal, by name. */
+export function listProposals(folder: string): readonly FoundProposal[] {
+  return namesIn(folder)
+    .flatMap((file) => {
+      const [, name, ending] = FILE.exec(file) ?? [];
+      if (name === undefined) return [];
+      const state = ending === undefined ? 'waiting' : ending === '.applied' ? 'applied' : 'interrupted';
+      return [{ name, state, proposal: readProposal(join(folder, file), name) } as const];
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A proposal by its name. @throws RowsyncError `usage.invalid` where there is none. */
+export function findProposal(folder: string, name: string): FoundProposal {
+  const found = listProposals(folder).find((each) => each.name === name);
+  if (found === undefined) throw usage(`There is no proposal ${name}`, 'rowsync proposals lists them.');
+  return found;
+}
+
+/**
+ * Keeps a proposal. @throws RowsyncError `usage.invalid` where the name is taken, or there are too many; of the file system.
+ */
+export function keepProposal(folder: string, proposal: Proposal, { isShared }: { readonly isShared: boolean }): void {
+  const found = listProposals(folder);
+  if (found.some(({ name }) => name === proposal.name)) {
+    throw usage(`There is a proposal ${proposal.name} already`, 'Choose another name.');
+  }
+  if (found.length >= PROPOSALS_MAX) {
+    throw usage(
+      `There are ${found.length} proposals already`,
+      'Somebody has to drop some: rowsync proposals drop NAME.',
+    );
+  }
+  const path = join(folder, `${proposal.name}${ENDINGS.waiting}`);
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: isShared ? 0o770 : 0o700 });
+    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: isShared ? 0o660 : 0o600 });
+    linkSync(partial, path); // whole, and never in the place of another one
+  } catch (thrown) {
+    throw replicaError(thrown, `Keeping the proposal ${proposal.name} in ${folder}`);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+/** Takes a waiting proposal for whoever applies it. @throws RowsyncError `usage.invalid` where another one was faster. */
+export function takeProposal(folder: string, name: string): void {
+  move(folder, name, ['waiting', 'interrupted']);
+}
+
+/** Puts a proposal back that was taken, and of which nothing was applied. */
+export function putProposalBack(folder: string, name: string): void {
+  move(folder, name, ['interrupted', 'waiting']);
+}
+
+/** Keeps a proposal as applied that was taken. */
+export function markProposalApplied(folder: string, name: string): void {
+  move(folder, name, ['interrupted', 'applied']);
+}
+
+/** Forgets a proposal. */
+export function dropProposal(folder: string, { name, state }: FoundProposal): void {
+  try {
+    rmSync(join(folder, `${name}${ENDINGS[state]}`));
+  } catch (thrown) {
+    throw replicaError(thrown, `Dropping the proposal ${name}`);
+  }
+}
+
+function move(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
+  try {
+    renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));
+  } catch (thrown) {
+    throw replicaError(thrown, `Taking the proposal ${name}`);
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // nobody proposed anything yet
+  }
+}
+
+/** Null where the file is none that keepProposal wrote: others may write the folder of a shared replica. */
+function readProposal(path: string, name: string): Proposal | null {
+  try {
+    const stat = statSync(path);
+    if (!stat.isFile() || stat.size > FILE_BYTES_MAX) return null;
+    const parsed = storedProposal.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    return parsed.success && parsed.data.name === name ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}
