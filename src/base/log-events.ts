@@ -42,6 +42,8 @@ export const LOG_EVENTS = {
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
   'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
+  'table.way':
+    'When a table is followed and when it is swept, in `way`, or why it is swept only; told at the start and when it changes.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'sink.sent': 'Touched rows were sent to a sink, or tables were loaded.',
   'sink.failed': 'A sink cannot go on; it is tried again after `waitMs`.',

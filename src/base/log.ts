@@ -48,6 +48,7 @@ export const LOG_FIELDS = [
   'userId',
   'waitMs',
   'waitingCount',
+  'way',
   'windowCount',
   'work',
 ] as const;

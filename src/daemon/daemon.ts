@@ -31,6 +31,7 @@ import { statusLine, type DaemonState, type LastWork } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
 import { isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
+import { WayWatch } from './ways.ts';
 import { WorkBook } from './work-book.ts';
 
 /** What the world asks of a running daemon; each listener is called for every signal. */
@@ -93,6 +94,7 @@ class Daemon {
   #entryById = new Map<string, Entry>();
   #edits: EditWatch;
   #parked = new ParkedWatch();
+  #ways = new WayWatch();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
   /** A right to write may be missing where reading goes well, so pushes wait by themselves. */
@@ -379,6 +381,7 @@ class Daemon {
       if (table.held !== null) this.#log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
     }
     if (error !== null) return; // the replica itself may be what cannot be used
+    this.#ways.tell(this.#sides, this.#jobs, this.#log);
     for (const { table, rowCount } of this.#parked.look(this.#sides.replica)) {
       if (rowCount === 0) this.#log.info('rows.settled', { table });
       else this.#log.warn('rows.parked', { table, rowCount, hint: PARKED_HINT });
@@ -446,6 +449,7 @@ class Daemon {
     this.#jobs = jobsOf(this.#sides.config);
     this.#edits = new EditWatch(this.#sides.replica);
     this.#parked = new ParkedWatch();
+    this.#ways = new WayWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
     const settings = pullSettings(this.#sides.config);
     const pushing = pushSettings(this.#sides.config);
@@ -516,6 +520,7 @@ class Daemon {
       lastByWork: this.#lastByWork,
       workCounts: this.#workCounts,
       mismatchCount: this.#mismatchCount,
+      wayByTable: this.#ways.textByTable,
     };
   }
 }

@@ -31,6 +31,8 @@ export interface DaemonState {
   readonly workCounts: ReadonlyMap<string, number>;
   /** Tables that verify found to differ from the origin, since the start. */
   readonly mismatchCount: number;
+  /** How each table is kept up to date, in words, by its name here. */
+  readonly wayByTable: ReadonlyMap<string, string>;
 }
 
 /** Why the daemon cannot do its work; null where it can, or waits for an origin that is down. */

@@ -10,6 +10,7 @@ import { withFacts } from '../base/log.ts';
 import { readRequestTables } from '../capture/conflicts.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
+import { LARGE_PAGES } from '../reconcile/follow.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
@@ -42,8 +43,6 @@ import type { PullReport, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 
-/** Pages from which on following costs clearly fewer requests than a sweep. */
-const LARGE_PAGES = 8;
 /** Descriptions of one table in one pull; someone who is still at it after three is met again by the next. */
 const SHAPE_ROUNDS_MAX = 3;
 /** What a person should know when another user asks, or the same one with other rights. */

@@ -12,6 +12,9 @@ const OVERLAP_MS_MAX = 3_600_000;
 /** Pages of one round; a sweep reads what is more, also after an import that gave a whole table one stamp. */
 export const FOLLOW_PAGES_MAX = 20;
 
+/** Pages from which on following costs clearly fewer requests than a sweep. */
+export const LARGE_PAGES = 8;
+
 /** How long nobody asks what days add up to after that was asked, or after the end of a sweep. */
 const COMPARE_AFTER_MS = 600_000;
 

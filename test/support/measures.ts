@@ -41,6 +41,7 @@ export const MEASURES: Measures = {
     lastByWork: new Map(),
     workCounts: new Map([['pull done', 1]]),
     mismatchCount: 0,
+    wayByTable: new Map(),
   },
   tables: [TABLE_STATUS],
   replica: {

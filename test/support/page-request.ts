@@ -31,6 +31,7 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
       lastByWork: new Map(),
       workCounts: new Map(),
       mismatchCount: 0,
+      wayByTable: new Map(),
     },
     work: { progress: null, notes: [] },
     lateAfterMs: new Map(),

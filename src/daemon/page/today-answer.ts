@@ -50,7 +50,7 @@ export function answerToday(desk: Desk): PageReply {
     ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
-      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs }), nowMs)}
+      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs }), { nowMs, wayByTable: state.wayByTable })}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
     ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, nowMs })}`;

@@ -176,7 +176,7 @@ const TABLES_MAX = 500;
 export function freshnessHtml(
   tables: readonly TableStatus[],
   fares: ReadonlyMap<string, readonly Fare[]>,
-  nowMs: number,
+  { nowMs, wayByTable }: { readonly nowMs: number; readonly wayByTable: ReadonlyMap<string, string> },
 ): Html {
   if (tables.length === 0)
     return html`<p class="about">Tables are listed here as soon as the first pull has begun.</p>`;
@@ -196,7 +196,7 @@ export function freshnessHtml(
         </tr>
       </thead>
       <tbody>
-        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, fares.get(table.table) ?? [], nowMs))}
+        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, { fares: fares.get(table.table) ?? [], way: wayByTable.get(table.table) ?? '', nowMs }))}
       </tbody>
     </table>
     <p class="legend">
@@ -209,7 +209,10 @@ export function freshnessHtml(
 /** The tone of a table's state. */
 const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy', held: 'warn', failed: 'bad' };
 
-function freshLineHtml(table: TableStatus, fares: readonly Fare[], nowMs: number): Html {
+function freshLineHtml(
+  table: TableStatus,
+  { fares, way, nowMs }: { readonly fares: readonly Fare[]; readonly way: string; readonly nowMs: number },
+): Html {
   const { state, mode, rowCount, freshSince, pendingCount, parkedCount } = table;
   const waiting = [
     pendingCount === 0 ? null : `${countText(pendingCount)} to push`,
@@ -220,7 +223,7 @@ function freshLineHtml(table: TableStatus, fares: readonly Fare[], nowMs: number
       <a href="/browse/${pathPart(table.table)}"><bdi>${table.table}</bdi></a
       >${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}
     </th>
-    <td data-label="State"><span class="state ${TONES[state] ?? 'warn'}">${state}</span></td>
+    <td data-label="State"><span class="state ${TONES[state] ?? 'warn'}" title="${way}">${state}</span></td>
     <td class="number" data-label="Rows">${countText(rowCount)}</td>
     <td class="number" data-label="Checked">
       ${freshSince === null ? 'never' : html`<time datetime="${freshSince}" title="${freshSince}">${ageText(freshSince, nowMs)}</time>`}

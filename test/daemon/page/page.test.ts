@@ -46,6 +46,7 @@ const STATE: DaemonState = {
   lastByWork: new Map(),
   workCounts: new Map(),
   mismatchCount: 0,
+  wayByTable: new Map(),
 };
 
 const FAILURE = { code: 'origin.forbidden', message: 'The origin answered 403', hint: 'Renew the token' };

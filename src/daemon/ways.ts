@@ -1,0 +1,69 @@
+/**
+ * How each table is kept up to date, in words: when it is followed and when it is swept, or why it is swept alone. Input: the jobs, the settings, and
+ * what the replica knows of its tables. Output: a sentence per table,
+ * told to the log where it changed since the last look.
+ */
+import type { Logger } from '../base/log.ts';
+import { pullSettings } from '../config/settings.ts';
+import type { PullSettings } from '../pull/context.ts';
+import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
+import { readTableDescriptor, readTables, type LedgerTable } from '../replica/ledger.ts';
+import type { Jobs } from './jobs.ts';
+import type { Sides } from './sides.ts';
+
+/** What a table is kept up to date by. */
+export interface WayFacts {
+  /** When it is followed, and swept, as cron expressions; null for never. */
+  readonly follow: string | null;
+  readonly sweep: string | null;
+  readonly follows: PullSettings['follows'];
+  readonly table: LedgerTable;
+  /** Asked for only where it decides. */
+  readonly hasStamp: () => boolean;
+}
+
+/** In words. */
+export function wayText({ follow, sweep, follows, table, hasStamp }: WayFacts): string {
+  const swept = sweep === null ? 'never swept' : `swept at ${sweep}`;
+  if (follow === null) return swept;
+  if (table.watermark !== null && mayFollow(table)) return `followed at ${follow}, ${swept}`;
+  return `${swept} only: ${whyNot({ follows, table, hasStamp })}`;
+}
+
+function whyNot({ follows, table, hasStamp }: Pick<WayFacts, 'follows' | 'table' | 'hasStamp'>): string {
+  if (table.sweptAt === null) return 'it was not read whole yet';
+  if (table.watermark !== null) return 'what is here is not proven until the next sweep';
+  if (!hasStamp()) return 'the calling user is not shown when its rows were changed';
+  return follows === 'large'
+    ? `it has fewer than ${LARGE_PAGES} pages`
+    : 'the next sweep asks from when on to follow it';
+}
+
+/** Remembers what was said of each table. */
+export class WayWatch {
+  #textByTable: ReadonlyMap<string, string> = new Map();
+
+  /** What is done for each table, by its name here. */
+  get textByTable(): ReadonlyMap<string, string> {
+    return this.#textByTable;
+  }
+
+  /** Tells of tables for which something else is done than at the last look, by their names here. @throws errors of SQLite. */
+  tell({ replica, origin, config }: Pick<Sides, 'replica' | 'origin' | 'config'>, jobs: Jobs, log: Logger): void {
+    const { follows } = pullSettings(config);
+    const before = this.#textByTable;
+    const now = new Map<string, string>();
+    for (const table of readTables(replica)) {
+      if (table.state === 'gone') continue;
+      const hasStamp = (): boolean => {
+        const stored = readTableDescriptor(replica, table.id, origin.format);
+        return stored !== null && stampColumn(stored.descriptor.columns) !== null;
+      };
+      const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
+      const facts = { follow: timeOf('follow'), sweep: timeOf('pull'), follows, table, hasStamp };
+      now.set(table.localName, wayText(facts));
+    }
+    this.#textByTable = now;
+    for (const [table, way] of now) if (before.get(table) !== way) log.info('table.way', { table, way });
+  }
+}

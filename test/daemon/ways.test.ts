@@ -1,0 +1,57 @@
+/**
+ * How each table is kept up to date, in words, and when the log is told.
+ */
+import { expect, test } from 'vitest';
+import { wayText, type WayFacts } from '../../src/daemon/ways.ts';
+import { readTables, type LedgerTable } from '../../src/replica/ledger.ts';
+import { must } from '../../src/base/assert.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { startFixture } from '../support/replica.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+
+const columns = [{ name: 'Title', type: 'Text' }];
+const note = { name: 'Note', columns, rows: [{ Title: 'a' }, { Title: 'b' }] };
+
+/** The ledger of a table that can be followed. */
+async function followedTable(): Promise<LedgerTable> {
+  await using fixture = await startFixture({ tables: [note] }, { settings: { follows: 'all' } });
+  await fixture.pull();
+  return must(readTables(fixture.replica)[0], 'it was pulled');
+}
+
+test('a sentence says when a table is followed and swept, or why it is only swept', async () => {
+  const table = await followedTable();
+  const text = (facts: Partial<WayFacts>, ledger: Partial<LedgerTable> = {}): string =>
+    wayText({
+      follow: '* * * * *',
+      sweep: '0 * * * *',
+      follows: 'large',
+      hasStamp: () => true,
+      ...facts,
+      table: { ...table, ...ledger },
+    });
+
+  expect(text({})).toBe('followed at * * * * *, swept at 0 * * * *');
+  expect(text({ sweep: null })).toBe('followed at * * * * *, never swept');
+  expect(text({ follow: null })).toBe('swept at 0 * * * *');
+  expect(text({}, { sweptAt: null, watermark: null })).toMatch(/only: it was not read whole yet$/);
+  expect(text({}, { watermark: null })).toMatch(/only: it has fewer than 8 pages$/);
+  expect(text({ follows: 'all' }, { watermark: null })).toMatch(/only: the next sweep asks from when on/);
+  expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/is not shown when its rows were changed$/);
+  expect(text({}, { endProven: false })).toMatch(/only: what is here is not proven until the next sweep$/);
+});
+
+test('the log is told once, and again where something else is done', async () => {
+  await using sandbox = await startTestSandbox({ tables: [note] });
+  await using daemon = startDaemon(sandbox, 'schedule: { follow: "* * * * *", pull: "*/5 * * * *" }\n');
+  await daemon.idle();
+  await daemon.elapse(3);
+  const ways = (): readonly unknown[] => daemon.events('table.way').map(({ table, way }) => [table, way]);
+  expect(ways()).toEqual([['Note', 'followed at * * * * *, swept at */5 * * * *']]);
+
+  daemon.reload('schedule: { follow: false, pull: "*/5 * * * *" }\n');
+  await daemon.elapse(5);
+
+  expect(ways().at(-1)).toEqual(['Note', 'swept at */5 * * * *']);
+  expect(ways()).toHaveLength(2);
+});
