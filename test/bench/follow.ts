@@ -4,13 +4,17 @@
  */
 import { join } from 'node:path';
 import type { BenchContext } from './benches.ts';
+import { TABLE } from './data.ts';
 import { timeMs, type Figure } from './measure.ts';
 import type { Order } from './origin-child.ts';
-import { openPull } from './ours.ts';
+import type { BenchOrigin } from './origin.ts';
+import { openPull, type OpenPull } from './ours.ts';
 
 const LATENCY_MS = 100;
 /** Requests of a follow beside those for pages of changed rows. */
 const FIXED_REQUESTS = 3;
+/** Requests that say which windows changed. */
+const COMPARING_REQUESTS = 10;
 const PAGE_ROWS = 500;
 /** Pages of a window, and the one that shows rows without a creation time. */
 const WINDOW_REQUESTS = 17;
@@ -43,6 +47,17 @@ const CHANGES: readonly Change[] = [
   },
   edited(1_000, 201),
 ];
+
+/** `follow.comparing.requests`: until it is known which windows have rows that changed without a stamp. */
+async function comparing(origin: BenchOrigin, opened: OpenPull, rowCount: number): Promise<Figure> {
+  const before = await opened.changedWindows(TABLE);
+  await origin.change({ kind: 'recompute', rowCount: 3 });
+  const { found, all, requestCount } = await opened.changedWindows(TABLE);
+  if (before.found > 0 || found === 0) throw new Error(`${before.found} windows were found before, ${found} after`);
+  const note = `until ${found} of ${all} windows are known to have changed without a stamp, ${rowCount} rows`;
+  const bound = { kind: 'atMost', value: COMPARING_REQUESTS } as const;
+  return { name: 'follow.comparing.requests', value: requestCount, unit: 'requests', bound, note };
+}
 
 /** `follow.*`: requests of a follow after each change, of the first pull by its pages, and milliseconds until 100 changes are here. */
 export async function followBench({ origins, folder, isSmoke }: BenchContext): Promise<readonly Figure[]> {
@@ -82,6 +97,7 @@ export async function followBench({ origins, folder, isSmoke }: BenchContext): P
           note: `until 100 edited rows are here, ${isSmoke ? 0 : LATENCY_MS} ms a request`,
         });
     }
+    figures.push(await comparing(origin, opened, rowCount));
     return figures;
   } finally {
     await opened.close();

@@ -9,6 +9,8 @@ import { TABLE } from './data.ts';
 /** What the parent may ask for. */
 export type Order =
   | { readonly kind: 'edit'; readonly percent: number }
+  /** Rows from the middle on, in which a number changes without a stamp, as a formula does. */
+  | { readonly kind: 'recompute'; readonly rowCount: number }
   | { readonly kind: 'deleteFirst' }
   | { readonly kind: 'append'; readonly rowCount: number };
 
@@ -26,7 +28,8 @@ const sandbox = await startSandbox({ clock: systemClock, dataPath, latencyMs: Nu
 let editCount = 0;
 
 function obey(order: Order): void {
-  const ids = sandbox.store.rows(TABLE).map(({ id }) => id);
+  const rows = sandbox.store.rows(TABLE);
+  const ids = rows.map(({ id }) => id);
   switch (order.kind) {
     case 'edit': {
       // Every hundredth row or so, spread evenly; which ones does not matter, only that they stand on many pages.
@@ -37,6 +40,12 @@ function obey(order: Order): void {
       }
       return;
     }
+    case 'recompute':
+      for (const { id, values } of rows.slice(rows.length / 2).slice(0, order.rowCount)) {
+        const { Quantity: quantity = 0, 'Date Modified': stamp = null } = values;
+        sandbox.store.update(TABLE, id, { Quantity: Number(quantity) + 1, 'Date Modified': stamp });
+      }
+      return;
     case 'deleteFirst':
       sandbox.store.delete(TABLE, ids[0] ?? 0);
       return;

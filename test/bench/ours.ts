@@ -5,11 +5,13 @@ import type { FilesReport } from '../../src/files/context.ts';
 import { pullFiles } from '../../src/files/pull.ts';
 import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
-import { pull } from '../../src/pull/pull.ts';
+import { findChangedWindows } from '../../src/pull/fingerprint.ts';
+import { prepareForReading, pull } from '../../src/pull/pull.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import { push } from '../../src/push/push.ts';
 import { BATCH_LIMITS, REQUEST_BYTES_MAX } from '../../src/reconcile/push-plan.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
+import { readPages } from '../../src/replica/pages.ts';
 import type { Address } from './origin-child.ts';
 
 /** Requests in flight, on both sides of every comparison. */
@@ -22,6 +24,10 @@ export interface OpenPull {
   pull(): Promise<PullReport>;
   /** Reads only what changed. */
   follow(): Promise<PullReport>;
+  /** Asks which windows of a table changed, by what its days add up to: how many they are, and of how many. */
+  changedWindows(
+    table: string,
+  ): Promise<{ readonly found: number; readonly all: number; readonly requestCount: number }>;
   close(): Promise<void>;
 }
 
@@ -52,8 +58,8 @@ export function openPull(
     follows: isFollowed ? ('all' as const) : ('none' as const),
     tableOptions: () => ({ sort: null, editing: isTwoWay ? EDITING : null, history: hasHistory ? HISTORY : null }),
   };
+  const context = { origin, replica, clock: systemClock, log, settings };
   const run = async (follow: boolean): Promise<PullReport> => {
-    const context = { origin, replica, clock: systemClock, log, settings };
     const report = await pull(context, { tables: [], confirm: false, follow });
     const error = report.error ?? report.tables.find((table) => table.error ?? table.held)?.error;
     if (error) throw error;
@@ -62,6 +68,17 @@ export function openPull(
   return {
     pull: () => run(false),
     follow: () => run(true),
+    changedWindows: async (name) => {
+      const table = await prepareForReading(context, name);
+      const before = origin.counters().requestCount;
+      const changed = await findChangedWindows(context, table);
+      if (changed === null) throw new Error('The origin does not add up rows');
+      return {
+        found: changed.windows.length,
+        all: new Set(readPages(replica, table.target.id).map(({ window }) => window)).size,
+        requestCount: origin.counters().requestCount - before,
+      };
+    },
     close: async () => {
       replica.close();
       await origin.close();
