@@ -52,7 +52,7 @@ const PULL_DOC = 'When the daemon brings the replica up to date; by default as s
 const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
 const FOLLOW_DOC =
   'When the daemon reads only the rows that were changed, which costs a few requests however large a table is. ' +
-  'Deletes show in the number of rows; what the origin does not stamp, such as formulas over other tables, only sync brings. ' +
+  'Deletes show in the number of rows. Of what the origin does not stamp, such as formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
   'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more, which sweeping costs more.';
 const FILES_DOC =
   'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
