@@ -80,6 +80,7 @@ export const ERROR_CODES = {
   'files.damaged': 'Content in the file store is lost or damaged, and could not be fetched again.',
   'files.failed': 'Files could not be fetched, for the reasons that sync_files shows.',
   'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
+  'guard.filter': 'The filter of a table (rows) changed, and rows that are here lie outside of it.',
   'guard.schema': 'Most tables or most columns of a table vanished at once.',
   'guard.columns':
     'Writable columns of a two-way table vanished at the origin; it waits until they are back or pruned.',

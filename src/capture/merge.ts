@@ -5,6 +5,7 @@
  */
 import {
   hasLostEdit,
+  isChanged,
   mergeRow,
   type ConflictPolicy,
   type MergeDecision,
@@ -86,6 +87,14 @@ export function storeMissingRows(
   const gone = known.map((row) => ({ ...row, remote: null }));
   mergeRows(tx, table, gone, { ...options, isSent: false });
   return deletedCount + gone.length;
+}
+
+/** Those of the given rows of which no edit waits, is on its way, or is parked. */
+export function readIdleIds(tx: Tx, table: TwoWayTable, ids: readonly number[]): readonly number[] {
+  const differing = readVersions(tx, table, readDifferingIds(tx, table, ids));
+  const edited = differing.flatMap(({ rowId, base, local }) => (isChanged(base, local, table.columns) ? [rowId] : []));
+  const busy = new Set([...edited, ...readRowStates(tx, table.id, ids).keys()]);
+  return ids.filter((id) => !busy.has(id));
 }
 
 /** A row to merge: `base` is what to merge with. Under the origin's id, where that is another one, no row is here. */

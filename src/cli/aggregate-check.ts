@@ -56,10 +56,11 @@ export async function checkAggregates(
 
 /** By which measures the first day of a table differs; null where it has none, or more rows than a page. */
 async function compareFirstDay(
-  { origin, signal }: AnswerParts,
+  parts: AnswerParts,
   table: TableDescriptor,
   { plan: { created, measures }, zone }: { readonly plan: MeasurePlan; readonly zone: string },
 ): Promise<readonly string[] | 'refused' | null> {
+  const { origin, signal } = parts;
   const filter = `${columnReference(created)} >= ${EVER}`;
   const names = [created, ...measures.map(({ column }) => column)];
   const columns = names.map((name) => {
@@ -67,7 +68,7 @@ async function compareFirstDay(
     return { name, type: columnType(type) };
   });
   const query = { columns: [...new Set(names)], sort: [{ column: created }], filter, top: TOP_MAX };
-  const answer = await origin.select({ table: addressOf(table), columns, query }, { signal });
+  const answer = await origin.select({ table: addressOf(parts, table), columns, query }, { signal });
   if (answer.kind === 'notModified' || answer.value.unreadable.length > 0) return null;
   const tally = new DayTally(measures, zone);
   for (const {
@@ -78,7 +79,10 @@ async function compareFirstDay(
   if (day === null || (laterDays.length === 0 && answer.value.ids.length >= TOP_MAX)) return null;
   const group = { name: created, suffix: 'DD', type: 'Date' } as const;
   const shapes = measures.map(({ shape }) => shape);
-  const page = await origin.aggregate({ table: addressOf(table), group, columns: shapes, filter, top: 2 }, { signal });
+  const page = await origin.aggregate(
+    { table: addressOf(parts, table), group, columns: shapes, filter, top: 2 },
+    { signal },
+  );
   if (page === null) return 'refused';
   const there = new Map(
     page.groups.slice(0, 1).map((first) => [String(first.group), readMeasures(measures, first.values)]),

@@ -193,7 +193,7 @@ function queryOf({ config }: AnswerParts, table: TableDescriptor, page: number):
 }
 
 function pageUrl(parts: AnswerParts, table: TableDescriptor, page: number): string {
-  return parts.origin.selectUrl(addressOf(table), queryOf(parts, table, page));
+  return parts.origin.selectUrl(addressOf(parts, table), queryOf(parts, table, page));
 }
 
 /** A page as the origin has it now; null for "not modified". */
@@ -202,7 +202,7 @@ async function ask(
   table: TableDescriptor,
   { page = 0, etag = null, columns = shapesOf(table) }: Asked = {},
 ): Promise<{ readonly page: RowPage | null; readonly etag: string | null }> {
-  const request = { table: addressOf(table), columns, query: queryOf(parts, table, page) };
+  const request = { table: addressOf(parts, table), columns, query: queryOf(parts, table, page) };
   const answer = await parts.origin.select(request, { etag: etag ?? undefined, signal: parts.signal });
   return answer.kind === 'ok' ? { page: answer.value, etag: answer.etag } : { page: null, etag };
 }

@@ -18,7 +18,8 @@ export interface AnswerParts {
   readonly reader: ReplicaReader | null;
 }
 
-/** How a table is addressed. */
-export function addressOf({ recordName: name, alias }: TableDescriptor): Address {
-  return { name, alias };
+/** How a table is addressed, with the filter that the configuration has for its rows. */
+export function addressOf({ config }: Pick<AnswerParts, 'config'>, table: TableDescriptor): Address {
+  const { recordName: name, alias } = table;
+  return { name, alias, rows: config.tables.find(name)?.options.rows };
 }

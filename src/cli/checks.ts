@@ -32,6 +32,7 @@ import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result
 import { findFileFacts } from './file-checks.ts';
 import { checkHistory } from './history-checks.ts';
 import { probeOrigin } from './probe.ts';
+import { checkRows } from './rows-check.ts';
 import type { Session } from './session.ts';
 import { bytesText, durationText, plural } from '../base/text.ts';
 
@@ -252,10 +253,13 @@ async function checkTable(
       rule?.options.push === true
         ? [...checkWritable(descriptor), ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern)]
         : [];
-    if (unknownSort.length === 0) return { descriptor, problems: pushed };
+    const rows = await checkRows({ origin, signal }, descriptor, rule);
+    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, problems: [...rows, ...pushed] };
+    const found = [...rows, ...pushed];
+    if (unknownSort.length === 0) return { descriptor, problems: found };
     const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
     const wrong = fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`);
-    return { descriptor, problems: [wrong, ...pushed] };
+    return { descriptor, problems: [wrong, ...found] };
   } catch (thrown) {
     return { descriptor: null, problems: [failed('columns', asRowsyncError(thrown))] };
   }

@@ -39,13 +39,13 @@ export async function checkFollow(parts: AnswerParts, tables: readonly TableDesc
   const columns = [{ name: column.name, type: columnType(column.type) }];
   const query = { columns: [column.name], sort: [{ column: column.name, descending: true }], filter, top: 1 };
   try {
-    await origin.select({ table: addressOf(table), columns, query }, { signal });
+    await origin.select({ table: addressOf(parts, table), columns, query }, { signal });
   } catch (thrown) {
     const error = asRowsyncError(thrown);
     if (error.kind !== 'originRefused') throw error;
     return say('follow', `the origin refuses to look for changed rows: ${error.message}`, error.hint);
   }
-  const count = await origin.count({ table: addressOf(table), column: table.key }, { signal });
+  const count = await origin.count({ table: addressOf(parts, table), column: table.key }, { signal });
   const tablesText = `${plural(tables.length, 'table')}, of which ${stamped.length} can be followed`;
   const costText = costsText(parts);
   if (count === null)

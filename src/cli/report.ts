@@ -53,7 +53,7 @@ export function pullText(report: PullReport, width: number | null): string {
   const box = changed.length === 0 ? '' : boxTable(PULL_COLUMNS, changed.map(pullCells), width);
   const quietCount = report.tables.filter((table) => table.error === null && changeCount(table) === 0).length;
   const quiet = quietCount === 0 ? '' : `${plural(quietCount, 'table')} without changes\n`;
-  return `${box}${quiet}${sumsText(report)}\n${pullProblemsText(report)}`;
+  return `${box}${filteredText(report)}${quiet}${sumsText(report)}\n${pullProblemsText(report)}`;
 }
 
 function pullCells(table: TablePullReport): readonly string[] {
@@ -70,8 +70,16 @@ function pullCells(table: TablePullReport): readonly string[] {
   ];
 }
 
+/** Rows that left the filters of their tables. */
+function filteredText({ tables }: PullReport): string {
+  const left = tables.filter(({ filteredCount }) => filteredCount > 0);
+  return left
+    .map(({ table, filteredCount }) => `${printable(table)}: ${plural(filteredCount, 'row')} left its filter (rows)\n`)
+    .join('');
+}
+
 function changeCount(table: TablePullReport): number {
-  return table.insertedCount + table.updatedCount + table.deletedCount;
+  return table.insertedCount + table.updatedCount + table.deletedCount + table.filteredCount;
 }
 
 function sumsText(report: PullReport): string {

@@ -79,6 +79,11 @@ const schedule = section(
   'When `rowsync daemon` does what.',
 );
 
+/** Bytes of a filter of rows in an address; the origin takes no longer ones, with the columns and windows beside it. */
+const ROWS_BYTES_MAX = 4_000;
+const ROWS_MUST_BE =
+  'must be a filter in the language of the origin, in one line of at most 4000 characters as an address has them; left out for all rows';
+
 const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
 
 const CONFLICT_MUST_BE = 'must be origin, local or ask';
@@ -152,6 +157,18 @@ const tableOptions = section(
         description:
           'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
           'manage data. Needs push: true.',
+      }),
+    rows: z
+      .string({ error: ROWS_MUST_BE })
+      .regex(PRINTABLE, { error: ROWS_MUST_BE })
+      .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
+        error: ROWS_MUST_BE,
+      })
+      .optional()
+      .meta({
+        description:
+          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". It goes with every request that lists or ' +
+          'counts rows. A row that it does not select any more leaves here, and stays at the origin. By default all rows.',
       }),
     sort: z
       .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })

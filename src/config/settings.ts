@@ -71,9 +71,14 @@ export function pushSettings(config: Config): PushSettings {
   };
 }
 
-function tableOptions({ sort, push, match, conflict, workflow, history }: TableRule['options']): TableOptions {
+function tableOptions({ sort, push, match, conflict, workflow, history, rows }: TableRule['options']): TableOptions {
   const editing = { match: match ?? null, conflict: conflict ?? 'origin', workflow: workflow ?? 'run' } as const;
-  return { sort: sort ?? null, editing: push === true ? editing : null, history: historyBounds(history) };
+  return {
+    sort: sort ?? null,
+    rows: rows ?? null,
+    editing: push === true ? editing : null,
+    history: historyBounds(history),
+  };
 }
 
 /** How much of the history of a table is kept where the configuration does not say. */

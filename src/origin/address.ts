@@ -22,6 +22,8 @@ export interface Address {
   readonly name: string;
   /** Empty where there is none. */
   readonly alias: string;
+  /** Of a table: the filter that goes with every request that lists or counts its rows. Left out or null for all rows. */
+  readonly rows?: string | null | undefined;
 }
 
 /** One row, by its internal id or the value of its key column. */
@@ -81,7 +83,7 @@ export function describePath(extension: Extension, table?: Address): string {
 
 /** Select. */
 export function selectPath(extension: Extension, table: Address, query: SelectParameters): string {
-  return withQuery(`/${segment(table)}/select.${extension}`, selectQuery(query));
+  return withQuery(`/${segment(table)}/select.${extension}`, selectQuery(withRows(table, query)));
 }
 
 /** Select on a view, whose columns and order are its own. */
@@ -91,7 +93,13 @@ export function viewPath(
   query: Pick<SelectParameters, 'filter' | 'top' | 'skip'>,
 ): string {
   const path = `/${segment(table)}/${segment(view)}/select.${extension}`;
-  return withQuery(path, selectQuery({ ...query, columns: [], sort: [] }));
+  return withQuery(path, selectQuery(withRows(table, { ...query, columns: [], sort: [] })));
+}
+
+/** The filter of the table besides that of the request. */
+function withRows({ rows = null }: Address, query: SelectParameters): SelectParameters {
+  if (rows === null) return query;
+  return { ...query, filter: query.filter === undefined ? rows : `(${rows}) and (${query.filter})` };
 }
 
 /** Retrieve. */

@@ -35,6 +35,8 @@ export interface TableOptions {
   readonly sort: readonly string[] | null;
   /** How edits made here are treated; absent or null for a read-only mirror. */
   readonly editing?: EditingOptions | null | undefined;
+  /** The filter that a row has to satisfy to be here, in the origin's language; absent or null for all rows. */
+  readonly rows?: string | null | undefined;
   /** How much of its changes is kept in the journal; absent or null for none. */
   readonly history?: HistoryBounds | null | undefined;
 }

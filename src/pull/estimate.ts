@@ -25,7 +25,8 @@ async function estimateTable({ origin, settings, signal }: PullContext, table: T
     for (;;) {
       const skip = nextProbe(range, settings.pageRows);
       if (skip === null) return estimatedCount(range); // ends: the range doubles a bounded number of times, then halves
-      const address = { name: table.recordName, alias: table.alias };
+      const { rows } = settings.tableOptions(table.recordName) ?? {};
+      const address = { name: table.recordName, alias: table.alias, rows };
       const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1, skip } };
       const answer = await origin.select(request, { signal });
       range = narrowRange(range, skip, answer.kind === 'ok' && answer.value.ids.length > 0);

@@ -29,6 +29,8 @@ import { findTable, readTable, readTableDescriptor, storeFollowed, storeLargeTai
 import { countExpected, countStampedFrom, readPages, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
+import { valueOf } from '../origin/answers.ts';
+import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 import { describeTable, isSameShape, writeInShape } from './describe.ts';
@@ -41,9 +43,9 @@ import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
 
 /**
- * Why a table was not followed: nothing to begin from · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed.
+ * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed.
  */
-export type WhySwept = 'begin' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape';
+export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape';
 
 /** What came of following a table. */
 interface Followed {
@@ -124,6 +126,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const before = ledger.watermark;
   if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
+  if (ledger.rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
   const { lateMs } = ledger;
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
@@ -139,7 +142,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
       await replica.write(`Noting a large change of ${localName}`, (tx) => storeLargeTail(tx, id, true));
     if ('why' in read) return { why: read.why, deletedCount };
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
-    if (missing > 0) deletedCount += (await findDeleted(context, table, before)) ?? 0;
+    if (missing > 0) deletedCount += (await findDeleted(context, table, { watermark: before, counts })) ?? 0;
     if (there === null || there === countExpected(replica, confirmedRows(table))) break;
     if (round === 1) continue;
     const found = round < ROUNDS_MAX ? await readShortWindows(context, table, { round, stamps, counts }) : null;
@@ -222,20 +225,50 @@ async function isTailKnown(
   return (await countFrom(after)) === countStampedFrom(replica, confirmedRows(table), { column, stamp: after });
 }
 
-/** Rows that the origin lists as deleted and does not return; null where it has no such list, or more may not go. */
-async function findDeleted(context: PullContext, table: PreparedTable, watermark: string): Promise<number | null> {
-  const { origin, replica, signal } = context;
+/**
+ * Looks for rows that are here and not there: those that the origin lists as deleted and, of a table with a filter, those that were changed last, which
+ * may have left it. Returns how many were deleted; null where none was found, or more may not go.
+ */
+async function findDeleted(
+  context: PullContext,
+  table: PreparedTable,
+  { watermark, counts }: { readonly watermark: string; readonly counts: SweepCounts },
+): Promise<number | null> {
+  const { rows = null } = table.address;
+  const listed = await listDeleted(context, table, watermark);
+  const changed = rows === null ? [] : await listChanged(context, table, watermark);
+  const ids = [...new Set([...listed, ...changed])].slice(0, HINTS_MAX);
+  const here = readRowsById(context.replica, confirmedRows(table), ids).map(({ id }) => id);
+  return here.length === 0 ? null : await proveDeletes(context, table, { ids: here, counts });
+}
+
+/** Rows that the origin lists as deleted; none where it has no such list. */
+async function listDeleted(
+  { origin, signal }: PullContext,
+  table: PreparedTable,
+  watermark: string,
+): Promise<readonly number[]> {
   const from = firstCursor(watermark, 0).after;
   try {
     const answer = await origin.deleted({ table: table.address, columns: [], from }, { signal });
-    if (answer.kind === 'notModified') return null; // cannot be: no ETag was sent
-    const ids = [...new Set(answer.value.map(({ id }) => id))].slice(0, HINTS_MAX);
-    const here = readRowsById(replica, confirmedRows(table), ids).map(({ id }) => id);
-    return here.length === 0 ? null : await proveDeletes(context, table, here);
+    return valueOf(answer).map(({ id }) => id);
   } catch (thrown) {
-    if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
+    if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return [];
     throw thrown;
   }
+}
+
+/** The rows that were changed last, whether or not the filter of the table selects them; at most a page. */
+async function listChanged(
+  { origin, signal }: PullContext,
+  table: PreparedTable,
+  watermark: string,
+): Promise<readonly number[]> {
+  const { shape } = must(stampsOf(table), 'a table that is followed has stamps');
+  const filter = `${columnReference(shape.name)} >= ${timestampLiteral(firstCursor(watermark, 0).after)}`;
+  const query = { columns: [shape.name], sort: [{ column: shape.name, descending: true }], filter, top: TOP_MAX };
+  const everyRow = { ...table.address, rows: null };
+  return valueOf(await origin.select({ table: everyRow, columns: [shape], query }, { signal })).ids;
 }
 
 /**

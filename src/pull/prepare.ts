@@ -78,6 +78,8 @@ export async function prepareTable(
       hint: 'Use the names of columns as the origin shows them; sync_columns lists them.',
     });
   }
+  const rows = options.rows ?? null;
+  if (rows !== null) requireKey(descriptor);
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
   await requireColumns(context, descriptor);
@@ -117,7 +119,7 @@ export async function prepareTable(
     } as const;
   });
   if (lost !== null) context.log.warn('table.restored', { table: target.localName, ...LOSSES[lost] });
-  const address = { name: descriptor.recordName, alias: descriptor.alias };
+  const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
     descriptor,
@@ -128,6 +130,15 @@ export async function prepareTable(
     problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
+}
+
+/** Rows that leave a filter are asked for by their keys. @throws RowsyncError `config.invalid` where the calling user is shown none. */
+function requireKey({ recordName, key, columns }: TableDescriptor): void {
+  if (columns.some(({ name }) => name === key)) return;
+  throw new RowsyncError('config', 'config.invalid', {
+    message: `tables.${recordName}.rows needs the key column, and the calling user is not shown it (${key})`,
+    hint: 'Show the key column to the role of the calling user, or copy the table without a filter.',
+  });
 }
 
 /**

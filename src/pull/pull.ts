@@ -133,7 +133,8 @@ async function recordRun(
       notModifiedCount: report.notModifiedCount,
       receivedBytes: report.receivedBytes,
       error,
-      tables: report.tables,
+      // What left a filter went from here as well.
+      tables: report.tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount })),
     });
   try {
     await (isDecision ? replica.writeDurably('Recording a run', record) : replica.write('Recording a run', record));
@@ -323,7 +324,13 @@ async function pullTable(
 ): Promise<TablePullReport> {
   const { clock, replica } = context;
   const startedMs = clock.monotonicMs();
-  const counts: SweepCounts = { insertedCount: 0, updatedCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
+  const counts: SweepCounts = {
+    insertedCount: 0,
+    updatedCount: 0,
+    filteredCount: 0,
+    pagesReadCount: 0,
+    pagesNotModifiedCount: 0,
+  };
   let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false };
   let error = options.stop;
   const before = findTable(replica, summary.id);
@@ -458,7 +465,7 @@ async function sweepOnce(
   // Of a sweep that was begun earlier, nobody asked before it began.
   const watermark = isFollowedLater(context, table) && !sweep.isResumed ? await readNewestStamp(context, table) : null;
   await sweepPages(context, table, sweep.tally);
-  const suspects = await settleSuspects(context, table, sweep);
+  const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
   // With the end of this sweep the table is opened to edits, which keep what they meet.
   if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
   await finishSweep(context, table, watermark);

@@ -8,6 +8,8 @@ import type { RowsyncError } from '../base/errors.ts';
 export interface SweepCounts {
   insertedCount: number;
   updatedCount: number;
+  /** Rows that the filter of the table does not select any more. */
+  filteredCount: number;
   pagesReadCount: number;
   pagesNotModifiedCount: number;
 }
@@ -28,6 +30,8 @@ export interface TablePullReport {
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
+  /** Rows that left: the origin has them, and the filter of the table (`rows`) does not select them any more. */
+  readonly filteredCount: number;
   /** Whether only what was changed was read; then a delete, or what the origin does not stamp, may be missing here. */
   readonly isFollowed: boolean;
   /** Pages answered 200. */

@@ -7,10 +7,22 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { judgeDeletion, type DeletionVerdict } from '../reconcile/guards.ts';
+import {
+  isNarrowed,
+  judgeDeletion,
+  type DeletionFacts,
+  type DeletionHold,
+  type DeletionVerdict,
+} from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
-import { baseTarget } from '../replica/compare.ts';
-import { readIdentity, readTable, storeHold, storeIdentityChecked } from '../replica/ledger.ts';
+import {
+  readIdentity,
+  readTable,
+  storeHold,
+  storeIdentityChecked,
+  storeRowsFilter,
+  type LedgerTable,
+} from '../replica/ledger.ts';
 import {
   clearSeenSuspects,
   countSuspects,
@@ -22,10 +34,19 @@ import { readBatchTables } from '../replica/push-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
-import { storeMissing, storeRows } from './store.ts';
+import { findRows } from './lookup.ts';
+import type { SweepCounts } from './report.ts';
+import { confirmedRows } from './stamps.ts';
+import { storeMissing, storeOutside, storeRows } from './store.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
+
+/** The share of a table that may leave because its filter does not select it any more: what people do with their rows is no mishap. */
+const PERCENT_MAX = 100;
+
+/** Rows outside of a new filter that are asked for to say how many they are; of more, those on no page are counted. */
+const ASKED_FIRST_MAX = 5_000;
 
 /** What was done about the suspects of a table. */
 export interface SuspectsOutcome {
@@ -42,124 +63,183 @@ export interface SuspectsOutcome {
 export async function settleSuspects(
   context: PullContext,
   table: PreparedTable,
-  { consent, isResumed }: { readonly consent: number; readonly isResumed: boolean },
+  {
+    consent,
+    isResumed,
+    counts,
+  }: { readonly consent: number; readonly isResumed: boolean; readonly counts: SweepCounts },
 ): Promise<SuspectsOutcome> {
-  const { replica } = context;
-  const { target, twoWay } = table;
+  const { id, localName } = table.target;
+  const filter = table.address.rows ?? null;
+  const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
+  let settling = await judgeSuspects(context, table, consent);
+  let deletedCount = 0;
+  if (filter !== null && isAskedFirst(settling)) {
+    // Who is asked about deletes should not hear of rows that only left the filter, and the other way round.
+    ({ deletedCount } = await lookUp(context, table, { next, counts, ...settling }));
+    settling = await judgeSuspects(context, table, consent);
+  }
+  const { verdict, known, count, missingCount } = settling;
+  if (verdict.kind === 'hold') {
+    if (isResumed) return { deletedCount, held: null };
+    const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
+    if (known.heldCode === null) context.log.warn('guard.held', { table: localName, rowCount: missingCount });
+    await context.replica.write(`Holding deletes of ${localName}`, (tx) => {
+      storeHold(tx, id, held, stampFromMs(context.clock.nowMs()));
+    });
+    return { deletedCount, held };
+  }
+  const looked =
+    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, { next, counts, ...settling });
+  const outcome = { deletedCount: deletedCount + looked.deletedCount, held: null };
+  const isKnown = known.heldCode === null && known.identityChecked && known.rowsFilter === filter;
+  if (!looked.isSettled || isKnown) return outcome;
+  await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
+    storeHold(tx, id, null, '');
+    storeRowsFilter(tx, id, filter);
+    // Rows that were sent for the former caller may be hidden from this one, and come here only when their push is settled.
+    if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeIdentityChecked(tx, id);
+  });
+  return outcome;
+}
+
+/** Whether rows are asked for before a person is: once, and not where that would take long. */
+function isAskedFirst({ verdict, known, missingCount }: Settling): boolean {
+  if (verdict.kind === 'go') return false;
+  if (verdict.reason === 'share') return true;
+  return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= ASKED_FIRST_MAX;
+}
+
+/** What is known of the suspects of a table before they are asked for. */
+interface Settling {
+  readonly known: LedgerTable;
+  readonly count: number;
+  /** Those that stand here, and on no page. */
+  readonly missingCount: number;
+  /** Whether they may all go. */
+  readonly verdict: DeletionVerdict;
+  /** Whether so many may be deleted, or may leave since the filter does not select them. */
+  readonly mayGo: (count: number) => boolean;
+  readonly mayLeave: (count: number) => boolean;
+}
+
+/** Forgets the suspects that were seen since, and judges the others. */
+async function judgeSuspects(context: PullContext, table: PreparedTable, consent: number): Promise<Settling> {
+  const { replica, settings } = context;
+  const { target } = table;
   const { count, missingCount } =
     countSuspects(replica, target.id) === 0
       ? { count: 0, missingCount: 0 }
       : await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
-          clearSeenSuspects(tx, twoWay === null ? target : baseTarget(target)),
+          clearSeenSuspects(tx, confirmedRows(table)),
         );
   const known = readTable(replica, target.id);
-  const judge = (deletionCount: number): DeletionVerdict =>
-    judgeDeletion({
-      rowCount: known.rowCount,
-      missingCount: deletionCount,
-      maxDeletePercent: context.settings.maxDeletePercent,
-      identityChanged: !known.identityChecked,
-      confirmed: deletionCount <= consent,
-    });
-  const verdict = judge(missingCount);
-  if (verdict.kind === 'hold' && isResumed) return { deletedCount: 0, held: null };
-  if (verdict.kind === 'hold') {
-    const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
-    if (known.heldCode === null) context.log.warn('guard.held', { table: target.localName, rowCount: missingCount });
-    await replica.write(`Holding deletes of ${target.localName}`, (tx) => {
-      storeHold(tx, target.id, held, stampFromMs(context.clock.nowMs()));
-    });
-    return { deletedCount: 0, held };
-  }
-  // Rows on a page that was read before they came under suspicion may be gone as well, and were judged by nobody.
-  const mayGo = (deletionCount: number): boolean => deletionCount <= missingCount || judge(deletionCount).kind === 'go';
-  const next = (after: number): readonly number[] => readSuspects(replica, target.id, after, BATCH_ROWS);
-  const { deletedCount, isSettled } =
-    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, { next, mayGo });
-  if (!isSettled || (known.heldCode === null && known.identityChecked)) return { deletedCount, held: null };
-  await replica.write(`Settling the missing rows of ${target.localName}`, (tx) => {
-    storeHold(tx, target.id, null, '');
-    // Rows that were sent for the former caller may be hidden from this one, and come here only when their push is settled.
-    if (missingCount > 0 || !readBatchTables(tx).includes(target.id)) storeIdentityChecked(tx, target.id);
-  });
-  return { deletedCount, held: null };
+  const facts = guardFacts(table, known);
+  const { maxDeletePercent } = settings;
+  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionVerdict =>
+    judgeDeletion({ ...facts, maxDeletePercent, missingCount: missing, confirmed: missing <= consent, ...rules });
+  return {
+    known,
+    count,
+    missingCount,
+    verdict: judge(missingCount, {}),
+    // Rows on a page that was read before they came under suspicion may be gone as well, so there can be more than are missing.
+    mayGo: (gone) => judge(gone, { isNarrowed: false }).kind === 'go',
+    mayLeave: (leaving) => judge(leaving, { maxDeletePercent: PERCENT_MAX }).kind === 'go',
+  };
+}
+
+/** What decides, beside numbers of rows, whether rows of a table may go. */
+function guardFacts(
+  { address }: PreparedTable,
+  { rowCount, identityChecked, rowsFilter, sweptAt }: LedgerTable,
+): Pick<DeletionFacts, 'rowCount' | 'identityChanged' | 'isNarrowed'> {
+  const facts = { filter: address.rows ?? null, settledBy: rowsFilter, wasRead: sweptAt !== null };
+  return { rowCount, identityChanged: !identityChecked, isNarrowed: isNarrowed(facts) };
 }
 
 /**
- * Asks by id for rows that are said to be deleted, outside of a sweep; returns how many were. The pages that show them say so no more, so they come
- * under suspicion as well. Null where more may not go without a person: then a sweep has to look. @throws RowsyncError of the origin or the replica.
+ * Asks by id for rows that are said to be deleted, or may have left the filter, outside of a sweep; returns how many were deleted. The pages that show them say so
+ * no more, so they come under suspicion as well. Null where more may not go without a person: then a sweep has to look.
+ * @throws RowsyncError of the origin or the replica.
  */
 export async function proveDeletes(
   context: PullContext,
   table: PreparedTable,
-  ids: readonly number[],
+  { ids, counts }: { readonly ids: readonly number[]; readonly counts: SweepCounts },
 ): Promise<number | null> {
   const { replica, settings } = context;
-  const { rowCount, identityChecked } = readTable(replica, table.target.id);
-  const facts = {
-    rowCount,
-    maxDeletePercent: settings.maxDeletePercent,
-    identityChanged: !identityChecked,
-    confirmed: false,
-  };
-  const mayGo = (missingCount: number): boolean => judgeDeletion({ ...facts, missingCount }).kind === 'go';
+  const facts = { ...guardFacts(table, readTable(replica, table.target.id)), confirmed: false };
+  const isAllowed = (missingCount: number, rules: Pick<DeletionFacts, 'maxDeletePercent' | 'isNarrowed'>): boolean =>
+    judgeDeletion({ ...facts, missingCount, ...rules }).kind === 'go';
   const ordered = ids.toSorted((a, b) => a - b);
-  const next = (after: number): readonly number[] => ordered.filter((row) => row > after).slice(0, BATCH_ROWS);
-  const { deletedCount, isSettled } = await lookUp(context, table, { next, mayGo, isOutsideOfSweep: true });
+  const { deletedCount, isSettled } = await lookUp(context, table, {
+    counts,
+    next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
+    mayGo: (count) => isAllowed(count, { maxDeletePercent: settings.maxDeletePercent, isNarrowed: false }),
+    mayLeave: (count) => isAllowed(count, { maxDeletePercent: PERCENT_MAX, isNarrowed: facts.isNarrowed }),
+    isOutsideOfSweep: true,
+  });
   return isSettled ? deletedCount : null;
 }
 
+/** What came of asking for rows. */
+interface LookedUp {
+  readonly deletedCount: number;
+  /** Whether all went that were to go. */
+  readonly isSettled: boolean;
+}
+
 /**
- * Asks for rows by id, block after block; returns how many rows were deleted, and whether all were that are gone. More than may go stay suspects: the page
- * that showed them is read anew by the next sweep, and what is missing then is held for a person.
+ * Asks for rows by id, block after block; returns how many rows were deleted, and whether all went that are gone or outside. More than may go stay
+ * suspects: the page that showed them is read anew by the next sweep, and what is missing then is held for a person.
  */
 async function lookUp(
   context: PullContext,
   table: PreparedTable,
-  {
-    next,
-    mayGo,
-    isOutsideOfSweep = false,
-  }: {
+  order: {
     /** The next rows above an id, in order; none at the end. */
     readonly next: (after: number) => readonly number[];
     readonly mayGo: (deletionCount: number) => boolean;
+    readonly mayLeave: (leavingCount: number) => boolean;
+    /** Counts the rows that leave. */
+    readonly counts: SweepCounts;
     readonly isOutsideOfSweep?: boolean;
   },
-): Promise<{ readonly deletedCount: number; readonly isSettled: boolean }> {
-  const { origin, replica } = context;
-  const { target, address, selection, shapes, twoWay } = table;
-  let deletedCount = 0;
+): Promise<LookedUp> {
+  const { replica } = context;
+  const { target } = table;
+  const tally = { deletedCount: 0, isSettled: true };
   let goneCount = 0;
-  let isSettled = true;
+  let outsideCount = 0;
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const block = next(after);
-    if (block.length === 0) return { deletedCount, isSettled }; // ends: every block lies above the last one
+    const block = order.next(after);
+    if (block.length === 0) return tally; // ends: every block lies above the last one
     after = block.at(-1) ?? after;
     const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
-    if (foreign.length > 0) deletedCount += await deleteForeign(context, table, foreign);
+    if (foreign.length > 0) tally.deletedCount += await deleteForeign(context, table, foreign);
     const askable = block.filter((id) => id > 0);
-    for (const ids of origin.idBatches(askable, selection.columns)) {
-      const request = { table: address, columns: shapes, names: selection.columns, ids };
-      const answer = await origin.retrieve(request, { signal: context.signal });
-      if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
-      const { value } = answer;
-      const present = new Set(value.ids);
-      const missing = ids.filter((id) => !present.has(id));
-      if (missing.length > 0) await requireSameCaller(context);
-      goneCount += readRowsById(replica, twoWay === null ? target : baseTarget(target), missing).length;
-      const gone = mayGo(goneCount) ? missing : [];
-      isSettled &&= gone === missing;
+    for await (const { ids, page, ...found } of findRows(context, table, askable)) {
+      if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
+      const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).length;
+      goneCount += countHere(found.gone);
+      outsideCount += countHere(found.outside);
+      const gone = order.mayGo(goneCount) ? found.gone : [];
+      const outside = order.mayLeave(outsideCount) ? found.outside : [];
+      tally.isSettled &&= gone === found.gone && outside === found.outside;
       const what = `Deleting rows of ${target.localName}`;
-      deletedCount += await writeInShape(context, table, { what, answer: value }, (tx) => {
+      const went = await writeInShape(context, table, { what, answer: page }, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
-        storeRows(tx, table, value.rows, at);
-        storeUnreadable(tx, target.id, value, at);
-        const removedCount = storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
-        if (isOutsideOfSweep) suspectPushedRows(tx, target.id, ids);
-        return removedCount;
+        storeRows(tx, table, page.rows, at);
+        storeUnreadable(tx, target.id, page, at);
+        const deletedCount = storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
+        const filteredCount = storeOutside(tx, table, outside, at);
+        if (order.isOutsideOfSweep === true) suspectPushedRows(tx, target.id, ids);
+        return { deletedCount, filteredCount };
       });
+      tally.deletedCount += went.deletedCount;
+      order.counts.filteredCount += went.filteredCount;
     }
   }
 }
@@ -187,13 +267,20 @@ async function deleteForeign(context: PullContext, table: PreparedTable, ids: re
 
 function holdError(
   table: PreparedTable,
-  facts: { reason: 'empty' | 'share' | 'identity'; percent: number; missingCount: number; rowCount: number },
+  facts: { reason: DeletionHold; percent: number; missingCount: number; rowCount: number },
 ): RowsyncError {
   const { localName } = table.target;
   const share = `${facts.missingCount} of ${facts.rowCount} rows (${Math.floor(facts.percent)} %)`;
+  if (facts.reason === 'narrowed') {
+    return new RowsyncError('needsPerson', 'guard.filter', {
+      message: `${localName}: ${share} lie outside of the filter that the configuration now has (rows); they stay here until a person agrees`,
+      hint: `If they are to leave this replica: rowsync pull ${shellWord(localName)} --confirm. At the origin nothing changes.`,
+    });
+  }
   const what = {
-    empty: `the origin returns none of the ${facts.rowCount} rows any more`,
+    empty: `the origin returns none of the ${facts.rowCount} rows any more${table.address.rows == null ? '' : ' under the filter (rows)'}`,
     share: `the origin no longer returns ${share}`,
+    narrowed: '',
     identity: `the calling user, role or time zone changed, and the origin no longer returns ${share}`,
   }[facts.reason];
   return new RowsyncError('needsPerson', 'guard.deletes', {

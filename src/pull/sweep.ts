@@ -79,6 +79,7 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
     await readWindows(pass, null);
   } catch (thrown) {
     if (!(thrown instanceof WindowLie)) throw thrown;
+    await requireFilter(context, table);
     context.log.warn('windows.none', { table: target.localName, reason: thrown.why });
     const single = oneWindow(context.replica, target.id, thrown.why);
     await context.replica.write(`Reading ${target.localName} as one window`, (tx) =>
@@ -86,6 +87,12 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
     );
     await readWindows({ ...pass, created: null }, null);
   }
+}
+
+/** Asks with the filter of the table alone: where the origin refuses that, no window is to blame. @throws RowsyncError of the origin. */
+async function requireFilter({ origin, signal }: PullContext, { address }: PreparedTable): Promise<void> {
+  if ((address.rows ?? null) === null) return;
+  await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
 }
 
 /**
@@ -121,7 +128,7 @@ export async function sweepWindows(
       ? []
       : suspectsCreated(replica, target, { column, from, end: endOfWindow(before, window) });
   });
-  return left.length === 0 ? 0 : await proveDeletes(context, table, left);
+  return left.length === 0 ? 0 : await proveDeletes(context, table, { ids: left, counts });
 }
 
 /** Reads some windows of a table, also those that were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */

@@ -17,6 +17,7 @@ import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor, samePageError } from './cursor.ts';
+import { findRows } from './lookup.ts';
 import { runPool } from '../base/pool.ts';
 import { plural, shellWord } from '../base/text.ts';
 import { pull, prepareForReading } from './pull.ts';
@@ -31,7 +32,7 @@ const LISTED_MAX = 100;
 /** A row that differs although the origin says nothing changed. */
 export interface Mismatch {
   readonly rowId: number;
-  readonly problem: 'differs' | 'missing here' | 'not at the origin';
+  readonly problem: 'differs' | 'missing here' | 'not at the origin' | 'outside of the filter';
   /** The columns that differ, as named in the replica; empty for whole rows. */
   readonly columns: readonly string[];
 }
@@ -217,22 +218,28 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
     if (failed) throw failed;
     const held = tables.find((report) => report.held !== null)?.held ?? null;
     const found = await compareById(context, table, ids);
-    const mismatches = held === null ? found : withoutHeld(context, table, found);
+    const mismatches = withoutWaiting(context, table, found, held !== null);
     looked = { mismatches, heldCount: looked.heldCount + found.length - mismatches.length, held };
     ids = mismatches.map(({ rowId }) => rowId);
   }
   return looked;
 }
 
-/** Without rows that left their pages and are here only until a person lets them go. */
-function withoutHeld(
+/**
+ * Without rows that left their pages and are here only until a person lets them go, or, of those outside of the filter, until an edit of
+ * them is settled.
+ */
+function withoutWaiting(
   { replica }: PullContext,
   { target }: PreparedTable,
   mismatches: readonly Mismatch[],
+  isHeld: boolean,
 ): readonly Mismatch[] {
-  const ids = mismatches.flatMap(({ rowId, problem }) => (problem === 'not at the origin' ? [rowId] : []));
+  const mayWait = ({ problem }: Mismatch): boolean =>
+    problem === 'outside of the filter' || (problem === 'not at the origin' && isHeld);
+  const ids = mismatches.flatMap((mismatch) => (mayWait(mismatch) ? [mismatch.rowId] : []));
   const suspects = new Set(suspectsAmong(replica, target.id, ids));
-  return mismatches.filter(({ rowId, problem }) => problem !== 'not at the origin' || !suspects.has(rowId));
+  return mismatches.filter((mismatch) => !mayWait(mismatch) || !suspects.has(mismatch.rowId));
 }
 
 async function compareById(
@@ -240,17 +247,13 @@ async function compareById(
   table: PreparedTable,
   ids: readonly number[],
 ): Promise<readonly Mismatch[]> {
-  const { origin, replica } = context;
+  const { replica } = context;
   const mismatches: Mismatch[] = [];
-  for (const batch of origin.idBatches(ids, table.selection.columns)) {
-    const request = { table: table.address, columns: table.shapes, names: table.selection.columns, ids: batch };
-    const answer = await origin.retrieve(request, { signal: context.signal });
-    if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
-    mismatches.push(...compare(context, table, answer.value.rows));
-    const present = new Set(answer.value.ids);
-    for (const { id } of readRowsById(replica, provenRows(table), batch)) {
-      if (!present.has(id)) mismatches.push({ rowId: id, problem: 'not at the origin', columns: [] });
-    }
+  for await (const { page, outside, gone } of findRows(context, table, ids)) {
+    mismatches.push(...compare(context, table, page.rows));
+    const left = (problem: Mismatch['problem'], rows: readonly number[]): readonly Mismatch[] =>
+      readRowsById(replica, provenRows(table), rows).map(({ id }) => ({ rowId: id, problem, columns: [] }));
+    mismatches.push(...left('not at the origin', gone), ...left('outside of the filter', outside));
   }
   return mismatches;
 }

@@ -4,7 +4,7 @@
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { FILTER_BYTES_MAX, filterOfValue } from '../reconcile/findable.ts';
+import { filterOfValue, joinClauses } from '../reconcile/findable.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { ColumnShape, Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
@@ -109,7 +109,7 @@ async function selectClauses(
   const rows = new Map<number, Row>();
   let isWhole = true;
   try {
-    for (const filter of cutClauses(clauses)) {
+    for (const filter of joinClauses(clauses)) {
       const query = { columns: names, sort: [], filter, top: TOP_MAX };
       const answer = await context.origin.select({ table, columns, query }, { signal: context.signal });
       if (answer.kind !== 'ok' || answer.value.unreadable.length > 0) isWhole = false;
@@ -120,22 +120,4 @@ async function selectClauses(
     throw thrown;
   }
   return { rows: [...rows.values()], isWhole };
-}
-
-/** As many clauses together as a filter takes. */
-function cutClauses(clauses: readonly string[]): readonly string[] {
-  const filters: string[][] = [];
-  let bytes = 0;
-  for (const clause of clauses) {
-    const clauseBytes = encodeURIComponent(` or ${clause}`).length;
-    const last = filters.at(-1);
-    if (last === undefined || bytes + clauseBytes > FILTER_BYTES_MAX) {
-      filters.push([clause]);
-      bytes = 0;
-    } else {
-      last.push(clause);
-    }
-    bytes += clauseBytes;
-  }
-  return filters.map((together) => together.join(' or '));
 }

@@ -121,7 +121,8 @@ function mergePresent(
   const rowCount = readTable(tx, table.id).rowCount + progress.missingCount;
   const missingCount = missing.length === 0 ? 0 : missing.length + progress.missingCount;
   const { maxDeletePercent } = context.settings;
-  const verdict = judgeDeletion({ rowCount, missingCount, maxDeletePercent, identityChanged: false, confirmed });
+  const facts = { rowCount, missingCount, maxDeletePercent, identityChanged: false, isNarrowed: false, confirmed };
+  const verdict = judgeDeletion(facts);
   if (verdict.kind === 'hold') throw missingError(run, missingCount, rowCount);
   progress.missingCount += missing.length;
   const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()) };

@@ -9,6 +9,24 @@ import type { ColumnShape, Value } from '../wire/schema.ts';
 /** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
 export const FILTER_BYTES_MAX = 8_000;
 
+/** As many clauses together as filters of so many bytes take. */
+export function joinClauses(clauses: readonly string[], bytesMax = FILTER_BYTES_MAX): readonly string[] {
+  const filters: string[][] = [];
+  let bytes = 0;
+  for (const clause of clauses) {
+    const clauseBytes = encodeURIComponent(` or ${clause}`).length;
+    const last = filters.at(-1);
+    if (last === undefined || bytes + clauseBytes > bytesMax) {
+      filters.push([clause]);
+      bytes = 0;
+    } else {
+      last.push(clause);
+    }
+    bytes += clauseBytes;
+  }
+  return filters.map((together) => together.join(' or '));
+}
+
 /** A filter for the rows that have a value in a column; null where there is none that compares exactly, or it would be too long. */
 export function filterOfValue({ name, type }: ColumnShape, value: Value): string | null {
   const literal = value === null ? null : TYPE_RULES[type].filterLiteral(value);

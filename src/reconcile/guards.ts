@@ -6,26 +6,48 @@
 /** Whether deletes found by a sweep may be applied. */
 export type DeletionVerdict =
   | { readonly kind: 'go' }
-  | { readonly kind: 'hold'; readonly reason: 'empty' | 'share' | 'identity'; readonly percent: number };
+  | { readonly kind: 'hold'; readonly reason: DeletionHold; readonly percent: number };
 
-/**
- * Judges the rows that a sweep did not find (design: a table that turns up empty, or loses more than the configured share,
- * waits). After a change of identity every delete waits, since lost rights look like deletes.
- */
-export function judgeDeletion(facts: {
+/** empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
+export type DeletionHold = 'empty' | 'share' | 'identity' | 'narrowed';
+
+/** What is known of rows that are to go. */
+export interface DeletionFacts {
   /** Rows in the replica before the deletes. */
   readonly rowCount: number;
   readonly missingCount: number;
   readonly maxDeletePercent: number;
   readonly identityChanged: boolean;
+  /** The rows here were chosen by another filter, or by none. */
+  readonly isNarrowed: boolean;
   readonly confirmed: boolean;
-}): DeletionVerdict {
+}
+
+/**
+ * Judges the rows that a sweep did not find (design: a table that turns up empty, or loses more than the configured share,
+ * waits). After a change of identity every delete waits, since lost rights look like deletes. So it does after a change of the table's
+ * filter. Rows that the origin has, but the filter does not select, are no deletes: for them no share counts (`maxDeletePercent` 100).
+ */
+export function judgeDeletion(facts: DeletionFacts): DeletionVerdict {
   const { rowCount, missingCount } = facts;
   if (missingCount === 0 || facts.confirmed) return { kind: 'go' };
   const percent = rowCount === 0 ? 0 : (missingCount / rowCount) * 100;
   if (facts.identityChanged) return { kind: 'hold', reason: 'identity', percent };
+  if (facts.isNarrowed) return { kind: 'hold', reason: 'narrowed', percent };
   if (missingCount >= rowCount) return { kind: 'hold', reason: 'empty', percent };
   return percent > facts.maxDeletePercent ? { kind: 'hold', reason: 'share', percent } : { kind: 'go' };
+}
+
+/**
+ * Whether the rows that are here may be more than the filter of their table selects. `settledBy`: the filter by which they were chosen. Rows
+ * of a table that was never read whole were shown to nobody, so that nobody is asked.
+ */
+export function isNarrowed(table: {
+  readonly filter: string | null;
+  readonly settledBy: string | null;
+  readonly wasRead: boolean;
+}): boolean {
+  return table.filter !== null && table.filter !== table.settledBy && table.wasRead;
 }
 
 /**

@@ -14,7 +14,7 @@ import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -83,6 +83,7 @@ const DESCRIPTORS = sql`
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
  *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
  *    compared_at               when what days add up to was last asked for, or the end of the last finished sweep where that is later
+ *    rows_filter               the filter of the configuration by which the rows here were chosen when the table was last settled, null for all rows
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
@@ -102,7 +103,7 @@ const TABLES = sql`
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
-    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT
+    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -217,6 +218,9 @@ const TABLES_9 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TE
 /** What version 10 added to the tables of every earlier one. */
 const TABLES_10 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`];
 
+/** What version 12 added to the tables of every earlier one. */
+const TABLES_12 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_filter TEXT`];
+
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
  *
@@ -296,7 +300,7 @@ const STATUS_VIEW = sql`
               WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
          t.row_count AS rows,
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
-         (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window,
+         (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter,
          t.swept_at AS last_sweep,
          (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) AS fresh_since,
          t.followed_at,
@@ -429,10 +433,10 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   if (fromVersion >= 2 && fromVersion < 6) db.exec(CONFLICTS_TRIGGER);
   if (fromVersion < 8) for (const statement of HISTORY_PARTS) db.exec(statement);
   if (fromVersion < 7) {
-    for (const name of [sql`sync_status`, sql`sync_freshness`]) db.exec(sql`DROP VIEW ${name}`);
-    for (const statement of [...TABLES_7, STATUS_VIEW, FRESHNESS_VIEW]) db.exec(statement);
+    for (const statement of [sql`DROP VIEW sync_freshness`, ...TABLES_7, FRESHNESS_VIEW]) db.exec(statement);
   }
   if (fromVersion < 9) for (const statement of TABLES_9) db.exec(statement);
   if (fromVersion < 10) for (const statement of TABLES_10) db.exec(statement);
-  for (const statement of RUNS_11) db.exec(statement);
+  if (fromVersion < 11) for (const statement of RUNS_11) db.exec(statement);
+  for (const statement of [...TABLES_12, sql`DROP VIEW sync_status`, STATUS_VIEW]) db.exec(statement);
 }

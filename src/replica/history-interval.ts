@@ -5,7 +5,7 @@
  */
 
 /** Why a row changed here. */
-export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'schema' | 'restore';
+export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'filter' | 'schema' | 'restore';
 
 /** What is known of when a change happened. */
 export interface ChangeTimes {

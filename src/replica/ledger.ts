@@ -173,6 +173,8 @@ export interface LedgerTable {
   readonly comparedAt: string | null;
   /** Why the table is read as one window; null where it is read by windows. */
   readonly oneWindow: string | null;
+  /** The filter of the configuration by which the rows here were chosen; null for all rows. */
+  readonly rowsFilter: string | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
@@ -180,7 +182,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
   missing_columns AS missingColumns, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures,
-  compared_at AS comparedAt, one_window AS oneWindow`;
+  compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -271,6 +273,11 @@ export function storeIgnoredMeasures(tx: Tx, tableId: number, measures: readonly
 /** Stores why a table is read as one window; null for windows. */
 export function storeOneWindow(tx: Tx, tableId: number, why: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET one_window = ? WHERE id = ?`).run(why, tableId);
+}
+
+/** Notes by which filter the rows that are here were chosen; null for all rows. */
+export function storeRowsFilter(tx: Tx, tableId: number, filter: string | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET rows_filter = ? WHERE id = ?`).run(filter, tableId);
 }
 
 /** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */

@@ -24,6 +24,7 @@ const LATER_STATUS = [
   ['oldest_change', sql`NULL AS oldest_change`],
   ['followed_at', sql`NULL AS followed_at`],
   ['one_window', sql`NULL AS one_window`],
+  ['rows_filter', sql`NULL AS rows_filter`],
 ] as const;
 
 /** A row of `sync_status`; stamps are UTC text. */
@@ -40,6 +41,8 @@ export interface TableStatus {
   readonly followedAt: string | null;
   /** Why the table is read as one run of pages (reconcile/windows.ts); null where windows are in use. */
   readonly oneWindow: string | null;
+  /** The filter by which its rows were chosen (`rows`); null for all rows. */
+  readonly rowsFilter: string | null;
   readonly unreadableCount: number;
   /** mirror · waiting (to be two-way after the next sweep) · two-way. */
   readonly mode: string;
@@ -191,7 +194,7 @@ export class ReplicaReader implements Connection {
     for (const [name, column] of LATER_STATUS) if (!hasColumn(name)) source = sql`(SELECT *, ${column} FROM ${source})`;
     return this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
-            followed_at AS followedAt, one_window AS oneWindow,
+            followed_at AS followedAt, one_window AS oneWindow, rows_filter AS rowsFilter,
             unreadable AS unreadableCount, mode, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
           FROM ${source} ORDER BY "table" COLLATE NOCASE`,

@@ -24,6 +24,7 @@ const report: TablePullReport = {
   insertedCount: 12,
   updatedCount: 3,
   deletedCount: 0,
+  filteredCount: 0,
   pagesReadCount: 4,
   pagesNotModifiedCount: 1,
   unreadableCount: 0,

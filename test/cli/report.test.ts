@@ -20,6 +20,7 @@ const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullR
   insertedCount: 0,
   updatedCount: 0,
   deletedCount: 0,
+  filteredCount: 0,
   pagesReadCount: 0,
   pagesNotModifiedCount: 2,
   unreadableCount: 0,

@@ -17,6 +17,7 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
   freshSince: '2026-11-21T11:54:00Z',
   followedAt: null,
   oneWindow: null,
+  rowsFilter: null,
   unreadableCount: 0,
   mode: 'mirror',
   pendingCount: 0,

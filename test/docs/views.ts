@@ -23,6 +23,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       windows: 'Windows of the creation time into which the pages are divided.',
       one_window:
         'Why the table has one window: `hidden` (no creation time is shown), `sort` (another order is configured), `filter` or `order` (the origin does not keep to it). NULL where windows are in use.',
+      rows_filter: 'The filter of the configuration (`rows`) by which its rows were chosen. NULL for all rows.',
       last_sweep: 'End of the last pull that read the whole table.',
       fresh_since: 'Every row was equal to the origin at this time or later.',
       followed_at:
@@ -53,7 +54,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       received_bytes: 'Bytes that it received.',
       inserted: 'Rows inserted here by a pull, at the origin by a push.',
       updated: 'Rows updated here by a pull, at the origin by a push.',
-      deleted: 'Rows deleted here by a pull, at the origin by a push.',
+      deleted:
+        'Rows that a pull deleted here, also since they left the filter (`rows`); rows that a push deleted at the origin.',
       error_code: 'Code of the first error; NULL for none.',
       error_message: 'Its message.',
       per_table:

@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest';
 
 import { changedIndexes } from '../../src/reconcile/diff.ts';
-import { isMassRemoval, judgeDeletion } from '../../src/reconcile/guards.ts';
+import { isMassRemoval, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { judgeIdentity } from '../../src/reconcile/identity.ts';
 import { newestFirst, planSelection } from '../../src/reconcile/selection.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
-const DELETION = { rowCount: 100, missingCount: 0, maxDeletePercent: 50, identityChanged: false, confirmed: false };
+const DELETION = {
+  rowCount: 100,
+  missingCount: 0,
+  maxDeletePercent: 50,
+  identityChanged: false,
+  isNarrowed: false,
+  confirmed: false,
+};
 
 test.each([
   ['nothing is missing', {}, { kind: 'go' }],
@@ -25,10 +32,28 @@ test.each([
     { kind: 'hold', reason: 'identity', percent: 1 },
   ],
   ['nothing is missing for another caller', { identityChanged: true }, { kind: 'go' }],
+  [
+    'one row is missing under another filter',
+    { missingCount: 1, isNarrowed: true },
+    { kind: 'hold', reason: 'narrowed', percent: 1 },
+  ],
+  ['nothing is missing under another filter', { isNarrowed: true }, { kind: 'go' }],
+  ['a person confirmed another filter', { missingCount: 60, isNarrowed: true, confirmed: true }, { kind: 'go' }],
+  ['many rows leave a filter', { missingCount: 99, maxDeletePercent: 100 }, { kind: 'go' }],
   ['no share is allowed', { missingCount: 1, maxDeletePercent: 0 }, { kind: 'hold', reason: 'share', percent: 1 }],
   ['the replica has no rows', { rowCount: 0 }, { kind: 'go' }],
 ])('judges deletes when %s', (_name, facts, expected) => {
   expect(judgeDeletion({ ...DELETION, ...facts })).toEqual(expected);
+});
+
+test.each([
+  ['there is no filter', { filter: null, settledBy: '[A] = 1', wasRead: true }, false],
+  ['the filter is as it was', { filter: '[A] = 1', settledBy: '[A] = 1', wasRead: true }, false],
+  ['the filter is another one', { filter: '[A] = 2', settledBy: '[A] = 1', wasRead: true }, true],
+  ['there was none', { filter: '[A] = 1', settledBy: null, wasRead: true }, true],
+  ['the table was never read whole', { filter: '[A] = 1', settledBy: null, wasRead: false }, false],
+])('rows may lie outside of the filter where %s: %s', (_name, facts, expected) => {
+  expect(isNarrowed(facts)).toBe(expected);
 });
 
 test.each([

@@ -23,6 +23,7 @@ const TABLE: TableStatus = {
   freshSince: '2026-06-01T11:58:00Z',
   followedAt: null,
   oneWindow: null,
+  rowsFilter: null,
   unreadableCount: 0,
   mode: 'two-way',
   pendingCount: 0,
