@@ -82,6 +82,8 @@ export async function prepareTable(
   if (rows !== null) requireKey(descriptor);
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
+  const known = findTable(context.replica, descriptor.id);
+  const wasRead = known?.sweptAt == null ? null : known;
   await requireColumns(context, descriptor);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
@@ -122,6 +124,7 @@ export async function prepareTable(
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
+    isFilterNew: wasRead !== null && wasRead.rowsFilter !== rows,
     descriptor,
     keepsShape: shapeWatch(context, address, descriptor),
     target: twoWay ?? target,

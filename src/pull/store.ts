@@ -5,16 +5,39 @@
 import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { earlyBase } from '../capture/mode.ts';
 import type { Tx } from '../replica/connection.ts';
-import { deleteRows, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
+import { deleteRows, readRowsById, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
+import { confirmedRows } from './stamps.ts';
 
 /** Stores rows as the origin returned them. */
-export function storeRows(tx: Tx, { target, twoWay }: PreparedTable, rows: readonly Row[], at: string): RowChanges {
+export function storeRows(tx: Tx, table: PreparedTable, rows: readonly Row[], at: string): RowChanges {
+  if (!table.isFilterNew || rows.length === 0) return storeAsTheyCame(tx, table, rows, at);
+  const ids = rows.map(({ id }) => id);
+  const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));
+  const before = rows.filter(({ id }) => here.has(id));
+  const added = rows.filter(({ id }) => !here.has(id));
+  const { updatedCount } = storeAsTheyCame(tx, table, before, at);
+  const { insertedCount } = byFilter(tx, () => storeAsTheyCame(tx, table, added, at));
+  return { insertedCount, updatedCount };
+}
+
+function storeAsTheyCame(tx: Tx, { target, twoWay }: PreparedTable, rows: readonly Row[], at: string): RowChanges {
   if (twoWay !== null) return storeRemoteRows(tx, twoWay.table, rows, { policy: twoWay.policy, at });
   const base = earlyBase(tx, target);
   if (base !== null) writeRows(tx, base, rows);
   return upsertRows(tx, target, rows);
+}
+
+/** Does what comes of a filter alone, as the journal says of it. */
+function byFilter<T>(tx: Tx, work: () => T): T {
+  const { work: before } = tx.journal;
+  tx.journal.work = { ...before, cause: 'filter' };
+  try {
+    return work();
+  } finally {
+    tx.journal.work = before;
+  }
 }
 
 /** Deletes rows that the origin does not have, keeping their last values; returns how many was here. */
@@ -37,11 +60,5 @@ export function storeMissing(
 export function storeOutside(tx: Tx, table: PreparedTable, ids: readonly number[], at: string): number {
   const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
   if (leaving.length === 0) return 0;
-  const { work } = tx.journal;
-  tx.journal.work = { ...work, cause: 'filter' };
-  try {
-    return storeMissing(tx, table, leaving, { reason: 'filtered', at });
-  } finally {
-    tx.journal.work = work;
-  }
+  return byFilter(tx, () => storeMissing(tx, table, leaving, { reason: 'filtered', at }));
 }

@@ -72,12 +72,13 @@ export async function settleSuspects(
   const { id, localName } = table.target;
   const filter = table.address.rows ?? null;
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
-  let settling = await judgeSuspects(context, table, consent);
+  let settling = await judgeSuspects(context, table, { consent, stayingCount: 0 });
   let deletedCount = 0;
   if (filter !== null && isAskedFirst(settling)) {
     // Who is asked about deletes should not hear of rows that only left the filter, and the other way round.
-    ({ deletedCount } = await lookUp(context, table, { next, counts, ...settling }));
-    settling = await judgeSuspects(context, table, consent);
+    const looked = await lookUp(context, table, { next, counts, ...settling });
+    deletedCount = looked.deletedCount;
+    settling = await judgeSuspects(context, table, { consent, stayingCount: looked.stayingCount });
   }
   const { verdict, known, count, missingCount } = settling;
   if (verdict.kind === 'hold') {
@@ -123,16 +124,22 @@ interface Settling {
   readonly mayLeave: (count: number) => boolean;
 }
 
-/** Forgets the suspects that were seen since, and judges the others. */
-async function judgeSuspects(context: PullContext, table: PreparedTable, consent: number): Promise<Settling> {
+/** Forgets the suspects that were seen since, and judges the others; `stayingCount` of them are known to wait for an edit. */
+async function judgeSuspects(
+  context: PullContext,
+  table: PreparedTable,
+  { consent, stayingCount }: { readonly consent: number; readonly stayingCount: number },
+): Promise<Settling> {
   const { replica, settings } = context;
   const { target } = table;
-  const { count, missingCount } =
+  const left =
     countSuspects(replica, target.id) === 0
       ? { count: 0, missingCount: 0 }
       : await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
           clearSeenSuspects(tx, confirmedRows(table)),
         );
+  const { count } = left;
+  const missingCount = Math.max(0, left.missingCount - stayingCount);
   const known = readTable(replica, target.id);
   const facts = guardFacts(table, known);
   const { maxDeletePercent } = settings;
@@ -186,6 +193,8 @@ export async function proveDeletes(
 /** What came of asking for rows. */
 interface LookedUp {
   readonly deletedCount: number;
+  /** Rows outside of the filter of which an edit waits. */
+  readonly stayingCount: number;
   /** Whether all went that were to go. */
   readonly isSettled: boolean;
 }
@@ -209,7 +218,7 @@ async function lookUp(
 ): Promise<LookedUp> {
   const { replica } = context;
   const { target } = table;
-  const tally = { deletedCount: 0, isSettled: true };
+  const tally = { deletedCount: 0, stayingCount: 0, isSettled: true };
   let goneCount = 0;
   let outsideCount = 0;
   let after = Number.MIN_SAFE_INTEGER;
@@ -224,7 +233,8 @@ async function lookUp(
       if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
       const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).length;
       goneCount += countHere(found.gone);
-      outsideCount += countHere(found.outside);
+      const outsideHere = countHere(found.outside);
+      outsideCount += outsideHere;
       const gone = order.mayGo(goneCount) ? found.gone : [];
       const outside = order.mayLeave(outsideCount) ? found.outside : [];
       tally.isSettled &&= gone === found.gone && outside === found.outside;
@@ -240,6 +250,7 @@ async function lookUp(
       });
       tally.deletedCount += went.deletedCount;
       order.counts.filteredCount += went.filteredCount;
+      if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;
     }
   }
 }

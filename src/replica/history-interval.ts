@@ -32,7 +32,7 @@ export interface Interval {
 export function intervalOf(times: ChangeTimes): Interval {
   const { cause, at, provenAt, capturedAt, followedAt, stampedAt } = times;
   if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };
-  if (cause === 'schema') return { notBefore: null, notAfter: at };
+  if (cause === 'schema' || cause === 'filter') return { notBefore: null, notAfter: at };
   if (cause === 'decision' || cause === 'restore') return { notBefore: at, notAfter: at };
   const notBefore = atMost(provenAt, at);
   const isInside = stampedAt !== null && stampedAt <= at && (notBefore === null || stampedAt >= notBefore);

@@ -1,5 +1,6 @@
 /**
- * Filters, in the forms that the engine sends: `[Column] = literal`, and `>` and `>=` of Timestamps, joined by `and` and `or`, with parentheses; and `IsNull([Column])` alone. Input: a
+ * Filters, in the forms that the engine and its configuration send: `[Column] = literal`, and `>` and `>=` of Timestamps, `IsNull([Column])` and
+ * `Ends([Column], "text")`, joined by `and` and `or`, with `not` and parentheses. Input: a
  * text and the columns that the caller sees. Output: a question about rows, or the refusal to answer with. A comparison
  * with null is false; texts compare without regard to case (origin facts 5.1 to 5.5). Pure.
  */
@@ -20,7 +21,7 @@ interface Literal {
 }
 
 const TOKEN =
-  /\s*(?:(\[(?:[^\]\\]|\\.)*\])|("(?:[^"\\]|\\.)*")|(#[^#]{0,30}#)|(\d+(?:\.\d+)?)(s?)|(and|or)\b|(>=|[()=>-]))/iy;
+  /\s*(?:(\[(?:[^\]\\]|\\.)*\])|("(?:[^"\\]|\\.)*")|(#[^#]{0,30}#)|(\d+(?:\.\d+)?)(s?)|(and|or|not|isnull|ends)\b|(>=|[()=>,-]))/iy;
 
 const NO_COLUMN = new Refusal(400, 3100, 'Column does not exist', 'filter');
 
@@ -32,11 +33,6 @@ interface Token {
 
 /** Reads a filter. */
 export function readFilter(text: string, columns: readonly ModelColumn[]): RowTest | Refusal {
-  const nullOf = /^IsNull\((\[(?:[^\]\\]|\\.)*\])\)$/.exec(text)?.[1];
-  if (nullOf !== undefined) {
-    const column = columns.find(({ name }) => name.toLowerCase() === unescaped(nullOf).toLowerCase());
-    return column === undefined ? NO_COLUMN : (cell) => cell(column) === null;
-  }
   const tokens = tokensOf(text);
   if (tokens === null) return badFilter('a sign that the model does not know');
   const reader = new FilterReader(tokens, columns);
@@ -90,6 +86,8 @@ function numberOrTime(hashed: string | undefined, digits = '', unit = ''): Liter
   return isDay(day) && isClock(clock) && rest.length === 0 ? { type: 'timestamp', value: `${day}T${clock}Z` } : null;
 }
 
+const FUNCTIONS = ['isnull', 'ends'] as const;
+
 class FilterReader {
   readonly #tokens: readonly Token[];
   readonly #columns: readonly ModelColumn[];
@@ -141,6 +139,9 @@ class FilterReader {
       const test = this.either();
       return test instanceof Refusal || this.#take('sign', ')') ? test : badFilter('no closing parenthesis');
     }
+    if (this.#take('word', 'not')) return this.#negated();
+    const called = FUNCTIONS.find((name) => this.#take('word', name));
+    if (called !== undefined) return this.#call(called);
     const reference = this.#tokens[this.#at];
     if (reference?.kind !== 'column') return badFilter('no column where one is expected');
     this.#at += 1;
@@ -154,6 +155,34 @@ class FilterReader {
     if (!(test instanceof Refusal)) return test;
     this.problem ??= test;
     return () => false;
+  }
+
+  /** `not` binds tighter than a comparison, so that it is always followed by a parenthesis. */
+  #negated(): RowTest | Refusal {
+    if (this.#tokens[this.#at]?.text !== '(') return badFilter('no parenthesis behind not');
+    const test = this.#single();
+    return test instanceof Refusal ? test : (cell) => !test(cell);
+  }
+
+  #call(name: (typeof FUNCTIONS)[number]): RowTest | Refusal {
+    const isOpen = this.#take('sign', '(');
+    const reference = this.#tokens[this.#at];
+    if (!isOpen || reference?.kind !== 'column') return badFilter('no column where one is expected');
+    this.#at += 1;
+    const end = name === 'ends' && this.#take('sign', ',') ? this.#literal() : null;
+    if (!this.#take('sign', ')')) return badFilter('no closing parenthesis');
+    const column = columnOf(this.#columns, reference.text);
+    if (column === undefined) {
+      this.problem ??= NO_COLUMN;
+      return () => false;
+    }
+    if (name === 'isnull') return (cell) => cell(column) === null;
+    if (end?.type !== 'text') return badFilter('no text to end with');
+    const text = String(end.value).toLowerCase();
+    return (cell) =>
+      String(cell(column) ?? '')
+        .toLowerCase()
+        .endsWith(text);
   }
 
   #literal(): Literal | null {

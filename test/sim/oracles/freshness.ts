@@ -44,11 +44,7 @@ export class Freshness {
     const changeCount = this.#origin.log.length;
     if (this.#seenById === null || changeCount === this.#changeCount) return;
     this.#changeCount = changeCount;
-    const rows = new Map(
-      this.#origin
-        .rows(this.#names.table)
-        .map(({ id, values }) => [id, this.#names.rowFromOrigin(id, values)] as const),
-    );
+    const rows = new Map(this.#names.rowsSelected().map((row) => [row.id, row] as const));
     for (const [id, row] of rows) {
       const seen = this.#seenById.get(id) ?? (this.#turnCount === 0 ? new Map() : notThere());
       this.#seenById.set(id, seen.set(textOf(row, NONE_GONE), row));

@@ -81,6 +81,8 @@ export class Oracles {
   #newestEvidence = 0;
   /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
   readonly #missing = new Map<number, number>();
+  /** Rows that the filter of the table did not select at some moment of this cycle. */
+  readonly #outside = new Set<number>();
   /** Rows that the caller was not shown when he asked for them, or wanted them deleted, by their ids. */
   readonly #hidden = new Set<number>();
   /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
@@ -150,6 +152,8 @@ export class Oracles {
     this.#holding.onCycle(isPush && confirm);
     this.#shapeCount = this.#parts.admin.shapeCount;
     this.#hasFollowed = false;
+    this.#outside.clear();
+    this.#noteOutside();
     // In a story, administrators do nothing that no pull could see.
     const isScripted = this.#parts.setup.actors.length === 0;
     this.#freshness.begin(isPull && (this.#isJudged || isScripted));
@@ -158,6 +162,13 @@ export class Oracles {
   /** Something happened, perhaps at the origin. */
   onTurn(): void {
     this.#freshness.noteTurn();
+    this.#noteOutside();
+  }
+
+  #noteOutside(): void {
+    const { names, setup } = this.#parts;
+    if (setup.rows === undefined) return;
+    for (const row of names.rowsThere()) if (!names.selects(row)) this.#outside.add(row.id);
   }
 
   /** A cycle ended, and says what went wrong. */
@@ -193,7 +204,7 @@ export class Oracles {
   }
 
   #judgePull(): void {
-    const { user, names, origin, fail } = this.#parts;
+    const { user, names, fail } = this.#parts;
     // What a trigger of theirs changes in a mirror, or gets in past ours, is put right by the next pull.
     if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) return;
     const waiting = user.query(
@@ -202,13 +213,15 @@ export class Oracles {
     const base = readBase((statement) => user.query(statement), names);
     // A row that was not returned to the push behind the pull: it stands as it was sent, and the next pull asks for it.
     const suspects = user.query('SELECT row_id FROM _rowsync_suspects');
-    const there = new Set(origin.ids(names.table));
+    const there = new Set(names.rowsSelected().map(({ id }) => id));
     const asSent = suspects.filter(
       ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
     );
     // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
     const uncounted = this.#hasFollowed ? [...(base?.keys() ?? [])].filter((id) => !there.has(id)) : [];
-    const excused = new Set([...[...waiting, ...asSent].map(([id]) => Number(id)), ...uncounted]);
+    // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
+    const leaving = [...suspects.map(([id]) => Number(id))].filter((id) => this.#outside.has(id));
+    const excused = new Set([...[...waiting, ...asSent].map(([id]) => Number(id)), ...uncounted, ...leaving]);
     const gone = this.#goneIn((statement) => user.query(statement));
     for (const what of this.#freshness.complaints(base, excused, gone)) fail('fresh', what);
   }
@@ -354,15 +367,17 @@ export class Oracles {
 
   #checkEvidence(replica: Replica): void {
     const found = replica
-      .prepare(sql`SELECT seq, table_name, row_id, row_values FROM _rowsync_deleted WHERE seq > ? ORDER BY seq`)
+      .prepare(sql`SELECT seq, table_name, row_id, row_values, reason FROM _rowsync_deleted WHERE seq > ? ORDER BY seq`)
       .raw()
-      .all(this.#newestEvidence) as (readonly [number, string, number, string])[];
+      .all(this.#newestEvidence) as (readonly [number, string, number, string, string])[];
     const { isMirror } = this.#parts.names;
-    for (const [seq, table, rowId, values] of found) {
+    for (const [seq, table, rowId, values, reason] of found) {
       this.#newestEvidence = seq;
       // Under an id of the origin's, a mirror whose guard was dropped may hold a row of the user's.
       const tag = isMirror ? this.#parts.names.tagOf(rowId) : null;
       const isOrigins = tag === null || values.includes(JSON.stringify(tag));
+      const isFiltered = reason === 'filtered' && this.#outside.has(rowId);
+      if (isFiltered) continue;
       if (rowId > 0 && isOrigins && this.#isThere(rowId)) {
         this.#parts.fail('I5', `row ${rowId} of ${table} left the replica although the origin has it`);
       }

@@ -182,6 +182,8 @@ export class Parking {
     // Whoever changes rights gives guards their causes: only that a right to write is missing is known of those.
     if (!admin.wasForbidden && codes.includes('guard.pending')) return ['edits are held, and nobody took a right away'];
     if (codes.includes('guard.deletes') && this.#heldWrongly !== null) return [this.#heldWrongly];
+    if (codes.includes('guard.filter') && !this.#isFilterNew())
+      return ['rows are held as those outside of another filter, and it is as it was'];
     if (codes.includes('guard.olderCopy') && !this.#parts.user.isOlderCopy)
       return ['edits are held as those of an older copy, and nobody put one back'];
     if (codes.includes('guard.columns') && !admin.hasLostColumns)
@@ -189,6 +191,12 @@ export class Parking {
     return codes.includes('guard.pushDeletes') && !this.#areManyDeletedHere()
       ? ['deletes of a push are held, and they are fewer than the guard lets through']
       : [];
+  }
+
+  /** Whether the configuration has another filter than at first. */
+  #isFilterNew(): boolean {
+    const [first = null, later = null] = this.#parts.setup.rows ?? [];
+    return later !== null && later.text !== first?.text;
   }
 
   /** Before a commit behind which it is settled which rows are missing. Without its triggers, a mirror may lose rows before the deletes are held. */
@@ -206,8 +214,12 @@ export class Parking {
     if (this.#isWronglyUnchanged) return;
     // Hidden rows count as missing.
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
-    const there = new Map(names.rowsThere().map(({ id, tag }) => [id, tag]));
+    // Rows that only left the filter count where none would be left.
     const base = this.#lookedAt ?? this.#base();
+    const selected = new Set(names.rowsSelected().map(({ id }) => id));
+    if (base.every(({ id }) => !selected.has(id))) return;
+    if (this.#isFilterNew()) return;
+    const there = new Map(names.rowsThere().map(({ id, tag }) => [id, tag]));
     // What someone put into a mirror around its triggers may have the id of a row that is made there before the commit.
     const isThere = ({ id, tag }: LocalRow): boolean => (names.isMirror ? there.get(id) === tag : there.has(id));
     const missing = base.filter((row) => !isThere(row)).length;

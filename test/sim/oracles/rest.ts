@@ -34,7 +34,7 @@ export interface Sides {
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
 export function gatherRest(sides: Sides): Rest | null {
-  const { user, names, origin, books, writes, hidden, policy, wasForbidden, hasSwapped, sent } = sides;
+  const { user, names, books, writes, hidden, policy, wasForbidden, hasSwapped, sent } = sides;
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null || names.goneIn((statement) => user.query(statement)).size > 0) return null;
   const base = `_rowsync_base_${names.tableId}`;
@@ -45,7 +45,8 @@ export function gatherRest(sides: Sides): Rest | null {
     base: names.isMirror
       ? user.rows()
       : user.query(`SELECT ${selectedColumns(local)} FROM ${base} ORDER BY _id`).map(rowFromReplica),
-    origin: origin.rows(names.table).map(({ id, values }) => names.rowFromOrigin(id, values)),
+    origin: names.rowsThere(),
+    selected: names.rowsSelected(),
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),
     hidden,

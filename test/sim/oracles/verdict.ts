@@ -56,6 +56,8 @@ export interface Rest {
   readonly local: readonly LocalRow[];
   readonly base: readonly LocalRow[];
   readonly origin: readonly LocalRow[];
+  /** Those of the origin that the filter of the table selects; all where it has none. */
+  readonly selected: readonly LocalRow[];
   readonly writes: readonly OriginWrite[];
   /** Rows that wait for a person or a timer, and rows that cannot be read. */
   readonly waiting: ReadonlySet<number>;
@@ -106,12 +108,15 @@ function textOf({ id, tag, cells }: LocalRow): string {
   return `${id} ${tag} ${JSON.stringify(cells)}`;
 }
 
-/** I1: what does not wait is the same on both sides; and the base is what the origin says, whatever waits. */
-function judgeEquality({ local, base, origin, waiting }: Rest): readonly Complaint[] {
+/** I1: what does not wait is the same on both sides; and the base is what the origin says, whatever waits inside of the filter. */
+function judgeEquality({ local, base, origin, selected, waiting }: Rest): readonly Complaint[] {
   const still = (rows: readonly LocalRow[]): readonly LocalRow[] => rows.filter(({ id }) => !waiting.has(id));
+  const inside = new Set(selected.map(({ id }) => id));
+  const staying = new Set(origin.flatMap(({ id }) => (waiting.has(id) && !inside.has(id) ? [id] : [])));
+  const confirmed = base.filter(({ id }) => !staying.has(id));
   return [
-    ...compare('the replica', still(local), 'the origin', still(origin)),
-    ...compare('the base', base, 'the origin', origin),
+    ...compare('the replica', still(local), 'the origin', still(selected)),
+    ...compare('the base', confirmed, 'the origin', selected),
   ];
 }
 

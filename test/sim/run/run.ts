@@ -7,6 +7,7 @@ import type { Disk, Start } from '../world/disk.ts';
 import type { EngineModules } from '../world/engine.ts';
 import type { Script } from '../stories/script.ts';
 import { drawFiles } from '../world/files-setup.ts';
+import { drawRows, withRows } from '../world/rows.ts';
 import { drawHideWeight, drawSetup, type Setup } from '../world/setup.ts';
 import { Tapes, type TapeRecord } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
@@ -37,7 +38,9 @@ export interface WorldResult {
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
-  const setup = { ...drawSetup(tapes.of('setup'), drawn, tapes.isLong), history: tapes.history };
+  const base = { ...drawSetup(tapes.of('setup'), drawn, tapes.isLong), history: tapes.history };
+  const rows = drawRows(tapes);
+  const setup = rows === null ? base : withRows(base, rows);
   if (!tapes.follows) return setup;
   // Several windows, of one page or two each.
   const { rowCount } = setup;

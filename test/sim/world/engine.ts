@@ -217,7 +217,7 @@ export class Life {
       for (const table of report.tables) {
         counts.insertedCount += table.insertedCount;
         counts.updatedCount += table.updatedCount;
-        counts.deletedCount += table.deletedCount;
+        counts.deletedCount += table.deletedCount + table.filteredCount;
         counts.pagesReadCount += table.pagesReadCount;
       }
       if (errors.length === 0 && !report.tables.some(({ isFollowed }) => isFollowed)) this.#parts.onPulled();

@@ -27,6 +27,8 @@ export class Names {
   readonly #columnById: ReadonlyMap<number, Column>;
   /** The table's name at the origin. */
   table = 'Thing';
+  /** Whether a row of the origin is one that comes here, as the configuration of the present engine has it. */
+  selects: (row: LocalRow) => boolean = () => true;
   /** Whether the replica is a mirror, which has no base: what the origin confirmed stands in the table itself. */
   readonly isMirror: boolean;
 
@@ -74,6 +76,11 @@ export class Names {
   /** All rows of the origin. */
   rowsThere(): readonly LocalRow[] {
     return this.#origin.rows(this.table).map(({ id, values }) => this.rowFromOrigin(id, values));
+  }
+
+  /** Those of them that come here. */
+  rowsSelected(): readonly LocalRow[] {
+    return this.rowsThere().filter((row) => this.selects(row));
   }
 
   /** The tag of a row at the origin; null where there is no such row, or it has none. */

@@ -9,6 +9,7 @@ import { calmFiles, filesSettings, UPLOAD_FOLDER, type FilesSetup } from './file
 import type { EtagMode, RuleEffect } from '../model/knobs.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 import type { Weather } from './network.ts';
+import { rowsOfLife, type RowsSetup } from './rows.ts';
 import { Draw, type Tape } from './tape.ts';
 
 /** When every world begins. */
@@ -64,6 +65,8 @@ export interface Setup {
   readonly follows?: boolean;
   /** Whether the changes of the table are kept. */
   readonly history?: boolean;
+  /** Which rows come here; left out for all of them. */
+  readonly rows?: RowsSetup;
   /** Pages of a window; left out for the default, which no world fills. */
   readonly windowPages?: number;
 }
@@ -152,6 +155,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   refused: ({ refusedShare }) => refusedShare > 0,
   rules: ({ rules }) => rules.length > 0,
   mirror: ({ isMirror }) => isMirror,
+  rows: ({ rows }) => rows !== undefined,
   cold: ({ isWarm }) => !isWarm,
   match: ({ match }) => match !== null,
   unmatched: ({ match, isMirror }) => match === null && !isMirror,
@@ -227,6 +231,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
       files,
       isMirror,
       setup.history === true,
+      rowsOfLife(setup, 1)?.text,
     ]),
     calm,
   };
@@ -277,7 +282,12 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       pageRows,
       windowPages: setup.windowPages,
       follows: setup.follows === true ? 'all' : 'none',
-      tableOptions: () => ({ sort: null, editing, history: setup.history === true ? HISTORY : null }),
+      tableOptions: () => ({
+        sort: null,
+        rows: rowsOfLife(setup, life)?.text ?? null,
+        editing,
+        history: setup.history === true ? HISTORY : null,
+      }),
     },
     push: {
       ...shared,

@@ -22,6 +22,7 @@ export const TAPE_NAMES = [
   'files',
   'person',
   'hider',
+  'rows',
 ] as const;
 
 /** Whose tape it is. */

@@ -19,6 +19,7 @@ import { Network } from './network.ts';
 import { Oracles } from '../oracles/oracles.ts';
 import { Past } from './past.ts';
 import { Person } from '../actors/person.ts';
+import { rowsOfLife } from './rows.ts';
 import { judgeReopening } from '../oracles/reopening.ts';
 import { gatherRest } from '../oracles/rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
@@ -290,6 +291,7 @@ export class World {
   #begin(): void {
     this.#lifeCount += 1;
     const number = this.#lifeCount;
+    this.#names.selects = rowsOfLife(this.#setup, number)?.selects ?? (() => true);
     const life = new Life({
       modules: this.#options.modules,
       disk: this.#options.disk,
