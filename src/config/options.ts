@@ -125,6 +125,18 @@ const tableOptions = section(
   {
     columns,
     mask,
+    rows: z
+      .string({ error: ROWS_MUST_BE })
+      .regex(PRINTABLE, { error: ROWS_MUST_BE })
+      .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
+        error: ROWS_MUST_BE,
+      })
+      .optional()
+      .meta({
+        description:
+          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". It goes with every request that lists or ' +
+          'counts rows. A row that it does not select any more leaves here, and stays at the origin. By default all rows.',
+      }),
     files: tableFiles,
     history,
     push: z
@@ -157,18 +169,6 @@ const tableOptions = section(
         description:
           'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
           'manage data. Needs push: true.',
-      }),
-    rows: z
-      .string({ error: ROWS_MUST_BE })
-      .regex(PRINTABLE, { error: ROWS_MUST_BE })
-      .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
-        error: ROWS_MUST_BE,
-      })
-      .optional()
-      .meta({
-        description:
-          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". It goes with every request that lists or ' +
-          'counts rows. A row that it does not select any more leaves here, and stays at the origin. By default all rows.',
       }),
     sort: z
       .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })

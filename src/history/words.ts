@@ -8,6 +8,7 @@ export const CAUSE_WORDS: Readonly<Record<string, string>> = {
   push: 'by a push',
   edit: 'edited here with SQL',
   decision: 'decided by a person here',
+  filter: 'by the filter of the table (rows)',
   schema: 'by a change of the columns',
   restore: 'by a restore',
 };

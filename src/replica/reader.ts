@@ -41,8 +41,8 @@ export interface TableStatus {
   readonly followedAt: string | null;
   /** Why the table is read as one run of pages (reconcile/windows.ts); null where windows are in use. */
   readonly oneWindow: string | null;
-  /** The filter by which its rows were chosen (`rows`); null for all rows. */
-  readonly rowsFilter: string | null;
+  /** Whether only the rows of a filter come here (`rows`). */
+  readonly isFiltered: boolean;
   readonly unreadableCount: number;
   /** mirror · waiting (to be two-way after the next sweep) · two-way. */
   readonly mode: string;
@@ -192,13 +192,14 @@ export class ReplicaReader implements Connection {
       this.#all(sql`SELECT 1 FROM pragma_table_info('sync_status') WHERE name = ?`, name).length > 0;
     let source: Sql = sql`sync_status`;
     for (const [name, column] of LATER_STATUS) if (!hasColumn(name)) source = sql`(SELECT *, ${column} FROM ${source})`;
-    return this.#all(
+    const tables = this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
-            followed_at AS followedAt, one_window AS oneWindow, rows_filter AS rowsFilter,
+            followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered,
             unreadable AS unreadableCount, mode, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
           FROM ${source} ORDER BY "table" COLLATE NOCASE`,
-    ) as TableStatus[]; // columns and types are ours (bookkeeping.ts)
+    ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours (bookkeeping.ts)
+    return tables.map((table) => ({ ...table, isFiltered: table.isFiltered === 1 }));
   }
 
   /** The newest runs first. */

@@ -89,6 +89,19 @@ test('a role that is not shown when rows were changed', async () => {
   expect(found).toMatchObject({ outcome: 'warn', message: 'no table says when a row was changed' });
 });
 
+test.each([
+  ['[Title] <> "note 3"', 'ok', '8 rows under the filter [Title] <> "note 3"', ''],
+  ['[Titel] = "x"', 'fail', 'There is no such column', 'Correct tables.Note.rows.'],
+])('says whether the origin takes the filter %s of a table', async (rows, outcome, message, hint) => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = makeWorkspace(sandbox, `tables: { Note: { rows: '${rows}' } }\n`);
+
+  const [found] = await check(workspace.folder, 'rows');
+
+  expect(found).toMatchObject({ outcome, hint });
+  expect(found?.message).toContain(message);
+});
+
 test('says whether the origin adds up rows as it returns them', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = await pulled(sandbox);

@@ -17,7 +17,7 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
   freshSince: '2026-11-21T11:54:00Z',
   followedAt: null,
   oneWindow: null,
-  rowsFilter: null,
+  isFiltered: false,
   unreadableCount: 0,
   mode: 'mirror',
   pendingCount: 0,
@@ -185,11 +185,12 @@ test('says that an earlier version wrote the file', () => {
   );
 });
 
-test('says that a table was followed since, and why it has one window', () => {
+test('says that a table was followed since, why it has one window, and that it is filtered', () => {
   const tables = [
     table('Followed', { followedAt: '2026-11-21T11:59:00Z' }),
     table('Refused', { oneWindow: 'filter' }),
     table('Hidden', { oneWindow: 'hidden' }),
+    table('Part', { isFiltered: true }),
   ];
 
   const text = statusText(status(tables), { nowMs: NOW, width: 120 });
@@ -197,4 +198,5 @@ test('says that a table was followed since, and why it has one window', () => {
   expect(text).toMatch(/Followed .*steady, changes 1 min ago/);
   expect(text).toMatch(/Refused .*steady, one window: the filter of the origin does not hold/);
   expect(text).toMatch(/Hidden .* steady *│?$/m);
+  expect(text).toMatch(/Part .*steady, filtered/);
 });

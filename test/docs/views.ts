@@ -78,7 +78,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       origin_by: 'Who the origin says changed it last; true of the last change inside the interval only.',
       stamped:
         '1 where the time that the origin says lies inside and narrowed the interval; 0 for a change without a stamp of its own.',
-      cause: '`pull`, `push`, `edit` (by SQL, here), `decision` (of a person), `schema` or `restore`.',
+      cause:
+        '`pull`, `push`, `edit` (by SQL, here), `decision` (of a person), `filter` (the filter of the table, `rows`), `schema` or `restore`.',
       run_id: 'Number of the run in `sync_runs` that found it; NULL for none.',
       was_row_id: 'The `_id` that a new row had before the origin gave it one.',
       before: 'JSON object of the changed cells as they were; of a deleted row all cells that had a value.',
@@ -131,13 +132,14 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
     },
   },
   sync_deleted: {
-    rows: 'each row that was deleted here because the origin no longer has it',
+    rows: 'each row that was deleted here, because the origin no longer has it or its filter (`rows`) does not select it',
     columns: {
       id: 'Number of the line.',
       table: TABLE,
       row_id: ROW_ID,
       deleted_at: 'When it was deleted here.',
-      reason: 'What proved that the origin no longer has it.',
+      reason:
+        'What proved that the origin no longer has it; `filtered` where it left the filter, and the origin has it.',
       last_values: 'Its last values, as a JSON object.',
     },
   },

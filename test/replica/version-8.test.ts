@@ -9,12 +9,15 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
-test.each([8, 9, 10])('a replica of version %i is brought up to this one', (version) => {
+test.each([8, 9, 10, 11])('a replica of version %i is brought up to this one', (version) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   openReplica(path, { clock: systemClock }).close();
   const before = new Database(path);
-  before.exec(`DROP VIEW sync_runs; ALTER TABLE _rowsync_runs DROP COLUMN per_table; DROP TABLE _rowsync_quarters;
+  before.exec(`DROP VIEW sync_status; ALTER TABLE _rowsync_tables DROP COLUMN rows_filter;
+    CREATE VIEW sync_status AS SELECT id FROM _rowsync_tables`);
+  if (version < 11)
+    before.exec(`DROP VIEW sync_runs; ALTER TABLE _rowsync_runs DROP COLUMN per_table; DROP TABLE _rowsync_quarters;
     CREATE VIEW sync_runs AS SELECT id, kind FROM _rowsync_runs`);
   if (version < 10) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN compared_at');
   if (version < 9) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN ignored_measures');
@@ -26,6 +29,7 @@ test.each([8, 9, 10])('a replica of version %i is brought up to this one', (vers
   const after = new Database(path, { readonly: true });
   expect(after.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
   expect(after.prepare('SELECT ignored_measures, compared_at FROM _rowsync_tables').all()).toEqual([]);
+  expect(after.prepare('SELECT rows_filter FROM sync_status').all()).toEqual([]);
   expect(after.prepare('SELECT per_table FROM sync_runs').all()).toEqual([]);
   expect(after.prepare('SELECT fare FROM _rowsync_quarters').all()).toEqual([]);
   after.close();

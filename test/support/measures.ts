@@ -15,7 +15,7 @@ export const TABLE_STATUS: TableStatus = {
   freshSince: '2026-06-01T12:00:00Z',
   followedAt: null,
   oneWindow: null,
-  rowsFilter: null,
+  isFiltered: false,
   unreadableCount: 0,
   mode: 'mirror',
   pendingCount: 0,

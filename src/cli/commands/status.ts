@@ -176,14 +176,14 @@ const NO_WINDOWS: Readonly<Record<string, string>> = {
 };
 
 function stateText(table: TableStatus, nowMs: number): string {
-  const { state, followedAt, freshSince, oneWindow, rowsFilter } = table;
+  const { state, followedAt, freshSince, oneWindow, isFiltered } = table;
   if (isTroubled(table)) return `${state}, see below`;
   const isFollowed = followedAt !== null && followedAt > (freshSince ?? '');
   const parts = [
     state,
     isFollowed ? `changes ${ageText(followedAt, nowMs)}` : '',
     NO_WINDOWS[oneWindow ?? ''] ?? '',
-    rowsFilter === null ? '' : 'filtered',
+    isFiltered ? 'filtered' : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

@@ -177,7 +177,7 @@ function tablesHtml(tables: readonly TableStatus[], nowMs: number): Html {
 const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy', held: 'warn', failed: 'bad' };
 
 function tableHtml(table: TableStatus, nowMs: number): Html {
-  const { state, mode, rowCount, freshSince, pendingCount, parkedCount, conflictCount } = table;
+  const { state, mode, rowCount, freshSince, isFiltered, pendingCount, parkedCount, conflictCount } = table;
   const count = (label: string, value: number): Html => {
     // Nothing of a mirror can wait, which is something else than that nothing does.
     const text = mode === 'mirror' && value === 0 ? '–' : countText(value);
@@ -186,6 +186,7 @@ function tableHtml(table: TableStatus, nowMs: number): Html {
   return html`<tr>
     <th scope="row">
       <bdi>${table.table}</bdi>${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}
+      ${isFiltered ? html`<small class="mode">filtered</small>` : null}
     </th>
     <td data-label="State"><span class="state ${TONES[state] ?? 'warn'}">${state}</span></td>
     <td class="number" data-label="Rows">${countText(rowCount)}</td>

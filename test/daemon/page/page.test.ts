@@ -23,7 +23,7 @@ const TABLE: TableStatus = {
   freshSince: '2026-06-01T11:58:00Z',
   followedAt: null,
   oneWindow: null,
-  rowsFilter: null,
+  isFiltered: false,
   unreadableCount: 0,
   mode: 'two-way',
   pendingCount: 0,
@@ -180,6 +180,13 @@ test('the name of a table is said once', () => {
   const held = { ...TABLE, state: 'held', problem: 'Note: 4 of 6 rows would be deleted' };
 
   expect(pageHtml({ ...VIEW, tables: [held], desk: DESK })).toContain('<span>4 of 6 rows would be deleted</span>');
+});
+
+test('a table of which only some rows come here says so', () => {
+  const filtered = { ...TABLE, isFiltered: true };
+
+  expect(pageHtml({ ...VIEW, tables: [filtered] })).toContain('<small class="mode">filtered</small>');
+  expect(pageHtml(VIEW)).not.toContain('filtered');
 });
 
 test('who has not signed in sees that something waits, and no value', () => {

@@ -68,9 +68,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows that no page shows are deleted whatever the origin answers when asked for them.',
     edits: [
       {
-        file: 'pull/suspects.ts',
-        find: 'const missing = ids.filter((id) => !present.has(id));',
-        replace: 'const missing = ids.filter((id) => !present.has(id) || present.has(id));',
+        file: 'pull/lookup.ts',
+        find: 'const gone = ids.filter((id) => !present.has(id));',
+        replace: 'const gone = ids.filter((id) => !present.has(id) || present.has(id));',
       },
     ],
   },
@@ -79,10 +79,10 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A 403 to the question for suspects is taken for "there are none".',
     edits: [
       {
-        file: 'pull/suspects.ts',
-        find: 'const answer = await origin.retrieve(request, { signal: context.signal });',
+        file: 'pull/lookup.ts',
+        find: 'const shown = valueOf(await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }));',
         replace:
-          "const answer = await origin.retrieve(request, { signal: context.signal }).catch((error) => { if (error.refusal?.status === 403) return { kind: 'ok', etag: null, value: { ids: [], rows: [], unreadable: [] } }; throw error; });",
+          "const shown = valueOf(await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }).catch((error) => { if (error.refusal?.status === 403) return { kind: 'ok', etag: null, value: { ids: [], rows: [], unreadable: [] } }; throw error; }));",
       },
     ],
   },
@@ -233,6 +233,39 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'outside-stays',
+    without: 'Rows that the filter of their table does not select any more never leave.',
+    edits: [{ file: 'pull/store.ts', find: 'if (leaving.length === 0) return 0;', replace: 'return 0;' }],
+  },
+  {
+    name: 'outside-is-a-delete',
+    without: 'Rows that left the filter of their table count for the guard of deletes.',
+    edits: [{ file: 'pull/suspects.ts', find: "if (verdict.reason === 'share') return true;", replace: '' }],
+  },
+  {
+    name: 'narrowing-asks-nobody',
+    without: 'Rows outside of another filter leave without a person.',
+    edits: [
+      {
+        file: 'reconcile/guards.ts',
+        find: "if (facts.isNarrowed) return { kind: 'hold', reason: 'narrowed', percent };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'following-forgets-the-filter',
+    without: 'Following asks for every row that was changed, whatever the filter of the table says.',
+    edits: [
+      {
+        file: 'pull/follow.ts',
+        find: 'const answer = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });',
+        replace:
+          'const answer = await origin.select({ table: { ...table.address, rows: null }, columns: table.shapes, query }, { signal });',
+      },
+    ],
+  },
+  {
     name: 'policy-of-the-origin-ignored',
     without: 'The replica wins every conflict that no person is asked about, whatever the policy says.',
     edits: [
@@ -304,7 +337,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/suspects.ts',
-        find: 'if (missing.length > 0) await requireSameCaller(context);',
+        find: 'if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);',
         replace: '',
       },
     ],

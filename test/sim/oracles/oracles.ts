@@ -220,7 +220,7 @@ export class Oracles {
     // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
     const uncounted = this.#hasFollowed ? [...(base?.keys() ?? [])].filter((id) => !there.has(id)) : [];
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
-    const leaving = [...suspects.map(([id]) => Number(id))].filter((id) => this.#outside.has(id));
+    const leaving = suspects.map(([id]) => Number(id)).filter((id) => this.#outside.has(id));
     const excused = new Set([...[...waiting, ...asSent].map(([id]) => Number(id)), ...uncounted, ...leaving]);
     const gone = this.#goneIn((statement) => user.query(statement));
     for (const what of this.#freshness.complaints(base, excused, gone)) fail('fresh', what);

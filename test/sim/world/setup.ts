@@ -3,6 +3,7 @@
  * Input: the setup tape, one number for each decision, so that shrinking can calm them one by one. Output: a setup. Pure.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
+import type { LocalRow } from './books.ts';
 import type { EngineSettings, Fate } from './engine.ts';
 import { FIRST_FAULTS, LATER_FAULTS, type FaultKind } from './faults.ts';
 import { calmFiles, filesSettings, UPLOAD_FOLDER, type FilesSetup } from './files-setup.ts';
@@ -260,6 +261,11 @@ function drawRates(tape: Tape, faults: readonly FaultKind[]): Weather {
   const rates = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0.005, 0.005, 0.02, 0.02, 0.05, 0.2];
   const drawn = faults.map(({ name }) => [name, tape.draw().pick(rates)] as const);
   return new Map(drawn.filter(([, rate]) => rate > 0));
+}
+
+/** Whether a row comes to an engine; they are counted from 1. */
+export function selectionOf(setup: Setup, life: number): (row: LocalRow) => boolean {
+  return rowsOfLife(setup, life)?.selects ?? (() => true);
 }
 
 /** What the configuration of an engine would say; they are counted from 1. */

@@ -19,13 +19,12 @@ import { Network } from './network.ts';
 import { Oracles } from '../oracles/oracles.ts';
 import { Past } from './past.ts';
 import { Person } from '../actors/person.ts';
-import { rowsOfLife } from './rows.ts';
 import { judgeReopening } from '../oracles/reopening.ts';
 import { gatherRest } from '../oracles/rest.ts';
 import { runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from '../stories/script.ts';
 import { leaksOf } from '../oracles/secrecy.ts';
-import { drawFate, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { drawFate, selectionOf, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
 import { Stillness } from '../oracles/stillness.ts';
 import { Draw, type Tapes } from './tape.ts';
 import { User, type Done } from '../actors/user.ts';
@@ -289,9 +288,8 @@ export class World {
   }
 
   #begin(): void {
-    this.#lifeCount += 1;
-    const number = this.#lifeCount;
-    this.#names.selects = rowsOfLife(this.#setup, number)?.selects ?? (() => true);
+    const number = (this.#lifeCount += 1);
+    this.#names.selects = selectionOf(this.#setup, number);
     const life = new Life({
       modules: this.#options.modules,
       disk: this.#options.disk,
