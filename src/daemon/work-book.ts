@@ -129,5 +129,5 @@ function resultOf({ localName, counts, error, held }: TableOutcome): TableResult
   const trouble: RowsyncError | null = error ?? held;
   if (trouble === null && inserted + updated + deleted === 0) return null;
   const { message: problem = null, hint = null } = trouble ?? {};
-  return { table: localName, inserted, updated, deleted, problem, hint };
+  return { table: localName, inserted, updated, deleted, refused: 0, problem, hint };
 }

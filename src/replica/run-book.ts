@@ -66,6 +66,8 @@ export interface RunTable {
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
+  /** Rows that the origin refused; absent in a pull. */
+  readonly refusedCount?: number;
   readonly error: Complaint | null;
   readonly held: Complaint | null;
   /** Whether what was changed was read, and no more; absent in a push. */
@@ -89,6 +91,7 @@ export interface TableResult {
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
+  readonly refused: number;
   readonly problem: string | null;
   readonly hint: string | null;
 }
@@ -136,13 +139,13 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
 /** Tables to which anything happened, and what concerned all of them. */
 function resultsOf({ error, tables }: RunTotals): readonly TableResult[] {
   const results = tables.flatMap((table) => {
-    const { insertedCount: inserted, updatedCount: updated, deletedCount: deleted } = table;
+    const { insertedCount: inserted, updatedCount: updated, deletedCount: deleted, refusedCount: refused = 0 } = table;
     const trouble = table.error ?? table.held;
-    if (trouble === null && inserted + updated + deleted === 0) return [];
-    return [{ table: table.table, inserted, updated, deleted, ...reasonOf(trouble) }];
+    if (trouble === null && inserted + updated + deleted + refused === 0) return [];
+    return [{ table: table.table, inserted, updated, deleted, refused, ...reasonOf(trouble) }];
   });
   const isOfTable = error === null || tables.some((table) => table.error === error);
-  const ofAll = isOfTable ? [] : [{ table: null, inserted: 0, updated: 0, deleted: 0, ...reasonOf(error) }];
+  const ofAll = isOfTable ? [] : [{ table: null, inserted: 0, updated: 0, deleted: 0, refused: 0, ...reasonOf(error) }];
   return [...ofAll, ...results].slice(0, RESULTS_MAX);
 }
 

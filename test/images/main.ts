@@ -1,10 +1,13 @@
 /**
  * Makes the pictures of the documents from real runs: `npm run docs:images`. Input: the demo and a daemon, each a process of its own, and the
- * Chromium of this machine. Output: docs/images/. The picture of the flow is written by hand.
+ * Chromium and the Datasette of this machine, where they are on the PATH. Output: docs/images/. The picture of the flow is written by hand.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import type { Page } from 'playwright-core';
@@ -59,11 +62,49 @@ async function picturePages(): Promise<void> {
         await page.screenshot({ path: join(IMAGES, `page-${name}-${colorScheme}.png`) });
       }
     }
+    await pictureDatasette(join(folder, 'replica.db'));
   } finally {
     daemon.process.kill('SIGTERM');
     await daemon.ended;
   }
 }
+
+/** The same replica in Datasette, with the file that comes for it. */
+async function pictureDatasette(path: string): Promise<void> {
+  const metadata = fileURLToPath(new URL('../../config/rowsync.datasette.yaml', import.meta.url));
+  const datasette = spawn('datasette', ['serve', path, '-m', metadata, '--port', '0'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const failed = once(datasette, 'error').then(() => null);
+  try {
+    const address = await Promise.race([failed, addressOf(createInterface({ input: datasette.stderr }))]);
+    if (address === null) {
+      process.stderr.write('No Datasette here: it was not pictured.\n');
+      return;
+    }
+    await using browser = await startBrowser();
+    const { page } = await browser.open(address, { viewport: { width: 1080, height: 720 } });
+    for (const [name, place] of DATASETTE_PAGES) {
+      await page.goto(`${address}/replica${place}`);
+      await page.screenshot({ path: join(IMAGES, `datasette-${name}.png`) });
+    }
+  } finally {
+    datasette.kill('SIGTERM');
+  }
+}
+
+async function addressOf(lines: AsyncIterable<string>): Promise<string | null> {
+  for await (const line of lines) {
+    const found = /running on (http:\/\/\S+)/.exec(line)?.[1];
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+const DATASETTE_PAGES = [
+  ['queries', ''],
+  ['facets', '/Customer'],
+] as const;
 
 const QUESTION = `SELECT "Status", count(*) AS orders, round(sum("Shipping Fee"), 2) AS shipping
 FROM "Order" WHERE "Ordered At" > '2024-01-01' GROUP BY 1 ORDER BY 2 DESC`;
@@ -74,6 +115,7 @@ const PAGES = [
   ['browse', '/browse/Order?Status=Shipped&Shipping+Fee=%3E40&_sort=-Shipping+Fee', 720],
   ['row', '/browse/Customer/2', 1400],
   ['ask', `/ask?sql=${encodeURIComponent(QUESTION)}`, 720],
+  ['work', '/work', 1200],
 ] as const;
 
 async function signIn(page: Page, address: string, key: string): Promise<void> {

@@ -62,7 +62,7 @@ test('a pull is kept with what it did to each table, and with that it was read w
   await fixture.pull();
 
   expect(fixture.rows('SELECT per_table FROM sync_runs')).toEqual([
-    { per_table: '[{"table":"Note","inserted":6,"updated":0,"deleted":0,"problem":null,"hint":null}]' },
+    { per_table: '[{"table":"Note","inserted":6,"updated":0,"deleted":0,"refused":0,"problem":null,"hint":null}]' },
     { per_table: null },
   ]);
   expect(faresOf(fixture).map((text) => text.split(' ')[1])).toEqual(['fresh']);
@@ -97,6 +97,14 @@ test('an error of a table is not told of all of them as well', async () => {
       .get(id)
       ?.map(({ table }) => table),
   ).toEqual(['Note']);
+});
+
+test('rows that the origin refused are counted', async () => {
+  await using fixture = await startPulled();
+
+  const id = await record(fixture, 1, [{ refusedCount: 2 }]);
+
+  expect(readRunResults(fixture.replica, 10).get(id)).toMatchObject([{ table: 'Note', updated: 0, refused: 2 }]);
 });
 
 test('of a thousand runs it is kept what they did to each table', async () => {

@@ -107,6 +107,7 @@ button.plain { border: 0; background: none; color: var(--accent); padding: 0; mi
 .buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
 input[type="password"], textarea { background: var(--field); border: 1px solid var(--soft); border-radius: 8px; padding: .45rem .7rem; width: 100%; min-width: 0; }
 .sign-in { display: grid; grid-template-columns: auto minmax(0, 24rem) auto; gap: .6rem; align-items: center; justify-content: start; }
+.sign-in + p { margin: .75rem 0 0; }
 .other { display: grid; gap: .5rem; padding-top: .6rem; max-width: 34rem; }
 details { margin-top: .75rem; }
 summary { cursor: pointer; color: var(--accent); width: fit-content; }
@@ -173,6 +174,8 @@ section.card { margin-bottom: 1.75rem; }
 .grid th, .grid td { padding: .35rem .65rem; vertical-align: top; border-top: 0; border-bottom: 1px solid var(--line); overflow-wrap: normal; }
 .grid tbody tr:last-child > * { border-bottom: 0; }
 .grid thead th { position: sticky; top: 0; background: var(--card); z-index: 1; }
+.pinned thead th:first-child, .pinned tbody th { position: sticky; left: 0; background: var(--card); z-index: 1; }
+.pinned thead th:first-child { z-index: 2; }
 .grid thead a { color: var(--text); text-decoration: none; font-weight: 600; }
 .grid thead a:hover { color: var(--accent); text-decoration: underline; }
 .grid tbody th { font-weight: 400; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -190,6 +193,7 @@ td.null.number { text-align: right; }
 
 /* One row, its files, and the form. */
 .pending { border-color: var(--busy); }
+.pending th { overflow-wrap: normal; }
 .pending table { margin: 0 0 .9rem; }
 .pending ins { text-decoration: none; background: var(--ok-soft); color: var(--ok); border-radius: 4px; padding: 0 .25rem; }
 .files { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .9rem; margin: 0; }

@@ -72,7 +72,7 @@ export function tableHtml(view: TableView): Html {
     <p class="about">${aboutText(view)}</p>
     ${toolsHtml(view)} ${chipsHtml(view)} ${page.rows.length === 0 ? emptyHtml(view) : null}
     <div class="scroll rows" role="region" aria-label="Rows" tabindex="0">
-      <table class="grid">
+      <table class="grid pinned">
         <caption class="unseen">
           Rows of ${table.name}
         </caption>

@@ -115,6 +115,7 @@ function resultHtml(result: TableResult): Html {
   const table = result.table ?? '';
   return html`<li>
     <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${countsText(result)}
+    ${result.refused === 0 ? null : html`<a href="/#waiting">${countText(result.refused)} refused</a>`}
     ${troubleHtml(result.problem, result.hint)}
   </li>`;
 }

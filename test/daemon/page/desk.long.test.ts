@@ -125,6 +125,42 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     expect(complaints).toEqual([]);
   }, 60_000);
 
+  test('a picture is shown, and what only claims to be one is never run', async () => {
+    const evil = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>';
+    const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const files = [
+      { name: 'photo.png', mediaType: 'image/png', bytes: Buffer.from(picture, 'base64') },
+      { name: 'logo.svg', mediaType: 'image/svg+xml', bytes: Buffer.from(evil) },
+      { name: 'page.html', mediaType: 'image/png', bytes: Buffer.from(`<html>${evil}</html>`) },
+    ];
+    const columns = [{ name: 'Scan', type: 'Attachment' }];
+    await using sandbox = await startTestSandbox({
+      tables: [{ name: 'Paper', columns, rows: files.map((file) => ({ Scan: file })) }],
+    });
+    await using daemon = startDaemon(sandbox, PAGE_YAML);
+    await daemon.idle();
+    await using browser = await startBrowser();
+    const { page, complaints } = await browser.open(`http://127.0.0.1:${portOf(daemon)}`);
+    const origin = await signIn(page, daemon);
+
+    await page.goto(`${origin}/browse/Paper/1`);
+    const size = await page.evaluate('document.images[0].decode().then(() => document.images[0].naturalWidth)');
+    await page.goto(`${origin}/browse/Paper/2`);
+    const images = await page.locator('main img').count();
+    await page.getByRole('link', { name: 'View as text' }).click();
+    const text = await page.locator('pre').innerText();
+    await page.goto(`${origin}/browse/Paper/3`);
+    complaints.length = 0; // content that is no picture is not drawn, which the console says
+    const saved = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download' }).click();
+    const download = await saved;
+
+    expect([size, images]).toEqual([1, 0]);
+    expect(text).toBe(evil);
+    expect(download.suggestedFilename()).toBe('page.html');
+    expect(complaints).toEqual([]);
+  }, 60_000);
+
   test('by keyboard alone a row is found, edited, and seen with what is sent', async () => {
     await using sandbox = await startTestSandbox({ tables: [NOTE] });
     await using daemon = await startTroubled(sandbox);
