@@ -2,6 +2,7 @@
  * The configuration that `rowsync init` writes: from answers to commented YAML. Also what a pasted address means. Pure.
  */
 import { optionsSchema } from '../config/options.ts';
+import type { WayOptions } from '../config/way.ts';
 
 /** A table whose edits are pushed. */
 export interface PushedTable {
@@ -15,6 +16,8 @@ export interface Answers {
   readonly url: string;
   readonly database: string;
   readonly tokenFile: string;
+  readonly proxy?: WayOptions['proxy'];
+  readonly caFile?: string | undefined;
   readonly replicaPath: string;
   /** Names or patterns. */
   readonly tables: readonly string[];
@@ -39,14 +42,14 @@ export function complaintsAbout(answers: Answers): readonly string[] {
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-function optionsOf({ url, database, tokenFile, replicaPath, tables, pushed }: Answers): unknown {
+function optionsOf({ url, database, tokenFile, proxy, caFile, replicaPath, tables, pushed }: Answers): unknown {
   const mirrors = tables.map((table): readonly [string, object] => [table, {}]);
   const twoWay = pushed.map(({ table, match }): readonly [string, object] => {
     return [table, match === null ? { push: true } : { push: true, match }];
   });
   const tablesOf: unknown = Object.fromEntries<object>([...mirrors, ...twoWay]);
   return {
-    origin: { url, database, tokenFile },
+    origin: { url, database, tokenFile, proxy, caFile },
     replica: { path: replicaPath },
     tables: tablesOf,
   };
@@ -65,7 +68,7 @@ origin:
   database: ${quote(answers.database)}
   # A file with an API token. Let nobody else read it (chmod 600).
   tokenFile: ${quote(answers.tokenFile)}
-
+${wayText(answers, quote)}
 replica:
   # The SQLite file that is kept.
   path: ${quote(answers.replicaPath)}
@@ -80,6 +83,22 @@ schedule:
   # Compares every cell with the origin. Every Sunday night would be '30 3 * * 0'.
   verify: false
 `;
+}
+
+function wayText({ proxy, caFile }: Answers, quote: (text: string) => string): string {
+  const proxyText =
+    proxy === undefined ? '' : `  # Every request goes through it.\n  proxy: ${proxyValue(proxy, quote)}\n`;
+  const caText =
+    caFile === undefined ? '' : `  # Authorities that are trusted beside the usual ones.\n  caFile: ${quote(caFile)}\n`;
+  return proxyText + caText;
+}
+
+function proxyValue(proxy: NonNullable<WayOptions['proxy']>, quote: (text: string) => string): string {
+  if (typeof proxy === 'string') return quote(proxy);
+  const pairs = Object.entries(proxy).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}: ${quote(value)}`],
+  );
+  return `{ ${pairs.join(', ')} }`;
 }
 
 function pushedText({ table, match }: PushedTable, quote: (text: string) => string): string {

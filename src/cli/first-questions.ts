@@ -6,10 +6,13 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
-import { readCredentials } from '../config/secrets.ts';
+import { origin as originOptions } from '../config/origin-options.ts';
+import { processEnvironment, readCredentials } from '../config/secrets.ts';
 import { tableRules } from '../config/tables.ts';
+import { readWay } from '../config/way.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
+import type { Way } from '../origin/way.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import { valueOf } from '../origin/answers.ts';
@@ -23,6 +26,10 @@ export interface InitOptions {
   readonly url?: string;
   readonly database?: string;
   readonly tokenFile?: string;
+  readonly proxy?: string;
+  readonly proxyUser?: string;
+  readonly proxyPasswordFile?: string;
+  readonly caFile?: string;
   readonly replica?: string;
   readonly table?: readonly string[];
   readonly push?: readonly string[];
@@ -51,7 +58,7 @@ export async function askAnswers(prompter: Prompter, invocation: Invocation, opt
     const tables = options.table ?? (await askTables(prompter, described.tables));
     const pushed = options.pushed ?? (await askPushed(prompter, origin, described.tables));
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
-    return { answers: { ...address, tokenFile, replicaPath, tables, pushed }, token };
+    return { answers: { ...address, ...wayOptions(options), tokenFile, replicaPath, tables, pushed }, token };
   } finally {
     await origin.close();
   }
@@ -65,6 +72,30 @@ interface Reached {
   /** Null where a file has it already. */
   readonly token: string | null;
   readonly described: DatabaseDescriptor;
+}
+
+/** The way to the origin as the options of the command say it. @throws RowsyncError `usage.invalid`, which shows no login. */
+export function wayOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caFile'> {
+  const { proxy: url, proxyUser: user, proxyPasswordFile: passwordFile, caFile } = options;
+  const isAlone = (user ?? passwordFile) === undefined;
+  const proxy = url === undefined || isAlone ? url : { url, user, passwordFile };
+  const parsed = originOptions.shape.proxy.safeParse(proxy);
+  const [complaint] = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
+  if (complaint === undefined && (isAlone || url !== undefined)) return { proxy, caFile };
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: complaint === undefined ? '--proxy-user and --proxy-password-file need --proxy' : `--proxy ${complaint}`,
+    hint: 'A login goes into --proxy-user and --proxy-password-file.',
+  });
+}
+
+/** The way itself. @throws RowsyncError `config.secret` with all that is wrong with it. */
+function readWayTo(url: string, options: InitOptions, folder: string): Way {
+  const { way, problems } = readWay({ url, ...wayOptions(options) }, { folder, environment: processEnvironment() });
+  if (problems.length === 0) return way;
+  throw new RowsyncError('config', 'config.secret', {
+    message: problems.map(({ path, complaint }) => `${path.join('.')} ${complaint}`).join('; '),
+    hint: 'Nothing was written.',
+  });
 }
 
 /** Someone waits for the answer, who may have typed another address than they meant. */
@@ -83,7 +114,13 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
   // Ends with an answer of the origin, with what no answer can mend, or with the input.
   for (;;) {
     const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
-    const settings = { ...address, credentials: { kind: 'bearer', token }, limits: { retry: FEW_RETRIES } } as const;
+    const way = readWayTo(address.url, options, session.folder);
+    const settings = {
+      ...address,
+      ...way,
+      credentials: { kind: 'bearer', token },
+      limits: { retry: FEW_RETRIES },
+    } as const;
     const origin = openOrigin(settings, { clock, log });
     try {
       const user = valueOf(await origin.user({ signal }));

@@ -18,6 +18,9 @@ export interface WayResult {
   readonly warnings: readonly string[];
 }
 
+/** The options that say the way. */
+export type WayOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
+
 /** Where relative paths start, and the variables that may name a proxy. */
 interface Surroundings {
   readonly folder: string;
@@ -28,7 +31,7 @@ interface Surroundings {
 const CA_BYTES_MAX = 1024 * 1024;
 
 /** Reads the way; nothing is connected to. */
-export function readWay(origin: Options['origin'], surroundings: Surroundings): WayResult {
+export function readWay(origin: WayOptions, surroundings: Surroundings): WayResult {
   const proxy = readProxy(origin, surroundings);
   const ca = origin.caFile === undefined ? null : readAuthorities(resolve(surroundings.folder, origin.caFile));
   const caProblems = ca !== null && 'complaint' in ca ? [problemOf(['origin', 'caFile'], ca.complaint)] : [];
@@ -43,7 +46,7 @@ interface ProxyResult extends Pick<WayResult, 'problems' | 'warnings'> {
   readonly proxy: ProxySettings | null;
 }
 
-function readProxy({ proxy, url }: Options['origin'], surroundings: Surroundings): ProxyResult {
+function readProxy({ proxy, url }: WayOptions, surroundings: Surroundings): ProxyResult {
   if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
   if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
   if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { complaintsAbout, firstConfigText, readAddress } from '../../src/cli/first-config.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startTestProxy } from '../support/proxy.ts';
 import { temporaryFolder } from '../support/replica.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';
@@ -208,4 +209,46 @@ test('says which answers cannot be options', () => {
   };
 
   expect(complaintsAbout(answers)).toEqual(['replica.path must be the path of the SQLite file']);
+});
+
+test.each([
+  ['at a terminal', true],
+  ['from options', false],
+] as const)('goes through a proxy with a login %s, and writes it down', async (_title, isTyped) => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  await using proxy = await startTestProxy({ login: { user: 'us', password: 'proxy-pass-1' } });
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'proxy-password'), 'proxy-pass-1', { mode: 0o600 });
+  writeFileSync(join(folder.path, 'token'), sandbox.token, { mode: 0o600 });
+  const way = ['--proxy', proxy.url, '--proxy-user', 'us', '--proxy-password-file', 'proxy-password'];
+  const url = `${sandbox.url}/secure/db/${sandbox.database}/`;
+  const typed = [url, '*', '', 'replica.db'];
+
+  const { exitCode, stdout, stderr } = isTyped
+    ? await runCli(['init', ...way], { folder: folder.path, typed })
+    : await runCli(['init', '--url', url, '--token-file', 'token', ...way], { folder: folder.path });
+
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+  expect(stdout).toContain(`is reached through the proxy ${proxy.host}`);
+  expect(stdout + stderr).not.toContain('proxy-pass-1');
+  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'));
+  expect(config.origin.way.proxy).toEqual({ url: proxy.url, login: { user: 'us', password: 'proxy-pass-1' } });
+});
+
+test.each([
+  [['--proxy', 'http://us:w0rd@proxy.example'], /--proxy must be the address of a proxy without a login/],
+  [['--proxy-user', 'us'], /--proxy-user and --proxy-password-file need --proxy/],
+])('refuses %j before anything is asked or written', async (way, message) => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'token'), 'abc', { mode: 0o600 });
+
+  const { exitCode, stderr } = await runCli(
+    ['init', '--url', 'https://127.0.0.1:1/secure/db/1', '--token-file', 'token', ...way],
+    { folder: folder.path },
+  );
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(message);
+  expect(stderr).not.toContain('w0rd');
+  expect(existsSync(join(folder.path, 'rowsync.yaml'))).toBe(false);
 });

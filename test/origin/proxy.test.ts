@@ -209,6 +209,21 @@ describe('a proxy', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('leaves the time-outs and the number of connections as they are', async () => {
+    await using server = await startFaultServer(() => 'hang');
+    await using proxy = await startTestProxy();
+    await using origin = open(server, {
+      ...throughOf(proxy),
+      concurrency: 2,
+      limits: { ...ONCE, headersTimeoutMs: 500 },
+    });
+
+    const errors = await Promise.all([1, 2, 3, 4].map(() => failureOf(origin.user())));
+
+    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(['origin.timeout']));
+    expect(server.connectionCount).toBeLessThanOrEqual(4); // a connection that hung is not used again
+  });
+
   test('is left with the connections when the origin is closed', async () => {
     await using sandbox = await startTestSandbox(PHOTO);
     await using proxy = await startTestProxy({ answer: 'hang' });

@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { RowsyncError } from '../../base/errors.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from '../first-config.ts';
-import { askAnswers, type FirstFiles, type InitOptions } from '../first-questions.ts';
+import { askAnswers, wayOptions, type FirstFiles, type InitOptions } from '../first-questions.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import { Prompter } from '../prompter.ts';
 import { printable } from '../../base/text.ts';
@@ -32,6 +32,10 @@ export function addInitCommand(program: Command, runner: Runner): void {
     .option('--url <address>', 'the address of the database, as the browser shows it')
     .option('--database <number>', 'its number, where the address does not have it')
     .option('--token-file <file>', 'a file that holds an API token')
+    .option('--proxy <address>', 'a proxy that every request goes through; environment for that of HTTPS_PROXY')
+    .option('--proxy-user <name>', 'the user name that the proxy wants')
+    .option('--proxy-password-file <file>', 'a file that holds the password for the proxy')
+    .option('--ca-file <file>', 'certificates of authorities to trust beside the usual ones')
     .option('--replica <file>', 'the SQLite file to keep (default: replica.db)')
     .option('--table <pattern...>', 'tables to copy (default: all)')
     .option('--push <table...>', 'tables whose edits are pushed, as TABLE or TABLE=MATCH COLUMN')
@@ -55,7 +59,17 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   // Relative paths of a configuration start from its folder.
   const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));
   const { tokenFile, replicaPath } = answers;
-  const written = { ...answers, tokenFile: inFolder(tokenFile), replicaPath: inFolder(replicaPath) };
+  const { proxy, caFile } = answers;
+  const written = {
+    ...answers,
+    tokenFile: inFolder(tokenFile),
+    replicaPath: inFolder(replicaPath),
+    caFile: caFile === undefined ? undefined : inFolder(caFile),
+    proxy:
+      typeof proxy === 'object' && proxy.passwordFile !== undefined
+        ? { ...proxy, passwordFile: inFolder(proxy.passwordFile) }
+        : proxy,
+  };
   const tokenPath = resolve(session.folder, tokenFile);
   if (token !== null) write(tokenPath, `${token}\n`, 0o600);
   write(file, firstConfigText(written), 0o644);
@@ -103,7 +117,8 @@ function fromOptions(options: InitOptions, folder: string): FirstFiles {
   const pushed = (options.push ?? []).map(pushedTable);
   const replicaPath = options.replica ?? 'replica.db';
   const tables = options.table ?? ['*'];
-  return { answers: { url: address.url, database, tokenFile, replicaPath, tables, pushed }, token: null };
+  const answers = { url: address.url, database, tokenFile, ...wayOptions(options), replicaPath, tables, pushed };
+  return { answers, token: null };
 }
 
 /** `Customer=External Id`, or `Customer`. */
