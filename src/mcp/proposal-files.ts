@@ -6,7 +6,17 @@
  * one whose process died is not applied again (`interrupted`). NAME.applied.json is kept as a record. A name is taken as long as any of them is
  * there.
  */
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { replicaError } from '../replica/failures.ts';
@@ -71,8 +81,10 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
   const path = join(folder, `${proposal.name}${ENDINGS.waiting}`);
   const partial = `${path}.${process.pid}.partial`;
   try {
-    mkdirSync(folder, { recursive: true, mode: isShared ? 0o770 : 0o700 });
-    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: isShared ? 0o660 : 0o600 });
+    if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
+    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+    // Whatever the mask of the process: the group of a shared replica decides as well.
+    if (isShared) chmodSync(partial, 0o660);
     linkSync(partial, path); // whole, and never in the place of another one
   } catch (thrown) {
     throw replicaError(thrown, `Keeping the proposal ${proposal.name} in ${folder}`);

@@ -32,6 +32,7 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
 
 const status = (tables: readonly TableStatus[]): Status => ({
   replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2, isOlder: false },
+  proposalCount: 0,
   identity: {
     url: 'https://example.net',
     database: '21995',

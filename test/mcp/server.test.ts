@@ -262,6 +262,7 @@ describe('a proposal', () => {
       ],
     });
     const waiting = await runCli(['proposals', '--json'], place);
+    const status = await runCli(['status'], place);
     const shown = await runCli(['proposals', 'show', 'tidy-notes'], place);
     await runCli(['push'], place);
     const asked = own.requests.all.filter(isWrite);
@@ -273,6 +274,7 @@ describe('a proposal', () => {
     expect(proposed).toMatchObject({ isError: false });
     expect(proposed.text).toContain('rowsync proposals show tidy-notes');
     expect(JSON.parse(waiting.stdout)).toMatchObject({ proposals: [{ name: 'tidy-notes', state: 'waiting' }] });
+    expect(status.stdout).toContain('agents    1 proposal to decide: rowsync proposals\n');
     expect(shown).toMatchObject({ exitCode: 0 });
     expect(shown.stdout).toContain('Titles begin with a capital letter.\nNote: 1 insert, 1 update, 1 delete\n');
     expect(shown.stdout).toContain('update 1  Title: "note 0" -> "Note 0", Price: NULL -> 12.5, Done: NULL -> 1');

@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
+import { listProposals, proposalsFolder } from '../../mcp/proposal-files.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
@@ -35,6 +36,8 @@ export interface Status {
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly TableStatus[];
   readonly sinks: readonly SinkStatus[];
+  /** Proposals of agents that wait for a person. */
+  readonly proposalCount: number;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
   /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
@@ -81,6 +84,8 @@ function readStatus(config: Config): Omit<Status, 'daemon' | 'listens' | 'page'>
       identity: reader.identity(),
       tables: reader.status(),
       sinks: readSinkStatus(reader),
+      proposalCount: listProposals(proposalsFolder(config.replica.path)).filter(({ state }) => state !== 'applied')
+        .length,
       runs: reader.runs(RUNS_MAX),
     };
   } finally {
@@ -93,7 +98,7 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, runs, daemon, listens, page } = status;
+  const { replica, identity, tables, proposalCount, runs, daemon, listens, page } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
@@ -104,6 +109,7 @@ export function statusText(
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
     ...(daemon === null && listens ? ['daemon    none answers at http.listen: does it run?'] : []),
     ...(page === null ? [] : [`page      ${printable(page)}`]),
+    ...(proposalCount === 0 ? [] : [`agents    ${plural(proposalCount, 'proposal')} to decide: rowsync proposals`]),
   ];
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(
