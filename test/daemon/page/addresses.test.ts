@@ -82,6 +82,32 @@ test('no address has the key, the session or the token of the forms in it', asyn
   expect(headers.location).toBe('/work?_said=work');
 });
 
+test('a question with a date in its address is answered as it was then', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML.replace('push: true', 'push: true, history: true'));
+  await daemon.elapse(20);
+  sandbox.store.update('Note', 2, { Title: 'changed since' });
+  await daemon.elapse(20);
+  const person = await signIn(daemon);
+  const query = (at: string): string =>
+    new URLSearchParams({ sql: 'SELECT "Title" FROM "Note" WHERE _id = 2', at }).toString();
+
+  const now = await get(person, `/ask?${query('')}`);
+  const then = await get(person, `/ask?${query('2026-06-01T12:10:00Z')}`);
+  const saved = await get(person, `/export/csv?${query('2026-06-01T12:10:00Z')}`);
+  const wrong = await get(person, `/ask?${query('yesterday')}`);
+
+  expect(now.body).toContain('changed since');
+  expect([then.status, then.body.includes('changed since')]).toEqual([200, false]);
+  expect(saved.body).toBe('Title\ntitle 2\n');
+  expect(linksOf(then)).toContain(`/export/csv?${query('2026-06-01T12:10:00Z')}`);
+  expect([wrong.status, wrong.body.includes('is no time')]).toEqual([400, true]);
+});
+
+function linksOf({ body }: Asked): readonly string[] {
+  return [...body.matchAll(/href="([^"]*)"/g)].map((match) => (match[1] ?? '').replaceAll('&amp;', '&'));
+}
+
 test('while a query runs that never ends, the daemon answers and works', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = startDaemon(sandbox, PAGE_YAML);
