@@ -5,10 +5,12 @@
  * Secrets stay in here: they go into one header or path, to one host, and into no URL that is shown, message or log line
  * (I16). Specification, sections 4 and 5; origin facts, section 1.
  */
+import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { secretScrubber, type Logger } from '../base/log.ts';
 import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
 import { mediaType } from '../wire/headers.ts';
+import { maskKeyDigest } from '../wire/mask.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
 import { describePath, idBatches, keyBatches, originAddress, selectPath, type Address } from './address.ts';
@@ -34,6 +36,8 @@ export interface OriginSettings {
   readonly concurrency?: number | undefined;
   /** Requests started in a second; 0, the default, is no limit. */
   readonly requestsPerSecond?: number | undefined;
+  /** The key of masks; called only where a column is hashed. Left out where none can be. */
+  readonly maskKey?: (() => string) | undefined;
   /** Whether to ask for gzip. Default true; only a benchmark on one machine gains by false. */
   readonly compress?: boolean | undefined;
   /** A proxy that every request goes through; null, the default, for none. */
@@ -54,6 +58,8 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   readonly database: string;
   /** What answers and bodies are written in; ETags are those of documents in this format. */
   readonly format: Extension;
+  /** Which key values are hashed with (wire/mask.ts). @throws RowsyncError `config.secret` where it cannot be read or made. */
+  maskKeyDigest(): string;
   /** Tables of the database (4.1). */
   describeDatabase(options?: ReadOptions): Promise<Answer<DatabaseDescriptor>>;
   /** Columns and views of a table (4.3). */
@@ -93,6 +99,7 @@ export function openOrigin(
   const concurrency = settings.concurrency ?? CONCURRENCY_DEFAULT;
   const limits = { ...ORIGIN_LIMITS, ...settings.limits };
   const format = WIRE_FORMATS[settings.format ?? 'json'];
+  const maskKey = (): string => must(settings.maskKey?.(), 'who hashes columns has a key');
   const requests = new Requests({
     host,
     root: root + pathSuffix,
@@ -112,7 +119,8 @@ export function openOrigin(
     database: settings.database,
     format: format.extension,
     ...descriptionMethods(requests, format),
-    ...rowMethods(requests, format),
+    maskKeyDigest: () => maskKeyDigest(maskKey()),
+    ...rowMethods(requests, format, maskKey),
     ...changeMethods(requests, format, () => deps.clock.random()),
     ...fileMethods(requests, format),
     selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),

@@ -127,18 +127,18 @@ const DELETED_COLUMNS = [
   { name: 'deleted', type: 'Timestamp' },
 ] as const;
 
-/** Makes the methods. */
-export function rowMethods(requests: Requests, format: WireFormat): RowMethods {
+/** Makes the methods; `maskKey` is asked for where a column is hashed. */
+export function rowMethods(requests: Requests, format: WireFormat, maskKey: () => string): RowMethods {
   const { extension } = format;
   const run = <T>(
     [method, table, path]: readonly [method: string, table: Address, path: string],
     read: (text: string, what: string) => T,
     options: ReadOptions = {},
   ): Promise<Answer<T>> => requests.run({ method, table: table.name, path, read }, options);
-  const pageOf =
-    (columns: readonly ColumnShape[]) =>
-    (text: string, what: string): RowPage =>
-      format.readRows(text, columns, what);
+  const pageOf = (columns: readonly ColumnShape[]): ((text: string, what: string) => RowPage) => {
+    const key = columns.some(({ mask }) => mask?.kind === 'hash') ? maskKey() : null;
+    return (text, what) => format.readRows(text, columns, what, key);
+  };
   return {
     select: ({ table, columns, query }, options) =>
       run(

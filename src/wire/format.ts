@@ -39,8 +39,8 @@ export interface WireFormat {
   readUser(text: string, what: string): UserDescriptor;
   writeUser(user: UserDescriptor): string;
 
-  /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. */
-  readRows(text: string, columns: readonly ColumnShape[], what: string): RowPage;
+  /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values, `maskKey` is needed where one is hashed. */
+  readRows(text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null): RowPage;
   /** A writer of pages of rows, prepared once for their columns. */
   rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string;
 
@@ -78,7 +78,7 @@ const jsonFormat: WireFormat = {
   writeTable: json.writeTable,
   readUser: (text, what) => json.readUser(json.parseBody(text, what), what),
   writeUser: json.writeUser,
-  readRows: (text, columns, what) => json.readRows(json.parseBody(text, what), columns, what),
+  readRows: (text, columns, what, maskKey) => json.readRows(json.parseBody(text, what), columns, what, maskKey),
   rowsWriter: json.rowsWriter,
   readRollups: (text, columns, what) => json.readRollups(json.parseBody(text, what), columns, what),
   rollupsWriter: json.rollupsWriter,

@@ -22,7 +22,7 @@ import type {
   ViewDescriptor,
 } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
-import { readOutput, writeOutput } from './values.ts';
+import { readColumnOutput, readOutput, writeOutput } from './values.ts';
 
 /** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
 export interface ErrorDescriptor {
@@ -253,12 +253,20 @@ interface ColumnReader {
 
 /**
  * Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. Rows with `@row.type` (totals of
- * views, origin facts 1.1) are left out. A row whose id cannot be read, or that lacks one of the columns, spoils the page.
+ * views, origin facts 1.1) are left out. `maskKey` is needed where a column is hashed. A row whose id cannot be read, or that lacks one of the columns, spoils the page.
  * @throws RowsyncError `origin.unexpected`.
  */
-export function readRows(json: unknown, columns: readonly ColumnShape[], what: string): RowPage {
+export function readRows(
+  json: unknown,
+  columns: readonly ColumnShape[],
+  what: string,
+  maskKey: string | null = null,
+): RowPage {
   if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
-  const readers = columns.map(({ name, type }) => ({ name, inherited: name in {}, read: readOutput(type) }));
+  const readers = columns.map((column) => {
+    const { name } = column;
+    return { name, inherited: name in {}, read: readColumnOutput(column, maskKey) };
+  });
   const rows: Row[] = [];
   const unreadable: UnreadableRow[] = [];
   const ids: number[] = [];

@@ -51,6 +51,8 @@ export interface ColumnDescriptor {
   /** True when the caller's role may not write it; null where the origin sends none. */
   readonly readOnly: boolean | null;
   readonly other: JsonObject;
+  /** Of a column that is masked here (reconcile/choose.ts); its type is then that of the masked values. Never sent by the origin. */
+  readonly mask?: Mask | undefined;
 }
 
 /** A view as described (2.3). */
@@ -72,6 +74,8 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
+  /** Columns of it are left out or masked here (reconcile/choose.ts), so that each of the others is asked for by its name. */
+  readonly isChosen?: boolean | undefined;
 }
 
 /** The calling user (2.9). */
@@ -136,10 +140,31 @@ export function hasOption(options: readonly string[], option: string): boolean {
   return options.some((name) => name.toLowerCase() === option.toLowerCase());
 }
 
+/** What masks put in the place of values (mask.ts). */
+export const MASK_KINDS = ['hash', 'last4', 'year', 'domain', 'null', 'constant'] as const;
+
+/** One of them. */
+export type MaskKind = (typeof MASK_KINDS)[number];
+
+/** How the values of a column are masked. */
+export interface Mask {
+  readonly kind: MaskKind;
+  /** The type of the column at the origin. */
+  readonly from: ColumnType;
+  /** The name or pattern of the configuration that says so. */
+  readonly pattern: string;
+  /** Of a constant. */
+  readonly constant?: string | undefined;
+  /** Of a hash: which key it is made with (`maskKeyDigest`). */
+  readonly key?: string | undefined;
+}
+
 /** What reading and writing a value needs to know of its column. */
 export interface ColumnShape {
   readonly name: string;
+  /** Of a masked column, that of the masked values. */
   readonly type: ColumnType;
+  readonly mask?: Mask | null | undefined;
 }
 
 /**

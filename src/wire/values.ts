@@ -9,7 +9,8 @@
  * What a type means is in column-types.ts. Pure.
  */
 import { TYPE_RULES, type GivenWriter, type ValueReader } from './column-types.ts';
-import type { ColumnType, Value } from './schema.ts';
+import { maskedReader } from './mask.ts';
+import type { ColumnShape, ColumnType, Value } from './schema.ts';
 
 /** Turns a `Value` into JSON text. */
 export type ValueWriter = (value: Value) => string;
@@ -17,6 +18,11 @@ export type ValueWriter = (value: Value) => string;
 /** Reads a value as Select and Retrieve send it. */
 export function readOutput(type: ColumnType): ValueReader {
   return TYPE_RULES[type].readOutput;
+}
+
+/** Reads a value of a column as Select and Retrieve send it, masked where the column is; `maskKey` is needed by hashes. */
+export function readColumnOutput({ type, mask }: ColumnShape, maskKey: string | null): ValueReader {
+  return mask == null ? readOutput(type) : maskedReader(readOutput(mask.from), mask, maskKey);
 }
 
 /** Reads a value as a caller of a write method sends it; `zone` is the caller's. */

@@ -8,7 +8,8 @@
  * 2.1). JSON carries every digit. Pure.
  */
 import { TYPE_RULES, type GivenWriter, type ValueReader } from './column-types.ts';
-import type { ColumnType, Value } from './schema.ts';
+import { maskedReader } from './mask.ts';
+import type { ColumnShape, ColumnType, Value } from './schema.ts';
 
 /** Turns a `Value` into element text, not escaped; null for a null element. */
 export type XmlValueWriter = (value: Value) => string | null;
@@ -16,6 +17,11 @@ export type XmlValueWriter = (value: Value) => string | null;
 /** Reads element text (null for a null element) as Select and Retrieve send it. */
 export function readXmlOutput(type: ColumnType): ValueReader {
   return readerOf(type, TYPE_RULES[type].readOutput);
+}
+
+/** Reads element text of a column, masked where the column is; `maskKey` is needed by hashes. */
+export function readXmlColumnOutput({ type, mask }: ColumnShape, maskKey: string | null): ValueReader {
+  return mask == null ? readXmlOutput(type) : maskedReader(readXmlOutput(mask.from), mask, maskKey);
 }
 
 /** Reads element text (null for an empty element) as a caller of a write method sends it; `zone` is the caller's. */

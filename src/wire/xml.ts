@@ -39,7 +39,13 @@ import {
 import { elementFromName } from './xml-names.ts';
 import { escapeAttribute, escapeText, isXmlText, xmlText } from './xml-text.ts';
 import { readXml, type XmlElement } from './xml-tree.ts';
-import { readXmlOutput, writeXmlInput, writeXmlOutput, type XmlValueWriter } from './xml-values.ts';
+import {
+  readXmlColumnOutput,
+  readXmlOutput,
+  writeXmlInput,
+  writeXmlOutput,
+  type XmlValueWriter,
+} from './xml-values.ts';
 
 const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 const RESPONSE = '<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">';
@@ -126,8 +132,13 @@ interface ColumnReader {
 }
 
 /** Reads the rows of Select or Retrieve; the rules are those of `readRows` (json.ts). */
-export function readXmlRows(text: string, columns: readonly ColumnShape[], what: string): RowPage {
-  const readers = columns.map(({ name, type }) => ({ name, read: readXmlOutput(type) }));
+export function readXmlRows(
+  text: string,
+  columns: readonly ColumnShape[],
+  what: string,
+  maskKey: string | null = null,
+): RowPage {
+  const readers = columns.map((column) => ({ name: column.name, read: readXmlColumnOutput(column, maskKey) }));
   const rows: Row[] = [];
   const unreadable: UnreadableRow[] = [];
   const ids: number[] = [];

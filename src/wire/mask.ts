@@ -1,0 +1,91 @@
+/**
+ * Masks: what is put in the place of the values of a column while an answer of the origin is read, so that nothing behind the wire ever has
+ * them. Input: a value as the origin has it. Output: the value that is stored. A missing value stays missing. Pure, but for the key that it is given.
+ */
+import { createHmac } from 'node:crypto';
+import { must } from '../base/assert.ts';
+import { TYPE_RULES, type ValueReader } from './column-types.ts';
+import { numericToPlain } from './decimal.ts';
+import type { ColumnType, Mask, MaskKind, Value } from './schema.ts';
+
+/** Hexadecimal digits of a hash: 128 bits, so that no two values of one database meet by chance. */
+const HASH_CHARS = 32;
+/** Texts with fewer characters would be known by the last four of them. */
+const LAST4_CHARS_MIN = 8;
+
+/** The type of what a mask puts there. */
+export function maskedType(kind: MaskKind): ColumnType {
+  return kind === 'year' ? 'Numeric' : 'Text';
+}
+
+/** Why a mask does not fit values of a type: the end of a sentence that begins with the column; null where it does. */
+export function maskProblem(kind: MaskKind, type: ColumnType): string | null {
+  if (kind !== 'year' || type === 'Date' || type === 'Timestamp') return null;
+  return `is of the type ${type}, and only dates and timestamps have a year`;
+}
+
+/** Whether two masks give the same values; null is no mask. */
+export function isSameMask(one: Mask | null, other: Mask | null): boolean {
+  return maskText(one) === maskText(other);
+}
+
+function maskText(mask: Mask | null): string {
+  if (mask === null) return '';
+  const { kind, from, constant, key } = mask;
+  return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);
+}
+
+/** What tells one key of masks from another, and says nothing of it. */
+export function maskKeyDigest(key: string): string {
+  return hmac(key, 'rowsync: which key this is').slice(0, 16);
+}
+
+/** A reader of the values of a column, made of one for its type at the origin; `key` is needed by hashes alone. */
+export function maskedReader(read: ValueReader, mask: Mask, key: string | null): ValueReader {
+  const put = MASKERS[mask.kind](mask, key);
+  return (raw) => {
+    const value = read(raw);
+    return value === undefined || value === null ? value : put(value);
+  };
+}
+
+type Present = Exclude<Value, null>;
+
+/** What each mask makes of values; each is made once for a column. */
+const MASKERS: Readonly<Record<MaskKind, (mask: Mask, key: string | null) => (value: Present) => Value>> = {
+  hash: (_, key) => {
+    const secret = must(key, 'a hash is asked for with its key');
+    return (value) => hmac(secret, textOf(value)).slice(0, HASH_CHARS);
+  },
+  last4: () => (value) => lastFour(textOf(value)),
+  year: () => (value) => Number(textOf(value).slice(0, 4)),
+  domain:
+    ({ from }) =>
+    (value) =>
+      domainOf(textOf(value), from),
+  constant:
+    ({ constant }) =>
+    () =>
+      constant ?? null,
+  null: () => () => null,
+};
+
+function textOf(value: Present): string {
+  return typeof value === 'number' ? numericToPlain(value) : String(value);
+}
+
+function hmac(key: string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex');
+}
+
+function lastFour(text: string): Value {
+  const characters = Array.from(text);
+  return characters.length < LAST4_CHARS_MIN ? null : characters.slice(-4).join('');
+}
+
+/** The host of a web address, or what stands behind the @ of an e-mail address, also of one in angle brackets. */
+function domainOf(text: string, from: ColumnType): Value {
+  const host = from !== 'EMail' && URL.canParse(text) ? new URL(text).hostname : '';
+  const domain = host === '' ? (/@([^@\s<>]+)>?\s*$/.exec(text)?.[1] ?? '') : host;
+  return domain === '' ? null : domain.toLowerCase();
+}
