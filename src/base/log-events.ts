@@ -41,6 +41,8 @@ export const LOG_EVENTS = {
   'windows.differ': 'What days add up to differs from the origin in some windows of a table; these are read.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
   'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
+  'columns.removed':
+    'Columns that the configuration leaves out, or masks in another way now, went with all that was kept of them.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
     'When a table is followed and when it is swept, in `way`, or why it is swept only; told at the start and when it changes.',

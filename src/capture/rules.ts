@@ -6,6 +6,7 @@
 import { ident, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { isTextType, TYPE_RULES, UPLOAD_PREFIX } from '../wire/column-types.ts';
+import type { Mask } from '../wire/schema.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
 /** A reason to refuse a value; the condition is over `NEW`. */
@@ -45,7 +46,11 @@ export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new'
 }
 
 /** Why a column that may not be written keeps its value. */
-export function keptSentence(table: TwoWayTable, column: { readonly localName: string }): string {
+export function keptSentence(
+  table: TwoWayTable,
+  column: { readonly localName: string; readonly mask: Mask | null },
+): string {
+  if (column.mask !== null) return `${cellName(table, column)} cannot be changed here: it is masked`;
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 

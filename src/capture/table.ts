@@ -9,7 +9,7 @@ import { findTable, readTable, readTables, type LedgerTable } from '../replica/l
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { hasBase, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
-import { hasOption, isWritable } from '../wire/schema.ts';
+import { hasOption, isWritable, type Mask } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
 export interface TwoWayColumn extends MergeColumn {
@@ -30,6 +30,7 @@ export interface TwoWayColumn extends MergeColumn {
   readonly locked: boolean;
   /** Says when its row was changed last. */
   readonly isStamp: boolean;
+  readonly mask: Mask | null;
 }
 
 /** A table whose edits are captured; `columns` are the live ones, in the order of a row's values. */
@@ -88,6 +89,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
       locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
       isStamp: column.kind === 'DateModified',
+      mask: column.mask,
     })),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };

@@ -104,7 +104,7 @@ function newRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
-function kept(table: TwoWayTable, column: { readonly localName: string; readonly type: string }): CellRule {
+function kept(table: TwoWayTable, column: Pick<TwoWayColumn, 'localName' | 'mask'>): CellRule {
   return { isBroken: sql`NEW.${ident(column.localName)} IS NOT NULL`, sentence: keptSentence(table, column) };
 }
 
@@ -176,10 +176,7 @@ function cellTrigger(table: TwoWayTable, column: TwoWayColumn): readonly Trigger
 }
 
 /** Refuses another value in a column that may not be written. */
-function keptTrigger(
-  table: TwoWayTable,
-  column: { readonly seq: number; readonly localName: string; readonly type: string },
-): readonly Trigger[] {
+function keptTrigger(table: TwoWayTable, column: Pick<TwoWayColumn, 'seq' | 'localName' | 'mask'>): readonly Trigger[] {
   return [
     trigger(
       table,

@@ -152,7 +152,7 @@ function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDesc
   if (live.length !== table.columns.length) return []; // the next pull changes its shape
   const target = { id: known.id, localName: known.localName, columns: live };
   const stored = known.push !== 'off' && hasBase(reader, known.id) ? baseTarget(target) : target;
-  const columns = live.map(({ name, type }) => ({ name, type }));
+  const columns = live.map(({ name, type, mask }) => ({ name, type, mask }));
   return readPages(reader, known.id).flatMap(({ page, etag, url }) =>
     etag !== null && url === pageUrl(parts, table, page) ? [{ table, stored, columns, page, etag }] : [],
   );
@@ -214,5 +214,5 @@ interface Asked {
 }
 
 function shapesOf({ columns }: TableDescriptor): readonly ColumnShape[] {
-  return columns.map(({ name, type }) => ({ name, type: columnType(type) }));
+  return columns.map(({ name, type, mask }) => ({ name, type: columnType(type), mask }));
 }

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { asRowsyncError } from '../base/errors.ts';
+import { checkChoice, readKnownChoices, type KnownChoices } from './column-checks.ts';
 import type { Config } from '../config/load.ts';
 import { systemCode } from '../config/secrets.ts';
 import { filesSettings } from '../config/settings.ts';
@@ -200,7 +201,8 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
       'Names are case-sensitive, and singular as at the origin.',
     );
   }
-  const looks = await Promise.all(chosen.map((table) => checkTable(origin, config, table, signal)));
+  const known = readKnownChoices(config);
+  const looks = await Promise.all(chosen.map((table) => checkTable(origin, { config, known }, table, signal)));
   yield* looks.flatMap(({ problems }) => problems);
   const described = looks.flatMap(({ descriptor }) => descriptor ?? []);
   if (described.length > 0) yield ok('columns', columnsText(described));
@@ -240,22 +242,23 @@ interface TableLook {
 
 async function checkTable(
   origin: Origin,
-  config: Config,
+  { config, known }: { readonly config: Config; readonly known: KnownChoices },
   table: TableSummary,
   signal: AbortSignal,
 ): Promise<TableLook> {
   const name = table.recordName;
   try {
-    const descriptor = valueOf(await origin.describeTable({ name, alias: table.alias }, { signal }));
+    const described = valueOf(await origin.describeTable({ name, alias: table.alias }, { signal }));
     const rule = config.tables.find(name);
+    const { descriptor, results } = checkChoice(described, { config, rule, known });
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
     const pushed =
       rule?.options.push === true
         ? [...checkWritable(descriptor), ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern)]
         : [];
     const rows = await checkRows({ origin, signal }, descriptor, rule);
-    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, problems: [...rows, ...pushed] };
-    const found = [...rows, ...pushed];
+    const found = [...results, ...rows, ...pushed];
+    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, problems: found };
     if (unknownSort.length === 0) return { descriptor, problems: found };
     const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
     const wrong = fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`);

@@ -109,14 +109,19 @@ export async function withSides<T>(
   work: (sides: Sides) => Promise<T>,
 ): Promise<T> {
   // Before root becomes another user, who may not be able to read where rowsync is installed.
-  const [{ filesSettings, pullSettings, pushSettings }, { uploadKeeper }, { noProgress, startProgress }] =
-    await Promise.all([
-      import('../config/settings.ts'),
-      import('../files/upload.ts'),
-      import('./progress.ts'),
-      loadOrigin(),
-      loadReplica(),
-    ]);
+  const [
+    { filesSettings, pullSettings, pushSettings },
+    { removeUnnamed },
+    { uploadKeeper },
+    { noProgress, startProgress },
+  ] = await Promise.all([
+    import('../config/settings.ts'),
+    import('../files/prune.ts'),
+    import('../files/upload.ts'),
+    import('./progress.ts'),
+    loadOrigin(),
+    loadReplica(),
+  ]);
   becomeOwnerOf(config.replica.path);
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
@@ -129,8 +134,10 @@ export async function withSides<T>(
       const { onProgress, onFiles, wantsEstimates: estimates } = progress;
       const shared = { origin, replica, clock, log, signal };
       const filing = { ...shared, settings: filesSettings(config) };
+      const removeContents = (hashes: readonly string[]): Promise<number> =>
+        removeUnnamed(replica, config.replica.files, hashes);
       return await work({
-        pull: { ...shared, settings, onProgress, estimates },
+        pull: { ...shared, settings, onProgress, estimates, removeContents },
         push: { ...shared, settings: pushSettings(config), files: { keep: uploadKeeper(filing) } },
         files: { ...filing, onProgress: onFiles },
       });

@@ -10,12 +10,15 @@ import { secretsOf } from '../origin/credentials.ts';
 import type { HistoryBounds } from '../history/prune.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
+import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { FileRule } from '../reconcile/files.ts';
 import type { Config } from './load.ts';
+import { findMaskKey, maskKey } from './mask-key.ts';
 import type { TableRule } from './tables.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
-export function originSettings({ origin, limits }: Config): OriginSettings {
+export function originSettings({ origin, limits, replica }: Config): OriginSettings {
+  let key: string | null = null;
   return {
     url: origin.url,
     database: origin.database,
@@ -24,6 +27,7 @@ export function originSettings({ origin, limits }: Config): OriginSettings {
     ...origin.way,
     concurrency: limits.concurrency,
     requestsPerSecond: limits.requestsPerSecond,
+    maskKey: () => (key ??= maskKey(replica.maskKeyFile)),
   };
 }
 
@@ -43,7 +47,7 @@ export function pullSettings({ limits, safety, schedule, tables }: Config): Pull
     concurrency: limits.concurrency,
     tableOptions: (table) => {
       const rule = tables.find(table);
-      return rule === null ? null : tableOptions(rule.options);
+      return rule === null ? null : tableOptions(rule);
     },
   };
 }
@@ -57,27 +61,53 @@ function followsOf(schedules: readonly (string | false | undefined)[]): PullSett
 
 /** The settings of every push under a configuration. */
 export function pushSettings(config: Config): PushSettings {
-  const { files, limits, safety, tables } = config;
+  const { files, limits, replica, safety, tables } = config;
   return {
     uploadDir: files.uploadDir,
-    secrets: originSecrets(config),
+    // Read each time: a pull may have made the key of masks since.
+    get secrets() {
+      const key = findMaskKey(replica.maskKeyFile);
+      return [...originSecrets(config), ...(key === null ? [] : [key])];
+    },
     maxPushRows: safety.maxPushRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,
     tableOptions: (table) => {
       const rule = tables.find(table);
-      return rule === null ? null : (tableOptions(rule.options).editing ?? null);
+      return rule === null ? null : (tableOptions(rule).editing ?? null);
+    },
+    columns: (table) => {
+      const rule = tables.find(table);
+      return rule === null ? null : columnChoice(rule);
     },
   };
 }
 
-function tableOptions({ sort, push, match, conflict, workflow, history, rows }: TableRule['options']): TableOptions {
+function tableOptions(rule: TableRule): TableOptions {
+  const { sort, push, match, conflict, workflow, history, rows } = rule.options;
   const editing = { match: match ?? null, conflict: conflict ?? 'origin', workflow: workflow ?? 'run' } as const;
   return {
     sort: sort ?? null,
+    columns: columnChoice(rule),
     rows: rows ?? null,
     editing: push === true ? editing : null,
     history: historyBounds(history),
+  };
+}
+
+/** Which columns of a table come here, and how they are masked; null for all as they are. */
+export function columnChoice({ pattern, options }: TableRule): ColumnChoice | null {
+  const { columns, mask, match, sort } = options;
+  if (columns === undefined && mask === undefined) return null;
+  return {
+    include: columns?.include ?? null,
+    exclude: columns?.exclude ?? [],
+    masks: Object.entries(mask ?? {}).map(([name, kind]) =>
+      typeof kind === 'string' ? { pattern: name, kind } : { pattern: name, kind: 'constant', constant: kind.constant },
+    ),
+    isOfOneTable: !pattern.includes('*'),
+    match: match ?? null,
+    sort: sort ?? null,
   };
 }
 

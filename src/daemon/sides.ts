@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
+import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { startSinks, type RunningSinks } from '../sink/runner.ts';
@@ -25,6 +26,8 @@ export interface Sides {
   readonly replica: Replica;
   readonly log: Logger;
   readonly whole: WholeWatch;
+  /** Removes content of attached files that no row names any more. */
+  readonly removeContents: (hashes: readonly string[]) => Promise<unknown>;
   /** Opens what the new configuration names, then closes what it no longer does; throws with everything left as it was. */
   changeTo(config: Config, parts: SideParts): Promise<Sides>;
   close(): Promise<void>;
@@ -62,6 +65,7 @@ function sidesOf(
     replica: open.replica,
     log: open.log,
     whole: open.whole,
+    removeContents: (hashes) => removeUnnamed(open.replica, config.replica.files, hashes),
     changeTo: async (next, parts) => {
       const origin = openOrigin(originSettings(next), parts);
       const isSameFile = next.replica.path === config.replica.path;

@@ -7,6 +7,7 @@ import { stampFromMs } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { runPool } from '../base/pool.ts';
 import { columnMode } from '../reconcile/files.ts';
+import { isSchemaHeld } from '../replica/consent.ts';
 import {
   countFilesNotHere,
   forgetRetryTimes,
@@ -79,6 +80,8 @@ function emptyTally(): FilesTally {
 function chooseColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);
+    // Columns of a held table may be left out by now.
+    if (isSchemaHeld(replica, id)) return [];
     if (rule === null || rule.mode === 'none') return [];
     return readFileColumns(replica, id).map((column) => {
       return { column, rule: { ...rule, mode: columnMode(rule.mode, column.options) } };

@@ -8,6 +8,7 @@ import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { HistoryBounds } from '../history/prune.ts';
+import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
@@ -33,6 +34,8 @@ export interface PullSettings {
 export interface TableOptions {
   /** Columns to sort by instead of creation time; null for the default. */
   readonly sort: readonly string[] | null;
+  /** Which columns come here, and how they are masked; absent or null for all as they are. */
+  readonly columns?: ColumnChoice | null | undefined;
   /** How edits made here are treated; absent or null for a read-only mirror. */
   readonly editing?: EditingOptions | null | undefined;
   /** The filter that a row has to satisfy to be here, in the origin's language; absent or null for all rows. */
@@ -61,6 +64,8 @@ export interface PullContext {
   readonly onProgress?: ((event: PullProgress) => void) | undefined;
   /** Whether to ask the origin beforehand how large the tables of a first pull are, for a time left (estimate.ts). */
   readonly estimates?: boolean | undefined;
+  /** Removes content of attached files that no row names any more; left out where none is kept. */
+  readonly removeContents?: ((hashes: readonly string[]) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -69,7 +74,7 @@ export interface PreparedTable {
   readonly address: Address;
   /** Whether the rows here were chosen by another filter: what comes, and was left out before, is no change at the origin. */
   readonly isFilterNew: boolean;
-  /** What the origin said of it. */
+  /** What the origin said of it, with the columns that come here (reconcile/choose.ts). */
   readonly descriptor: TableDescriptor;
   /** Looks whether its columns are still called as the descriptor says; false permanently once they were not. */
   readonly keepsShape: () => Promise<boolean>;

@@ -12,7 +12,11 @@ import { runAll } from '../base/pool.ts';
 /** The estimated rows of all tables together; a table that could not be asked counts as empty. */
 export async function estimateRowCount(context: PullContext, tables: readonly TableSummary[]): Promise<number> {
   let rowCount = 0;
-  await runAll(tables, context.settings.concurrency, async (table) => {
+  // The question names no column, and so brings those that are left out.
+  const asked = tables.filter(
+    ({ recordName }) => (context.settings.tableOptions(recordName)?.columns ?? null) === null,
+  );
+  await runAll(asked, context.settings.concurrency, async (table) => {
     const estimated = await estimateTable(context, table);
     rowCount += estimated; // apart from the await, or tables asked side by side would forget each other
   });

@@ -59,18 +59,20 @@ import {
   requireShape,
 } from '../replica/tables.ts';
 import { isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
+import { applyChoice } from './choice.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 import { shapeWatch } from './describe.ts';
 
 /**
  * Prepares a described table.
- * @throws RowsyncError `guard.columns`, `guard.schema` when most of its columns vanished, `config.invalid` for an unknown sort column.
+ * @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema` when most of its columns vanished, `config.invalid` for an unknown sort column.
  */
 export async function prepareTable(
   context: PullContext,
-  descriptor: TableDescriptor,
+  described: TableDescriptor,
   options: TableOptions & { readonly confirmed: boolean; readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
+  const descriptor = await applyChoice(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);
   if (unknownSort.length > 0) {
     throw new RowsyncError('config', 'config.invalid', {
@@ -126,7 +128,7 @@ export async function prepareTable(
     address,
     isFilterNew: wasRead !== null && wasRead.rowsFilter !== rows,
     descriptor,
-    keepsShape: shapeWatch(context, address, descriptor),
+    keepsShape: shapeWatch(context, address, described),
     target: twoWay ?? target,
     shapes: target.columns,
     selection,
@@ -321,7 +323,7 @@ function shapeTable(
   const shapeChanged = dropped.length > 0 || isRenamed || plan.actions.some(isChange);
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns.filter(({ state }) => state === 'live');
-  const shapes = live.map(({ localName: local, name, type }) => ({ localName: local, name, type }));
+  const shapes = live.map(({ localName: local, name, type, mask }) => ({ localName: local, name, type, mask }));
   return {
     target: { id: descriptor.id, localName: table.localName, columns: shapes },
     live,

@@ -9,6 +9,7 @@ import type { Logger } from '../base/log.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
+import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
 import type { RowFinding } from '../reconcile/row-state.ts';
@@ -35,6 +36,8 @@ export interface PushSettings {
   readonly concurrency: number;
   /** Options of a table by its origin name; null for a table that is not pushed. */
   readonly tableOptions: (name: string) => PushTableOptions | null;
+  /** Which columns of a table come here, by its origin name, as for a pull; left out for all of every table. */
+  readonly columns?: ((name: string) => ColumnChoice | null) | undefined;
   /** Absolute path of the folder for relative names of files to attach; null for none. */
   readonly uploadDir: string | null;
   /** Texts that no file may carry to the origin: what rowsync signs in with. */
@@ -121,6 +124,8 @@ export interface TablePush {
   readonly options: PushTableOptions;
   /** The calling user's time zone. */
   readonly zone: string;
+  /** Why nothing new is sent before the next pull; null where it may be. */
+  readonly choiceProblem: RowsyncError | null;
   readonly progress: TableProgress;
 }
 

@@ -2,10 +2,11 @@
  * Opens a table for a push: what the ledger knows of it, and what the origin says of it now. Input: the context, and the table as it is
  * captured. Output: the one object that everything else of a push is handed.
  */
-import { hasOption, isWritable, type UserDescriptor } from '../wire/schema.ts';
+import { hasOption, type UserDescriptor } from '../wire/schema.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
+import { columnNames } from '../reconcile/selection.ts';
 import { readTable } from '../replica/ledger.ts';
 import type { PushContext, PushTableOptions, PushTally, TablePush } from './context.ts';
 import { pushTable } from './plan.ts';
@@ -30,10 +31,11 @@ export function openUnasked(
   return {
     context,
     table,
-    reading: { address: { name, alias }, columns: table.columns, names: ['*'] },
+    reading: { address: { name, alias }, columns: table.columns, names: table.columns.map((column) => column.name) },
     planned: pushTable(table),
     options,
     zone: 'UTC',
+    choiceProblem: null,
     progress: { counts, tally, missingCount: 0, shapeProblem: null },
   };
 }
@@ -47,16 +49,17 @@ export async function openTable(
   await context.before?.('describe', table.localName);
   const run = openUnasked(context, table, order);
   const { address } = run.reading;
-  const descriptor = await describeTable(context, table, address);
+  const { descriptor, choiceProblem } = await describeTable(context, table, address);
   const verdict = judgeMatch(descriptor, table.matchColumn);
   if (table.matchColumn !== null && verdict.column === null) {
     throw matchError(address.name, table.matchColumn, verdict);
   }
-  // `column=*` brings what may be written, so every other column is named.
-  const named = descriptor.columns.filter((column) => !isWritable(column)).map((column) => column.name);
+  const isChosen = descriptor.isChosen === true || (context.settings.columns?.(table.name) ?? null) !== null;
   return {
     ...run,
-    reading: { ...run.reading, names: ['*', ...named] },
+    choiceProblem,
+    // Of columns that nobody knows here yet, the configuration may leave some out.
+    reading: isChosen ? run.reading : { ...run.reading, names: columnNames(descriptor) },
     planned: { ...run.planned, allowAdd: descriptor.allowAdd },
     zone: order.caller.timezone,
   };

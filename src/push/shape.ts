@@ -9,26 +9,53 @@ import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
 import { valueOf } from '../origin/answers.ts';
+import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choose.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { baseAsSent } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readTableDescriptor } from '../replica/ledger.ts';
+import { readTable, readTableDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
+import { readColumns } from '../replica/tables.ts';
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
 import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(
-  { origin, replica, signal }: PushContext,
+  context: PushContext,
   table: TwoWayTable,
   address: Address,
-): Promise<TableDescriptor> {
+): Promise<{ readonly descriptor: TableDescriptor; readonly choiceProblem: RowsyncError | null }> {
+  const { origin, replica, signal } = context;
   const stored = readTableDescriptor(replica, table.id, origin.format);
   const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
-  const descriptor = valueOf(answer, stored?.descriptor ?? null);
+  const described = valueOf(answer, stored?.descriptor ?? null);
+  const descriptor = asRead(context, table, described);
   const problem = shapeProblem(table, descriptor);
   if (problem !== null) throw problem;
-  return descriptor;
+  return { descriptor, choiceProblem: choiceProblem(context, table, described) };
+}
+
+/** Columns are left out and masked as when the table was read, whatever the configuration says by now: what was sent then is settled so. */
+function asRead({ replica }: PushContext, { id }: TwoWayTable, described: TableDescriptor): TableDescriptor {
+  return chosenAsRead(described, { leftOut: readTable(replica, id).leftOut, known: readColumns(replica, id) });
+}
+
+/** What keeps new edits from being sent, since the configuration chooses or masks columns in another way by now; null where nothing does. */
+function choiceProblem(
+  { origin, replica, settings }: PushContext,
+  { id, name, localName }: TwoWayTable,
+  described: TableDescriptor,
+): RowsyncError | null {
+  const known = readColumns(replica, id);
+  const { leftOut } = readTable(replica, id);
+  const keyDigest = (): string => origin.maskKeyDigest();
+  const choosing = { choice: settings.columns?.(name) ?? null, leftOut, known, keyDigest };
+  const chosen = chooseColumns(described, choosing);
+  if (chosen.problems.length === 0 && overtakenColumns(known, chosen, choosing).length === 0) return null;
+  return new RowsyncError('originRefused', 'push.shape', {
+    message: `${localName}: the configuration leaves out columns, or masks them in another way, than when the table was read; nothing was sent`,
+    hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,
+  });
 }
 
 /**
@@ -37,7 +64,7 @@ export async function describeTable(
  */
 async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
   const { origin, signal } = context;
-  const descriptor = valueOf(await origin.describeTable(reading.address, { signal }));
+  const descriptor = asRead(context, table, valueOf(await origin.describeTable(reading.address, { signal })));
   progress.shapeProblem ??= shapeProblem(table, descriptor);
   if (progress.shapeProblem !== null) throw progress.shapeProblem;
 }

@@ -57,6 +57,7 @@ export async function pushOneTable(
       requireColumns(context, table);
       const run = await openTable(context, table, { ...order, counts });
       await settleEarlier(run, settleBatch, order.onSending);
+      if (run.choiceProblem !== null) throw run.choiceProblem;
       error = await pushWithConsent(run, order);
     }
   } catch (thrown) {

@@ -77,8 +77,9 @@ export function planMeasures({ key, columns }: Pick<TableDescriptor, 'key' | 'co
   };
 }
 
-function isSummed({ name, type }: ColumnDescriptor): boolean {
-  return TYPE_RULES[columnType(type)].form === 'number' && !name.includes('//');
+/** What is masked adds up to something else here. */
+function isSummed({ name, type, mask }: ColumnDescriptor): boolean {
+  return mask === undefined && TYPE_RULES[columnType(type)].form === 'number' && !name.includes('//');
 }
 
 function latest({ name }: ColumnDescriptor): Measure {

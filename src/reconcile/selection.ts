@@ -1,10 +1,10 @@
 /**
- * Which columns a sweep asks for and in which order rows come. `column=*` returns the updateable columns only, so every
- * other readable column is named as well. The order must be total and should be append-only: creation time, then key;
+ * Which columns are asked for and in which order rows come. `column=*` returns the updateable columns only, so every
+ * other readable column is named as well. Where the configuration chooses columns, `*` would bring those that are left out. The order must be total and should be append-only: creation time, then key;
  * without an explicit sort the origin promises none. Pure.
  */
 import type { SortKey } from '../wire/query.ts';
-import type { ColumnDescriptor } from '../wire/schema.ts';
+import type { ColumnDescriptor, TableDescriptor } from '../wire/schema.ts';
 import { isWritable } from '../wire/schema.ts';
 import { createdColumn } from './windows.ts';
 
@@ -19,10 +19,9 @@ export interface Selection {
  * The key ends the order in any case, because it is what makes it total.
  */
 export function planSelection(
-  table: { readonly key: string; readonly columns: readonly ColumnDescriptor[] },
+  table: Pick<TableDescriptor, 'key' | 'columns' | 'isChosen'>,
   sortOverride: readonly string[] | null,
 ): { readonly selection: Selection; readonly unknownSort: readonly string[] } {
-  const named = table.columns.filter((column) => !isWritable(column)).map(({ name }) => name);
   const byLowerName = new Map(table.columns.map(({ name }) => [name.toLowerCase(), name]));
   const wished = sortOverride ?? defaultSort(table.columns);
   const known = wished.flatMap((name) => byLowerName.get(name.toLowerCase()) ?? []);
@@ -30,7 +29,13 @@ export function planSelection(
   const key = table.columns.find(({ name }) => name === table.key)?.name;
   const sort = key === undefined || known.includes(key) ? known : [...known, key];
   const unknownSort = wished.filter((name) => !byLowerName.has(name.toLowerCase()));
-  return { selection: { columns: ['*', ...named], sort }, unknownSort };
+  return { selection: { columns: columnNames(table), sort }, unknownSort };
+}
+
+/** What `column` is asked for, so that every column of the description comes and no other. */
+export function columnNames({ columns, isChosen }: Pick<TableDescriptor, 'columns' | 'isChosen'>): readonly string[] {
+  if (isChosen === true) return columns.map(({ name }) => name);
+  return ['*', ...columns.filter((column) => !isWritable(column)).map(({ name }) => name)];
 }
 
 /** The order in which the rows come first that were made last; empty where the calling user is not shown when a row was made. */

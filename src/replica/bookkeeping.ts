@@ -14,7 +14,7 @@ import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -86,6 +86,7 @@ const DESCRIPTORS = sql`
  *    rows_filter               the filter of the configuration by which the rows here were chosen when the table was last settled, null for all rows
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
+ *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/choose.ts)
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
@@ -103,7 +104,8 @@ const TABLES = sql`
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
-    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT
+    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
+    left_out TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -152,6 +154,7 @@ const TABLES_2 = [
  *    stored_as       TEXT, INTEGER or ANY
  *    writable        1 where the calling user may write it at the origin
  *    state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
+ *    mask            JSON: how its values are masked, and by which pattern of the configuration; null where they are not (wire/mask.ts)
  */
 const COLUMNS = sql`
   CREATE TABLE _rowsync_columns (
@@ -159,7 +162,7 @@ const COLUMNS = sql`
     name TEXT NOT NULL, alias TEXT NOT NULL, local_name TEXT NOT NULL,
     type TEXT NOT NULL, value_form TEXT NOT NULL, stored_as TEXT NOT NULL,
     kind TEXT, writable INTEGER NOT NULL, width INTEGER, options TEXT NOT NULL, position INTEGER NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('live', 'removed', 'aside')), since TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('live', 'removed', 'aside')), since TEXT NOT NULL, mask TEXT,
     UNIQUE (table_id, local_name)
   ) STRICT`;
 
@@ -220,6 +223,12 @@ const TABLES_10 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`]
 
 /** What version 12 added to the tables of every earlier one. */
 const TABLES_12 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_filter TEXT`];
+
+/** What version 13 added to the tables of every earlier one. */
+const TABLES_13 = [
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN left_out TEXT`,
+  sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
+];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -306,6 +315,7 @@ const STATUS_VIEW = sql`
          t.followed_at,
          (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,
          CASE t.push WHEN 'off' THEN 'mirror' WHEN 'on' THEN 'two-way' ELSE 'waiting' END AS mode,
+         (SELECT count(*) FROM _rowsync_columns c WHERE c.table_id = t.id AND c.state = 'live' AND c.mask IS NOT NULL) AS masked,
          (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown')) AS pending,
          (SELECT count(*) FROM _rowsync_rows r
            WHERE r.table_id = t.id AND r.state IN ('refused', 'conflicted', 'inDoubt')) AS parked,
@@ -320,7 +330,8 @@ const STATUS_VIEW = sql`
 const COLUMNS_VIEW = sql`
   CREATE VIEW sync_columns AS
   SELECT t.local_name AS "table", c.local_name AS "column", t.name AS origin_table, c.name AS origin_column,
-         c.type, c.stored_as, c.kind, c.writable, c.width, c.options, c.state, c.since, c.id AS origin_id
+         c.type, c.stored_as, c.kind, c.writable, c.width, c.options, c.state, c.since, c.id AS origin_id,
+         c.mask ->> '$.kind' AS mask
   FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
 const FRESHNESS_VIEW = sql`
@@ -438,5 +449,7 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   if (fromVersion < 9) for (const statement of TABLES_9) db.exec(statement);
   if (fromVersion < 10) for (const statement of TABLES_10) db.exec(statement);
   if (fromVersion < 11) for (const statement of RUNS_11) db.exec(statement);
-  for (const statement of [...TABLES_12, sql`DROP VIEW sync_status`, STATUS_VIEW]) db.exec(statement);
+  if (fromVersion < 12) for (const statement of TABLES_12) db.exec(statement);
+  for (const name of [sql`sync_status`, sql`sync_columns`]) db.exec(sql`DROP VIEW ${name}`);
+  for (const statement of [...TABLES_13, STATUS_VIEW, COLUMNS_VIEW]) db.exec(statement);
 }

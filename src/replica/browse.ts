@@ -22,6 +22,8 @@ export interface BrowsedColumn {
   readonly isWritable: boolean;
   readonly isRequired: boolean;
   readonly width: number | null;
+  /** How its values are masked; null where they are not. */
+  readonly mask: string | null;
 }
 
 /** A table as it can be looked at; columns in the origin's order. */
@@ -79,7 +81,8 @@ const TABLES = sql`
 
 const COLUMNS = sql`
   SELECT p.name, coalesce(c.name, '') AS originName, coalesce(c.type, '') AS type, p.type AS storedAs, c.kind,
-         coalesce(c.writable, 0) AS writable, coalesce(c.options, '') AS options, c.width
+         coalesce(c.writable, 0) AS writable, coalesce(c.options, '') AS options, c.width,
+         c.mask ->> '$.kind' AS mask
   FROM pragma_table_info(@name) p
   LEFT JOIN _rowsync_columns c ON c.table_id = @id AND c.local_name = p.name COLLATE NOCASE AND c.state = 'live'
   WHERE p.name COLLATE NOCASE NOT IN ('_id', '_allow')

@@ -488,3 +488,17 @@ export function forgetDroppedFiles(tx: Tx): void {
     ).run();
   }
 }
+
+/** Forgets the files of a column; returns their content, which other files may have as well. */
+export function forgetFilesOfColumn(tx: Tx, tableId: number, columnId: number): readonly string[] {
+  const hashes = tx
+    .prepare(
+      sql`SELECT DISTINCT sha256 FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND sha256 IS NOT NULL`,
+    )
+    .pluck()
+    .all(tableId, columnId) as string[]; // sha256 is TEXT
+  for (const table of [sql`_rowsync_files`, sql`_rowsync_file_cells`]) {
+    tx.prepare(sql`DELETE FROM ${table} WHERE table_id = ? AND column_id = ?`).run(tableId, columnId);
+  }
+  return hashes;
+}

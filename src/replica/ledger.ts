@@ -161,6 +161,8 @@ export interface LedgerTable {
   readonly pushConsent: number | null;
   /** Ledger rows of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
   readonly missingColumns: readonly number[];
+  /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
+  readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
   /** How late rows were that a sweep found and following had missed, in milliseconds. */
@@ -181,7 +183,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures,
+  missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures,
   compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
@@ -196,6 +198,12 @@ export function readTables(from: Connection): readonly LedgerTable[] {
 export function storeMissingColumns(tx: Tx, tableId: number, seqs: readonly number[]): void {
   const text = sql`UPDATE _rowsync_tables SET missing_columns = ? WHERE id = ?`;
   tx.prepare(text).run(seqs.length === 0 ? null : JSON.stringify(seqs), tableId);
+}
+
+/** Notes which columns the configuration leaves out. */
+export function storeLeftOut(tx: Tx, tableId: number, leftOut: LedgerTable['leftOut']): void {
+  const text = sql`UPDATE _rowsync_tables SET left_out = ? WHERE id = ?`;
+  tx.prepare(text).run(leftOut.length === 0 ? null : JSON.stringify(leftOut), tableId);
 }
 
 /** One table, or null where it is not known. */
@@ -213,7 +221,7 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 type TableRow = Omit<LedgerTable, Flag | List | 'isDistrusted'> &
   Readonly<Record<Flag, 0 | 1>> &
   Readonly<Record<List, string | null>> & { readonly isDistrusted: 0 | 1 | 2 };
-type List = 'missingColumns' | 'ignoredMeasures';
+type List = 'missingColumns' | 'ignoredMeasures' | 'leftOut';
 type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue' | 'hasLargeTail';
 
 function tableFromRow(row: unknown): LedgerTable {
@@ -229,6 +237,7 @@ function tableFromRow(row: unknown): LedgerTable {
     hasLargeTail: table.hasLargeTail === 1,
     ignoredMeasures: JSON.parse(table.ignoredMeasures ?? '[]') as string[], // written as such a list
     missingColumns: JSON.parse(table.missingColumns ?? '[]') as number[], // written as such a list
+    leftOut: JSON.parse(table.leftOut ?? '[]') as LedgerTable['leftOut'], // written as such a list
   };
 }
 

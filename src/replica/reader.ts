@@ -25,6 +25,7 @@ const LATER_STATUS = [
   ['followed_at', sql`NULL AS followed_at`],
   ['one_window', sql`NULL AS one_window`],
   ['rows_filter', sql`NULL AS rows_filter`],
+  ['masked', sql`0 AS masked`],
 ] as const;
 
 /** A row of `sync_status`; stamps are UTC text. */
@@ -46,6 +47,8 @@ export interface TableStatus {
   readonly unreadableCount: number;
   /** mirror · waiting (to be two-way after the next sweep) · two-way. */
   readonly mode: string;
+  /** Columns whose values are masked. */
+  readonly maskedCount: number;
   /** Edited rows that are still to be pushed. */
   readonly pendingCount: number;
   /** Rows that wait for a person or a timer, those in conflict among them. */
@@ -195,7 +198,7 @@ export class ReplicaReader implements Connection {
     const tables = this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
             followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered,
-            unreadable AS unreadableCount, mode, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
+            unreadable AS unreadableCount, mode, masked AS maskedCount, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
           FROM ${source} ORDER BY "table" COLLATE NOCASE`,
     ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours (bookkeeping.ts)

@@ -8,7 +8,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
-import { columnType, isWritable, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
+import { columnType, isWritable, type ColumnDescriptor, type ColumnType, type Mask } from '../wire/schema.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import type { Connection, Tx } from './connection.ts';
 import { endJournal, keepNames, markJournal } from './journals.ts';
@@ -37,6 +37,8 @@ export interface LedgerColumn {
   readonly options: string;
   /** As the origin names it, such as Key; null where it says nothing. */
   readonly kind: string | null;
+  /** How its values are masked; null where they are not. */
+  readonly mask: Mask | null;
 }
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
@@ -88,13 +90,15 @@ function shapedTables(from: Connection, table: { id: number; localName: string }
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
   return from
     .prepare(
-      sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind
+      sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask
           FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`,
     )
     .all(tableId)
     .map((row) => {
-      const column = row as Omit<LedgerColumn, 'writable'> & { writable: 0 | 1 }; // columns and types are ours
-      return { ...column, writable: column.writable === 1 };
+      // columns and types are ours
+      const column = row as Omit<LedgerColumn, 'writable' | 'mask'> & { writable: 0 | 1; mask: string | null };
+      const mask = column.mask === null ? null : (JSON.parse(column.mask) as Mask); // written as such a one
+      return { ...column, mask, writable: column.writable === 1 };
     });
 }
 
@@ -380,13 +384,13 @@ export function describeColumn(
   tableId: number,
   column: { descriptor: ColumnDescriptor; localName: string; position: number },
 ): void {
-  const { id, name, alias, type, kind, width, dataOptions } = column.descriptor;
+  const { id, name, alias, type, kind, width, dataOptions, mask } = column.descriptor;
   tx.prepare(
     sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @type, value_form = @form, kind = @kind,
-          writable = @writable, width = @width, options = @options, position = @position
+          writable = @writable, width = @width, options = @options, position = @position, mask = @mask
         WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName
-          AND (name, alias, type, value_form, kind, writable, width, options, position)
-            IS NOT (@name, @alias, @type, @form, @kind, @writable, @width, @options, @position)`,
+          AND (name, alias, type, value_form, kind, writable, width, options, position, mask)
+            IS NOT (@name, @alias, @type, @form, @kind, @writable, @width, @options, @position, @mask)`,
   ).run({
     tableId,
     id,
@@ -400,6 +404,7 @@ export function describeColumn(
     width,
     options: dataOptions.join(', '),
     position: column.position,
+    mask: mask === undefined ? null : JSON.stringify(mask),
   });
 }
 
@@ -456,16 +461,25 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
     )
     .all() as { seq: number; localName: string; id: number; localTable: string }[]; // columns and types are ours
   for (const { seq, localName, id, localTable } of columns) {
-    dropDependents(tx, id);
-    // Another client may have dropped the table, or the column.
-    const parts = [localTable, baseName(id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
     keepNames(tx, id, [seq]);
     if (tx.journal.isKept(id)) markJournal(tx, id, { kind: 'schema', at, note: { pruned: localName } });
-    for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();
-    tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
+    dropColumn(tx, { id, localName: localTable }, { seq, localName });
     dropped.push(`${localTable}.${localName}`);
   }
   return dropped;
+}
+
+/** Drops a column of a table with its values; the caller makes triggers and the view of changes again. */
+export function dropColumn(
+  tx: Tx,
+  table: { readonly id: number; readonly localName: string },
+  { seq, localName }: Pick<LedgerColumn, 'seq' | 'localName'>,
+): void {
+  dropDependents(tx, table.id);
+  // Another client may have dropped the table, or the column.
+  const parts = [table.localName, baseName(table.id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
+  for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();
+  tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
 }
 
 /** Forgets everything about a table but its ledger row and the evidence of deleted rows. */

@@ -181,12 +181,26 @@ async function followColumns(
   const left = known
     .map((column) => ({ ...column, name: nameOf(column) }))
     .filter(({ name, seq }) => !names.has(name) && !seqs.has(seq));
-  const now = [...table.columns, ...left];
+  // Their values are not to stand anywhere any more; 0 says that they do not.
+  const emptied = left.filter((column) => column.seq !== 0 && isTakenOut(table, column));
+  if (emptied.length > 0) {
+    const cells = emptied.map(({ name }) => sql`${ident(name)} = NULL`);
+    await session.query(sql`UPDATE ${here} SET ${joinSql(cells)}`);
+  }
+  const now = [...table.columns, ...left.map((column) => (emptied.includes(column) ? { ...column, seq: 0 } : column))];
   if (renames.length > 0 || added.length > 0 || JSON.stringify(now) !== JSON.stringify(known)) {
     await storeOwnColumns(session, target, table.id, now);
     await describeTable(session, target, table);
   }
   return null;
+}
+
+/** Whether the configuration leaves a column out that was sent before, or masks what takes its place. */
+function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
+  return (
+    source.table.leftOut.some(({ id }) => id === originId) ||
+    source.columns.some(({ id, mask }) => id === originId && mask !== null)
+  );
 }
 
 /** Comments that say where a table and its columns come from. */
@@ -203,12 +217,13 @@ async function describeTable(session: PgSession, target: Target, { name, source,
   }
 }
 
-function wordsFor({ name, type, state, kind }: LedgerColumn): string {
+function wordsFor({ name, type, state, kind, mask }: LedgerColumn): string {
   const what = type === 'Duration' ? 'Duration, in seconds' : type;
   const ending = { live: '', removed: '; no longer at the origin', aside: '; as it was before its type changed' }[
     state
   ];
-  return `Column "${name}" of the origin: ${what}${kind === null ? '' : ` (${kind})`}${ending}`;
+  const masked = mask === null ? '' : `, masked (${mask.kind})`;
+  return `Column "${name}" of the origin: ${what}${kind === null ? '' : ` (${kind})`}${masked}${ending}`;
 }
 
 /** Gives a load its name, or what it is compared with; called once it is whole. The primary key says from then on that it is ours. */

@@ -18,6 +18,7 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
   followedAt: null,
   oneWindow: null,
   isFiltered: false,
+  maskedCount: 0,
   unreadableCount: 0,
   mode: 'mirror',
   pendingCount: 0,

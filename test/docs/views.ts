@@ -30,6 +30,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
         'When only changed rows were last asked for: all that the origin stamps as changed before is here. NULL for never.',
       unreadable: 'Rows that could not be read; see `sync_failures`.',
       mode: '`mirror`, `two-way`, or `waiting` (two-way after the next whole sweep).',
+      masked: 'Columns whose values are masked.',
       pending: 'Edited rows that are not at the origin yet.',
       parked: 'Edited rows that wait for a person or a timer.',
       refused: 'Parked rows that the origin refused, or that may have been created.',
@@ -117,6 +118,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       state: '`live`, `removed` (no longer at the origin), or `aside` (old values, kept when the type changed).',
       since: 'Since when it is in that state.',
       origin_id: 'Number of the column at the origin.',
+      mask: 'How its values are masked: `hash`, `last4`, `year`, `domain`, `null` or `constant`. NULL where they are not.',
     },
   },
   sync_freshness: {

@@ -9,16 +9,19 @@ import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
-test.each([8, 9, 10, 11])('a replica of version %i is brought up to this one', (version) => {
+test.each([8, 9, 10, 11, 12])('a replica of version %i is brought up to this one', (version) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   openReplica(path, { clock: systemClock }).close();
   const before = new Database(path);
-  before.exec(`DROP VIEW sync_status; ALTER TABLE _rowsync_tables DROP COLUMN rows_filter;
-    CREATE VIEW sync_status AS SELECT id FROM _rowsync_tables`);
-  if (version < 11)
+  // Views read from what later versions added.
+  for (const view of ['sync_status', 'sync_columns']) before.exec(`DROP VIEW ${view}; CREATE VIEW ${view} AS SELECT 1`);
+  before.exec('ALTER TABLE _rowsync_tables DROP COLUMN left_out; ALTER TABLE _rowsync_columns DROP COLUMN mask');
+  if (version < 12) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN rows_filter');
+  if (version < 11) {
     before.exec(`DROP VIEW sync_runs; ALTER TABLE _rowsync_runs DROP COLUMN per_table; DROP TABLE _rowsync_quarters;
-    CREATE VIEW sync_runs AS SELECT id, kind FROM _rowsync_runs`);
+      CREATE VIEW sync_runs AS SELECT id, kind FROM _rowsync_runs`);
+  }
   if (version < 10) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN compared_at');
   if (version < 9) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN ignored_measures');
   before.pragma(`user_version = ${version}`);

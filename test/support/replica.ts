@@ -41,6 +41,8 @@ export interface Fixture {
   origin: Origin;
   replica: Replica;
   readonly progress: PullProgress[];
+  /** The key of masks; another one counts from the next request on. */
+  maskKey: string;
   context(settings?: Partial<PullSettings>): PullContext;
   pull(
     options?: Partial<PullOptions> & { settings?: Partial<PullSettings>; signal?: AbortSignal },
@@ -81,10 +83,12 @@ export async function startFixture(
         format,
         concurrency: extra.settings?.concurrency ?? 4,
         requestsPerSecond: 0,
+        maskKey: () => fixture.maskKey,
       },
       { clock: { ...clock, sleep: async () => undefined }, log: silentLogger },
     );
   const fixture: Fixture = {
+    maskKey: 'the key of masks in tests',
     sandbox,
     folder: extra.folder ?? folder.path,
     path,

@@ -182,7 +182,7 @@ const NO_WINDOWS: Readonly<Record<string, string>> = {
 };
 
 function stateText(table: TableStatus, nowMs: number): string {
-  const { state, followedAt, freshSince, oneWindow, isFiltered } = table;
+  const { state, followedAt, freshSince, oneWindow, isFiltered, maskedCount } = table;
   if (isTroubled(table)) return `${state}, see below`;
   const isFollowed = followedAt !== null && followedAt > (freshSince ?? '');
   const parts = [
@@ -190,6 +190,7 @@ function stateText(table: TableStatus, nowMs: number): string {
     isFollowed ? `changes ${ageText(followedAt, nowMs)}` : '',
     NO_WINDOWS[oneWindow ?? ''] ?? '',
     isFiltered ? 'filtered' : '',
+    maskedCount > 0 ? `${countText(maskedCount)} masked` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

@@ -265,7 +265,7 @@ function headHtml(view: TableView, name: string): Html {
       href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, sort: next, start: null }))}"
       title="${column?.type ?? 'number of the row'}"
       ><bdi>${name}</bdi>${sign}</a
-    >
+    >${(column?.mask ?? null) === null ? null : html` <small title="${column?.mask ?? ''}">masked</small>`}
   </th>`;
 }
 

@@ -24,6 +24,7 @@ const TABLE: TableStatus = {
   followedAt: null,
   oneWindow: null,
   isFiltered: false,
+  maskedCount: 0,
   unreadableCount: 0,
   mode: 'two-way',
   pendingCount: 0,

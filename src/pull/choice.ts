@@ -1,0 +1,115 @@
+/**
+ * Applies the configuration's choice of columns to what the origin describes (reconcile/choose.ts), and to what stands here. A column that is left out,
+ * or masked in another way than before, goes with everything that is kept of it; it comes anew if it is still to come. That waits for a person, since
+ * what goes cannot be brought back.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { stampFromMs } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { sql } from '../base/sql.ts';
+import { plural, printable, shellWord } from '../base/text.ts';
+import { readAllChanges } from '../capture/changes.ts';
+import { ensureCapture, isTampered, noteOpenness } from '../capture/mode.ts';
+import { retryRefused } from '../capture/refusals.ts';
+import { findTwoWayTable } from '../capture/table.ts';
+import { ensureChangesView } from '../capture/view.ts';
+import { forgetColumn } from '../history/forget-column.ts';
+import { chooseColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/choose.ts';
+import type { Connection } from '../replica/connection.ts';
+import { findTable, storeLeftOut, type LedgerTable } from '../replica/ledger.ts';
+import { hasTable } from '../replica/objects.ts';
+import { forgetEtags } from '../replica/pages.ts';
+import { dropColumn, readColumns, type LedgerColumn } from '../replica/tables.ts';
+import { touchTable } from '../replica/touched.ts';
+import type { TableDescriptor } from '../wire/schema.ts';
+import type { PullContext, TableOptions } from './context.ts';
+
+/**
+ * The description of a table with the columns that come here. Removes what is kept of columns that are not to be here as they are.
+ * @throws RowsyncError `config.invalid`, `guard.schema` where that waits for a person.
+ */
+export async function applyChoice(
+  context: PullContext,
+  described: TableDescriptor,
+  { columns, confirmed }: Pick<TableOptions, 'columns'> & { readonly confirmed: boolean },
+): Promise<TableDescriptor> {
+  const { replica, origin } = context;
+  const ledger = findTable(replica, described.id);
+  const known = ledger === null ? [] : readColumns(replica, described.id);
+  const choosing: Choosing = {
+    choice: columns ?? null,
+    leftOut: ledger?.leftOut ?? [],
+    known,
+    keyDigest: () => origin.maskKeyDigest(),
+  };
+  const chosen = chooseColumns(described, choosing);
+  const [problem] = chosen.problems;
+  if (problem !== undefined) {
+    throw new RowsyncError('config', 'config.invalid', {
+      message: `tables.${printable(described.recordName)}.${printable(problem)}`,
+      hint: 'Nothing of the table was read. rowsync check says which columns there are.',
+    });
+  }
+  if (ledger === null) return chosen.descriptor;
+  const overtaken = overtakenColumns(known, chosen, choosing);
+  if (overtaken.length > 0 && !confirmed) throw heldError(ledger, overtaken, countEdits(replica, ledger, overtaken));
+  if (overtaken.length > 0) await removeColumns(context, ledger, { chosen, overtaken });
+  else if (!isDeepStrictEqual(chosen.leftOut, ledger.leftOut)) {
+    await replica.write('Noting which columns are left out', (tx) => storeLeftOut(tx, ledger.id, chosen.leftOut));
+  }
+  return chosen.descriptor;
+}
+
+function namesOf(columns: readonly LedgerColumn[]): string {
+  return columns.map(({ localName }) => `"${printable(localName)}"`).join(', ');
+}
+
+/** Rows with edits of these columns that the origin does not have; those that no capture has seen yet are not among them. */
+function countEdits(from: Connection, { id }: LedgerTable, columns: readonly LedgerColumn[]): number {
+  const table = findTwoWayTable(from, id);
+  if (table === null) return 0;
+  const seqs = new Set(columns.map(({ seq }) => seq));
+  const isOfColumns = (index: number): boolean => seqs.has(table.columns[index]?.seq ?? 0);
+  return [...readAllChanges(from, table)].filter((change) => change.columns.some(isOfColumns)).length;
+}
+
+function heldError({ localName }: LedgerTable, columns: readonly LedgerColumn[], editCount: number): RowsyncError {
+  const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
+  return new RowsyncError('needsPerson', 'guard.schema', {
+    message: `${localName}: the configuration leaves out columns, or masks them in another way, that hold values here (${namesOf(columns)})${edits}; nothing was read`,
+    hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads anew what is to come. To keep them, change tables.${localName} back; if only the key of masks is another one, put the former file back.`,
+  });
+}
+
+/** Drops columns with all that is kept of them, and overwrites the bytes. */
+async function removeColumns(
+  { replica, clock, log, removeContents }: PullContext,
+  ledger: LedgerTable,
+  { chosen, overtaken }: { readonly chosen: Chosen; readonly overtaken: readonly LedgerColumn[] },
+): Promise<void> {
+  const at = stampFromMs(clock.nowMs());
+  // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
+  replica.prepare(sql`PRAGMA secure_delete = ON`).get();
+  const contents = await replica.writeDurably(`Removing columns of ${ledger.localName}`, (tx) => {
+    const { id } = ledger;
+    const wasTampered = hasTable(tx, ledger.localName) && isTampered(tx, id);
+    const named = overtaken.flatMap((column) => {
+      const hashes = forgetColumn(tx, id, column, at);
+      dropColumn(tx, ledger, column);
+      return hashes;
+    });
+    storeLeftOut(tx, id, chosen.leftOut);
+    forgetEtags(tx, id);
+    touchTable(tx, id);
+    retryRefused(tx, id, at);
+    if (wasTampered) noteOpenness(tx, ledger, at);
+    if (hasTable(tx, ledger.localName)) ensureCapture(tx, id);
+    ensureChangesView(tx);
+    return named;
+  });
+  replica.forgetStatements();
+  replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
+  // After a crash before this, `rowsync files prune` finds them.
+  await removeContents?.(contents);
+  log.warn('columns.removed', { table: ledger.localName });
+}

@@ -1,0 +1,212 @@
+/**
+ * Which columns of a table come here, and how they are masked. Input: what the origin describes, the configuration, and what was chosen the last
+ * time. Output: a description without the columns that are left out, in which masked ones have the type of their masks and cannot be
+ * written. Everything behind it works with that description, so nothing asks for a column that is left out.
+ *
+ * A column that was renamed at the origin stays left out, or masked, while the pattern that did so is in the configuration: its id is remembered. Pure.
+ */
+import { comparePatterns, matchesPattern } from '../base/pattern.ts';
+import { isSameMask, maskedType, maskProblem } from '../wire/mask.ts';
+import { columnType, type ColumnDescriptor, type Mask, type MaskKind, type TableDescriptor } from '../wire/schema.ts';
+import { stampColumn } from './follow.ts';
+import { createdColumn } from './windows.ts';
+
+/** How columns that a pattern matches are masked. */
+export interface MaskRule {
+  readonly pattern: string;
+  readonly kind: MaskKind;
+  readonly constant?: string | undefined;
+}
+
+/** What the configuration says of the columns of a table. */
+export interface ColumnChoice {
+  /** Patterns; null for all columns. */
+  readonly include: readonly string[] | null;
+  readonly exclude: readonly string[];
+  readonly masks: readonly MaskRule[];
+  /** Whether it is said of this table by its name, so that a mask that names no column is a slip. */
+  readonly isOfOneTable: boolean;
+  /** What `match` and `sort` of the table name: these columns come as they are. */
+  readonly match: string | null;
+  readonly sort: readonly string[] | null;
+}
+
+/** A column that was left out, and by which pattern; null where none included it. */
+export interface LeftOut {
+  readonly id: number;
+  readonly pattern: string | null;
+}
+
+/** A column as it is known here. */
+interface KnownColumn {
+  readonly id: number;
+  readonly name: string;
+  readonly state: 'live' | 'removed' | 'aside';
+  readonly mask: Mask | null;
+}
+
+/** What there is to choose from. */
+export interface Choosing {
+  readonly choice: ColumnChoice | null;
+  /** What was left out the last time, and the columns that are known here, with their masks. */
+  readonly leftOut: readonly LeftOut[];
+  readonly known: readonly KnownColumn[];
+  /** Which key values are hashed with; asked only where some are. */
+  readonly keyDigest: () => string;
+}
+
+/** What was chosen. */
+export interface Chosen {
+  readonly descriptor: TableDescriptor;
+  readonly leftOut: readonly LeftOut[];
+  /** Columns that would be left out but for what needs them. */
+  readonly kept: readonly { readonly name: string; readonly why: string }[];
+  /** What cannot be done as the configuration says: sentences that begin with an option. */
+  readonly problems: readonly string[];
+}
+
+/** Chooses the columns of a described table. */
+export function chooseColumns(descriptor: TableDescriptor, choosing: Choosing): Chosen {
+  const { choice } = choosing;
+  if (choice === null) return { descriptor, leftOut: [], kept: [], problems: [] };
+  const needs = neededColumns(descriptor, choice);
+  const leftOut: LeftOut[] = [];
+  const kept: { name: string; why: string }[] = [];
+  const problems: string[] = [];
+  const columns = descriptor.columns.flatMap((column): readonly ColumnDescriptor[] => {
+    const why = needs.get(column.id);
+    const out = leftOutBy(column, choosing);
+    if (out !== null && why === undefined) {
+      leftOut.push({ id: column.id, pattern: out.pattern });
+      return [];
+    }
+    if (out !== null && why !== undefined) kept.push({ name: column.name, why });
+    const rule = maskRuleOf(column, choosing);
+    if (rule === null) return [column];
+    const problem = why ?? maskProblem(rule.kind, columnType(column.type));
+    if (problem === null) return [maskedColumn(column, rule, choosing.keyDigest)];
+    const is = why === undefined ? problem : `is needed as it is at the origin, as ${why}`;
+    problems.push(`mask.${rule.pattern}: the column "${column.name}" ${is}`);
+    return [];
+  });
+  problems.push(...strayMasks(descriptor, choosing));
+  const isChosen = leftOut.length > 0 || columns.some(({ mask }) => mask !== undefined);
+  return { descriptor: isChosen ? { ...descriptor, columns, isChosen } : descriptor, leftOut, kept, problems };
+}
+
+/** The description as it was chosen when the table was read: a column of another type than then is of none that is known. */
+export function chosenAsRead(
+  descriptor: TableDescriptor,
+  { leftOut, known }: Pick<Choosing, 'leftOut' | 'known'>,
+): TableDescriptor {
+  const outIds = new Set(leftOut.map(({ id }) => id));
+  const maskById = new Map(
+    known.flatMap(({ id, mask, state }) => (mask === null || state !== 'live' ? [] : [[id, mask]])),
+  );
+  if (outIds.size + maskById.size === 0) return descriptor;
+  const columns = descriptor.columns.flatMap((column): readonly ColumnDescriptor[] => {
+    const mask = maskById.get(column.id);
+    if (outIds.has(column.id)) return [];
+    if (mask === undefined) return [column];
+    return [{ ...maskedAs(column, mask), ...(columnType(column.type) === mask.from ? {} : { type: 'Unknown' }) }];
+  });
+  return { ...descriptor, columns, isChosen: true };
+}
+
+/** The patterns of `include` and `exclude` that no column of the table matches. */
+export function uselessPatterns(descriptor: TableDescriptor, { include, exclude }: ColumnChoice): readonly string[] {
+  return [...exclude, ...(include ?? [])].filter(
+    (pattern) => !descriptor.columns.some(({ name }) => isMatch(pattern, name)),
+  );
+}
+
+/**
+ * Columns that stand here in another form than is chosen now: they are left out, or masked in another way. What is kept of them has to go before
+ * they are read anew.
+ */
+export function overtakenColumns<C extends KnownColumn>(
+  known: readonly C[],
+  { descriptor, leftOut }: Pick<Chosen, 'descriptor' | 'leftOut'>,
+  choosing: Choosing,
+): readonly C[] {
+  const maskById = new Map(descriptor.columns.map(({ id, mask }) => [id, mask ?? null]));
+  const outIds = new Set(leftOut.map(({ id }) => id));
+  return known.filter((column) => {
+    if (outIds.has(column.id)) return true;
+    const mask = maskById.get(column.id);
+    if (mask !== undefined) return !isSameMask(column.mask, mask);
+    // Not described any more, or hidden: its name here is all that tells.
+    if (leftOutBy(column, choosing) !== null) return true;
+    return column.mask === null && maskRuleOf(column, choosing) !== null;
+  });
+}
+
+/** Why columns come in any case and as they are, by their ids. */
+function neededColumns(descriptor: TableDescriptor, { match, sort }: ColumnChoice): ReadonlyMap<number, string> {
+  const { columns, key } = descriptor;
+  const named = (names: readonly (string | null)[]): readonly ColumnDescriptor[] =>
+    columns.filter(({ name }) => names.some((wished) => wished?.toLowerCase() === name.toLowerCase()));
+  const needs: readonly (readonly [string, readonly (ColumnDescriptor | null)[]])[] = [
+    ['column of sort', named(sort ?? [])],
+    ['match column', named([match])],
+    ['time of the last change', [stampColumn(columns)]],
+    ['time of creation', [createdColumn(columns)]],
+    ['key', columns.filter(({ name }) => name === key)],
+  ];
+  return new Map(
+    needs.flatMap(([why, found]) => found.flatMap((column) => (column === null ? [] : [[column.id, `the ${why}`]]))),
+  );
+}
+
+function isMatch(pattern: string, name: string): boolean {
+  return matchesPattern(pattern, name, { ignoreCase: true });
+}
+
+/** By which pattern a column is left out; null where it comes. */
+function leftOutBy(
+  { id, name }: { readonly id: number; readonly name: string },
+  { choice, leftOut }: Choosing,
+): Pick<LeftOut, 'pattern'> | null {
+  if (choice === null) return null;
+  if (choice.include !== null) {
+    return choice.include.some((pattern) => isMatch(pattern, name)) ? null : { pattern: null };
+  }
+  const before = leftOut.find((one) => one.id === id)?.pattern;
+  const pattern = choice.exclude.find((one) => isMatch(one, name) || one === before);
+  return pattern === undefined ? null : { pattern };
+}
+
+/** The most specific rule that masks a column; null for none. */
+function maskRuleOf(
+  { id, name }: { readonly id: number; readonly name: string },
+  { choice, known }: Choosing,
+): MaskRule | null {
+  const rules = choice?.masks ?? [];
+  const [rule] = rules
+    .filter(({ pattern }) => isMatch(pattern, name))
+    .toSorted((a, b) => comparePatterns(a.pattern, b.pattern));
+  if (rule !== undefined) return rule;
+  const before = known.find((column) => column.id === id && column.mask !== null)?.mask?.pattern;
+  return rules.find(({ pattern }) => pattern === before) ?? null;
+}
+
+function maskedColumn(column: ColumnDescriptor, rule: MaskRule, keyDigest: () => string): ColumnDescriptor {
+  const { pattern, kind, constant } = rule;
+  const from = columnType(column.type);
+  const key = kind === 'hash' ? keyDigest() : undefined;
+  return maskedAs(column, { kind, from, pattern, constant, key });
+}
+
+function maskedAs(column: ColumnDescriptor, mask: Mask): ColumnDescriptor {
+  return { ...column, type: maskedType(mask.kind), kind: null, readOnly: true, width: null, dataOptions: [], mask };
+}
+
+/** Masks that name a column which is not there, where the configuration names the table: a slip would let the values through. */
+function strayMasks({ columns }: TableDescriptor, { choice, known }: Choosing): readonly string[] {
+  if (choice?.isOfOneTable !== true) return [];
+  return choice.masks
+    .filter(({ pattern }) => !pattern.includes('*'))
+    .filter(({ pattern }) => ![...columns, ...known].some(({ name }) => isMatch(pattern, name)))
+    .filter(({ pattern }) => !known.some(({ mask }) => mask?.pattern === pattern))
+    .map(({ pattern }) => `mask.${pattern}: the table has no such column`);
+}

@@ -1,0 +1,164 @@
+/**
+ * Which columns come, and how they are masked.
+ */
+import { expect, test } from 'vitest';
+
+import {
+  chooseColumns,
+  chosenAsRead,
+  overtakenColumns,
+  uselessPatterns,
+  type Choosing,
+  type ColumnChoice,
+} from '../../src/reconcile/choose.ts';
+import { planMeasures } from '../../src/reconcile/fingerprint.ts';
+import { columnNames } from '../../src/reconcile/selection.ts';
+import { isWritable, type ColumnDescriptor, type Mask, type TableDescriptor } from '../../src/wire/schema.ts';
+
+function column(id: number, name: string, type = 'Text', kind = 'Updatable'): ColumnDescriptor {
+  const options = { dataOptions: ['Required'], displayOptions: [], width: 20, readOnly: false };
+  return { id, name, alias: `c_${id}`, type, kind, other: {}, ...options };
+}
+
+const TABLE: TableDescriptor = {
+  id: 1,
+  recordName: 'Customer',
+  recordsName: 'Customers',
+  alias: 't_1',
+  showTab: true,
+  color: '',
+  allowAdd: true,
+  key: 'Id',
+  views: [],
+  other: {},
+  columns: [
+    column(1, 'Id', 'Autonumber', 'Key'),
+    column(2, 'Code'),
+    column(3, 'Name'),
+    column(4, 'Notes'),
+    column(5, 'Notes 2', 'Multiline'),
+    column(6, 'Credit', 'Numeric', 'Summary'),
+    column(7, 'Date Created', 'Timestamp', 'DateCreated'),
+    column(8, 'Date Modified', 'Timestamp', 'DateModified'),
+  ],
+};
+
+function choosing(choice: Partial<ColumnChoice>, before: Partial<Choosing> = {}): Choosing {
+  const all = { include: null, exclude: [], masks: [], isOfOneTable: true, match: null, sort: null, ...choice };
+  return { choice: all, leftOut: [], known: [], keyDigest: () => 'digest', ...before };
+}
+
+function namesOf({ columns }: TableDescriptor): readonly string[] {
+  return columns.map(({ name }) => name);
+}
+
+test('without a choice, the description is what it was', () => {
+  const chosen = chooseColumns(TABLE, { choice: null, leftOut: [], known: [], keyDigest: () => '' });
+
+  expect(chosen.descriptor).toBe(TABLE);
+  expect(columnNames(chosen.descriptor)[0]).toBe('*');
+});
+
+test('a choice that matches nothing asks as before', () => {
+  expect(chooseColumns(TABLE, choosing({ exclude: ['Other'] })).descriptor).toBe(TABLE);
+  expect(uselessPatterns(TABLE, choosing({ exclude: ['Other', 'notes*'] }).choice as ColumnChoice)).toEqual(['Other']);
+});
+
+test('columns that are left out are not described, and the others are asked for by name', () => {
+  const { descriptor, leftOut, kept } = chooseColumns(
+    TABLE,
+    choosing({ exclude: ['notes*', 'Id', 'code'], match: 'Code' }),
+  );
+
+  expect(namesOf(descriptor)).toEqual(['Id', 'Code', 'Name', 'Credit', 'Date Created', 'Date Modified']);
+  expect(columnNames(descriptor)).toEqual(namesOf(descriptor));
+  expect(leftOut).toEqual([
+    { id: 4, pattern: 'notes*' },
+    { id: 5, pattern: 'notes*' },
+  ]);
+  expect(kept).toEqual([
+    { name: 'Id', why: 'the key' },
+    { name: 'Code', why: 'the match column' },
+  ]);
+});
+
+test('a column stays left out under another name while its pattern is there', () => {
+  const renamed = { ...TABLE, columns: TABLE.columns.map((one) => (one.id === 4 ? { ...one, name: 'Remarks' } : one)) };
+  const before = { leftOut: [{ id: 4, pattern: 'Notes' }] };
+
+  expect(namesOf(chooseColumns(renamed, choosing({ exclude: ['Notes'] }, before)).descriptor)).not.toContain('Remarks');
+  expect(namesOf(chooseColumns(renamed, choosing({ exclude: ['Name'] }, before)).descriptor)).toContain('Remarks');
+});
+
+test('a masked column has the type of its mask, and can neither be written nor measured', () => {
+  const masks = [
+    { pattern: 'c*', kind: 'hash' as const },
+    { pattern: 'Code', kind: 'last4' as const },
+  ];
+  const { descriptor, problems } = chooseColumns(TABLE, choosing({ masks }));
+  const [code, credit] = ['Code', 'Credit'].map((name) => descriptor.columns.find((one) => one.name === name));
+
+  expect(problems).toEqual([]);
+  expect(code).toMatchObject({ type: 'Text', width: null, dataOptions: [], mask: { kind: 'last4', from: 'Text' } });
+  expect(credit).toMatchObject({ type: 'Text', mask: { kind: 'hash', from: 'Numeric', key: 'digest' } });
+  expect(descriptor.columns.filter((one) => one.mask !== undefined).some(isWritable)).toBe(false);
+  expect(planMeasures(descriptor)?.measures.map(({ column: name }) => name)).not.toContain('Credit');
+});
+
+test.each([
+  ['Id', 'mask.Id: the column "Id" is needed as it is at the origin, as the key'],
+  ['date c*', 'mask.date c*: the column "Date Created" is needed as it is at the origin, as the time of creation'],
+  ['Nmae', 'mask.Nmae: the table has no such column'],
+])('refuses a mask of %s', (pattern, problem) => {
+  expect(chooseColumns(TABLE, choosing({ masks: [{ pattern, kind: 'hash' }] })).problems).toEqual([problem]);
+});
+
+test('a mask of several tables may name a column that only some of them have', () => {
+  const masks = [{ pattern: 'Nmae', kind: 'hash' as const }];
+
+  expect(chooseColumns(TABLE, choosing({ masks, isOfOneTable: false })).problems).toEqual([]);
+});
+
+const HASH: Mask = { kind: 'hash', from: 'Text', pattern: 'Name', key: 'digest' };
+
+test.each([
+  { what: 'left out', choice: { exclude: ['Name'] }, mask: null, isOvertaken: true },
+  { what: 'masked', choice: { masks: [{ pattern: 'Name', kind: 'hash' as const }] }, mask: null, isOvertaken: true },
+  {
+    what: 'masked as before',
+    choice: { masks: [{ pattern: 'N*e', kind: 'hash' as const }] },
+    mask: HASH,
+    isOvertaken: false,
+  },
+  {
+    what: 'masked with another key',
+    choice: { masks: [{ pattern: 'Name', kind: 'hash' as const }] },
+    mask: { ...HASH, key: 'other' },
+    isOvertaken: true,
+  },
+  { what: 'not masked any more', choice: {}, mask: HASH, isOvertaken: true },
+  { what: 'as it was', choice: {}, mask: null, isOvertaken: false },
+])('a column that is $what is overtaken: $isOvertaken', ({ choice, mask, isOvertaken }) => {
+  const known = [{ id: 3, name: 'Name', state: 'live' as const, mask }];
+  const order = choosing(choice, { known });
+
+  expect(overtakenColumns(known, chooseColumns(TABLE, order), order)).toEqual(isOvertaken ? known : []);
+});
+
+test('values of a column that the origin hides now go as well', () => {
+  const known = [{ id: 99, name: 'Notes of old', state: 'removed' as const, mask: null }];
+  const order = choosing({ exclude: ['Notes*'] }, { known });
+
+  expect(overtakenColumns(known, chooseColumns(TABLE, order), order)).toEqual(known);
+});
+
+test('what was sent is settled with the columns as they were read', () => {
+  const known = [{ id: 3, name: 'Name', state: 'live' as const, mask: HASH }];
+  const read = chosenAsRead(TABLE, { leftOut: [{ id: 4, pattern: 'Notes' }], known });
+  const retyped = { ...TABLE, columns: TABLE.columns.map((one) => (one.id === 3 ? { ...one, type: 'Date' } : one)) };
+
+  expect(namesOf(read)).not.toContain('Notes');
+  expect(read.columns.find(({ id }) => id === 3)).toMatchObject({ type: 'Text', mask: HASH });
+  expect(chosenAsRead(retyped, { leftOut: [], known }).columns.find(({ id }) => id === 3)?.type).toBe('Unknown');
+  expect(chosenAsRead(TABLE, { leftOut: [], known: [] })).toBe(TABLE);
+});
