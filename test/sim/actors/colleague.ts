@@ -4,6 +4,7 @@
  */
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Books, LocalRow, Tokens } from '../world/books.ts';
+import { chosenCells, chosenColumns, type Choosing } from '../world/choosing.ts';
 import { fileColumns, firstFile } from '../world/files-setup.ts';
 import type { ModelDraw } from '../model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from '../model/origin.ts';
@@ -15,7 +16,7 @@ const HOUR_MS = 3_600_000;
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules, files, refusedShare, windowPages }: Setup,
+  { rowCount, systemColumns, etag, rules, files, refusedShare, windowPages, choosing = null }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -29,6 +30,7 @@ export function makeOrigin(
       { name: 'A', type: 'Text' },
       { name: 'B', type: 'Text' },
       ...fileColumns(files),
+      ...chosenColumns(choosing),
     ],
     rows: Array.from({ length: rowCount }, (_, index) => ({
       Tag: tokens.next('t'),
@@ -36,6 +38,7 @@ export function makeOrigin(
       A: tokens.next('a'),
       B: tokens.next('b'),
       ...firstFile(files, tokens, index),
+      ...chosenCells(choosing, tokens),
     })),
   };
   const knobs = {
@@ -60,6 +63,8 @@ export interface ColleagueParts {
   readonly tokens: Tokens;
   readonly books: Books;
   readonly count: (what: string) => void;
+  /** Whether there are columns that are left out or masked, which colleagues write as well. */
+  readonly choosing?: Choosing | null | undefined;
 }
 
 /** All colleagues. */
@@ -95,7 +100,7 @@ export class Colleague {
         [names.atOrigin('Code')]: code,
         [names.atOrigin('A')]: tokens.next('w'),
       };
-      origin.insert(table, cells);
+      origin.insert(table, { ...cells, ...this.#chosenCells() });
       return `colleague: inserts ${JSON.stringify(cells)}`;
     }
     const id = draw.pick(ids);
@@ -105,8 +110,12 @@ export class Colleague {
     }
     if (kind === 'undo') return this.#undo(id);
     const cells = { [names.atOrigin(draw.pick(this.#columnsToChange(id)))]: tokens.next('w') };
-    origin.update(table, id, cells);
+    origin.update(table, id, { ...cells, ...this.#chosenCells() });
     return `colleague: sets ${JSON.stringify(cells)} in row ${id}`;
+  }
+
+  #chosenCells(): Readonly<Record<string, string>> {
+    return chosenCells(this.#parts.choosing ?? null, this.#parts.tokens);
   }
 
   /** Gives a row the values that it was born with: pages may be as they were once. */

@@ -22,6 +22,7 @@ import type { Admin } from '../actors/admin.ts';
 import type { CycleOrder } from '../world/engine.ts';
 import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalRow } from '../world/books.ts';
+import { wronglyAsked } from '../world/choosing.ts';
 import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
 import { HistoryOracle, type OriginWrite } from './history.ts';
@@ -255,6 +256,8 @@ export class Oracles {
 
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
+    const wrong = wronglyAsked(this.#parts.setup, request.path);
+    if (wrong !== null) this.#parts.fail('choice', wrong);
     if (request.kind !== 'change') return;
     if (this.#parts.admin.hasLostColumns)
       for (const what of this.#hiding.complaintsOf(request)) this.#parts.fail('I17', what);

@@ -7,7 +7,7 @@ import type { Tokens } from '../world/books.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 
 /** What looks like the text of a cell; what stands in a hash or behind another word is none. */
-const LIKE_A_VALUE = /(?<![0-9A-Za-z])(?:[abctuw]|never)\d{4,}(?![0-9a-f])/g;
+const LIKE_A_VALUE = /(?<![0-9A-Za-z])(?:[abcmtuwyz]|never)\d{4,}(?![0-9a-f])/g;
 
 /** What is wrong with something that was said: `where` is a word for it, `text` all of it. */
 export function leaksOf(where: string, text: string, tokens: Tokens): readonly string[] {

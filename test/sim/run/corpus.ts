@@ -4,6 +4,7 @@
  * that to show again.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { Choosing } from '../world/choosing.ts';
 import { TAPE_NAMES, Tapes, type TapeRecord } from '../world/tape.ts';
 
 /** One kept world. */
@@ -18,6 +19,8 @@ export interface Case {
   readonly happens?: readonly string[];
   /** What of that does not happen any more, since the engine asks for other things than it did then: it is still run, and shows less. */
   readonly drifted?: string;
+  /** Whether and how columns are left out and masked in it. */
+  readonly choosing?: Choosing | null;
   readonly tapes: TapeRecord;
 }
 
@@ -62,7 +65,10 @@ export function textOfCase(kept: Case): string {
 }
 
 /** The tapes of a kept world. */
-export function tapesOf({ seed, tapes }: Pick<Case, 'seed' | 'tapes'>, follows = false): Tapes {
+export function tapesOf(
+  { seed, tapes, choosing = null }: Pick<Case, 'seed' | 'tapes'> & Partial<Pick<Case, 'choosing'>>,
+  follows = false,
+): Tapes {
   // Cases were kept before there was a journal, or do not need one.
-  return Tapes.fromRecord(seed, tapes, follows, false);
+  return Tapes.fromRecord(seed, tapes, follows, { history: false, choosing });
 }

@@ -38,7 +38,11 @@ export interface WorldResult {
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
-  const base = { ...drawSetup(tapes.of('setup'), drawn, tapes.isLong), history: tapes.history };
+  const base = {
+    ...drawSetup(tapes.of('setup'), drawn, tapes.isLong),
+    history: tapes.history,
+    choosing: tapes.choosing,
+  };
   const rows = drawRows(tapes);
   const setup = rows === null ? base : withRows(base, rows);
   if (!tapes.follows) return setup;

@@ -99,7 +99,9 @@ export class Runner {
       (await this.run(Tapes.fromRecord(seed, tapes, this.#follows))).failure?.oracle === failure.oracle;
     const shrunk = await shrink(record, isSame, runsMax);
     const last = await this.run(Tapes.fromRecord(seed, shrunk.record, this.#follows));
-    return { seed, ...(last.failure ?? failure), about: '', tapes: last.record, runCount: shrunk.runCount };
+    const { choosing } = Tapes.fromSeed(seed);
+    const facts = { seed, ...(last.failure ?? failure), about: '', ...(choosing === null ? {} : { choosing }) };
+    return { ...facts, tapes: last.record, runCount: shrunk.runCount };
   }
 }
 

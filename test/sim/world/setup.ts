@@ -4,6 +4,7 @@
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import type { LocalRow } from './books.ts';
+import { choiceOf, MASK_KEY, type Choosing } from './choosing.ts';
 import type { EngineSettings, Fate } from './engine.ts';
 import { FIRST_FAULTS, LATER_FAULTS, type FaultKind } from './faults.ts';
 import { calmFiles, filesSettings, UPLOAD_FOLDER, type FilesSetup } from './files-setup.ts';
@@ -68,6 +69,8 @@ export interface Setup {
   readonly history?: boolean;
   /** Which rows come here; left out for all of them. */
   readonly rows?: RowsSetup;
+  /** Which columns come here, and how they are masked; left out where all come as they are. */
+  readonly choosing?: Choosing | null;
   /** Pages of a window; left out for the default, which no world fills. */
   readonly windowPages?: number;
 }
@@ -233,6 +236,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
       isMirror,
       setup.history === true,
       rowsOfLife(setup, 1)?.text,
+      setup.choosing,
     ]),
     calm,
   };
@@ -274,6 +278,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
   const { concurrency, maxDeletePercent, match, policy, batchRows, files, isMirror } = setup;
   const editing = isMirror ? null : ({ match, conflict: policy, workflow: 'run' } as const);
   const shared = { maxDeletePercent, concurrency };
+  const columns = choiceOf(setup.choosing ?? null, life, match);
   return {
     origin: {
       url: 'https://origin.example',
@@ -281,6 +286,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       credentials: { kind: 'bearer', token: MODEL_TOKEN },
       concurrency,
       compress: false,
+      maskKey: () => MASK_KEY,
       limits: { retry: { attemptsMax: 3, baseWaitMs: 100, waitMsMax: 1_000, totalMs: 60_000 } },
     },
     pull: {
@@ -290,6 +296,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       follows: setup.follows === true ? 'all' : 'none',
       tableOptions: () => ({
         sort: null,
+        columns,
         rows: rowsOfLife(setup, life)?.text ?? null,
         editing,
         history: setup.history === true ? HISTORY : null,
@@ -302,6 +309,7 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
       secrets: [],
       batchLimits: { rowsMax: batchRows, bytesMax: 100_000 },
       tableOptions: () => ({ conflict: policy, workflow: 'run' }),
+      columns: () => columns,
     },
     files: files === null ? null : filesSettings(files, concurrency),
   };

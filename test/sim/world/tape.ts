@@ -6,6 +6,7 @@
  * One decision is one number, whatever it leads to. Its details come from a generator that the number seeds (`Draw`), so that
  * leaving out one decision shifts no other actor's. Pure but for its own state.
  */
+import type { Choosing } from './choosing.ts';
 
 /** The actors that decide something. */
 export const TAPE_NAMES = [
@@ -146,6 +147,11 @@ export class Tape {
   }
 }
 
+/** Columns are chosen in one world of eight; which they are was settled when other seeds were kept already. */
+function choosingOf(seed: number): Choosing | null {
+  return seed % 16 === 6 ? 'always' : seed % 16 === 13 ? 'later' : null;
+}
+
 /** The tapes of one world. */
 export class Tapes {
   /** The seed of what is random but decides nothing: jitter, made-up ids. */
@@ -156,6 +162,8 @@ export class Tapes {
   readonly follows: boolean;
   /** Whether the table has a journal. */
   readonly history: boolean;
+  /** Whether and how columns are left out and masked. */
+  readonly choosing: Choosing | null;
   readonly #tapes: ReadonlyMap<TapeName, Tape>;
 
   private constructor(
@@ -164,13 +172,20 @@ export class Tapes {
       isLong,
       follows,
       history = seed % 2 === 1,
-    }: { readonly isLong: boolean; readonly follows: boolean; readonly history?: boolean | undefined },
+      choosing = choosingOf(seed),
+    }: {
+      readonly isLong: boolean;
+      readonly follows: boolean;
+      readonly history?: boolean | undefined;
+      readonly choosing?: Choosing | null | undefined;
+    },
     tapes: ReadonlyMap<TapeName, Tape>,
   ) {
     this.seed = seed;
     this.isLong = isLong;
     this.follows = follows;
     this.history = history;
+    this.choosing = choosing;
     this.#tapes = tapes;
   }
 
@@ -183,11 +198,16 @@ export class Tapes {
     );
   }
 
-  /** Tapes that were recorded, perhaps shortened since. */
-  static fromRecord(seed: number, record: TapeRecord, follows = false, history?: boolean): Tapes {
+  /** Tapes that were recorded, perhaps shortened since; what is `kept` says whatever the seed does not. */
+  static fromRecord(
+    seed: number,
+    record: TapeRecord,
+    follows = false,
+    kept: { readonly history?: boolean; readonly choosing?: Choosing | null } = {},
+  ): Tapes {
     return new Tapes(
       seed,
-      { isLong: false, follows, history },
+      { isLong: false, follows, ...kept },
       new Map(TAPE_NAMES.map((name) => [name, new Tape(record[name] ?? [], null)])),
     );
   }

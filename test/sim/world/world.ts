@@ -6,6 +6,7 @@
 import type { LogFacts, Logger } from '../../../src/base/log.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { Books, Tokens, type LocalRow } from './books.ts';
+import { judgeChosen, type ChosenSides } from './choosing.ts';
 import type { Start } from './disk.ts';
 import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
 import type { FileImage } from './files-disk.ts';
@@ -58,6 +59,7 @@ export class World {
   readonly #colleague: Colleague;
   readonly #admin: Admin;
   readonly #names: Names;
+  readonly #chosen: Pick<ChosenSides, 'origin' | 'names' | 'tokens' | 'setup' | 'user'>;
   readonly #person: Person;
   readonly #oracles: Oracles;
   readonly #stillness: Stillness;
@@ -105,12 +107,12 @@ export class World {
         this.#files?.noteRestore();
       },
     });
-    this.#colleague = new Colleague(around);
+    this.#colleague = new Colleague({ ...around, choosing: setup.choosing });
     this.#user = new User(options.disk, around);
-    const { personRate: rate } = this.#setup;
+    this.#chosen = { ...around, setup, user: this.#user };
     this.#person = new Person({
       ...around,
-      rate,
+      rate: setup.personRate,
       user: this.#user,
       note: (line) => this.#note(line),
       onTaken: (before, after) => this.#oracles.onTaken(before, after),
@@ -346,7 +348,7 @@ export class World {
       }
       this.#isIdle = true;
     } catch (thrown) {
-      this.#noteThrown(thrown);
+      this.#fail('thrown', causeOf(thrown));
     }
   }
 
@@ -359,10 +361,6 @@ export class World {
     }
     this.#oracles.onCycleEnd(errors);
     this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
-  }
-
-  #noteThrown(thrown: unknown): void {
-    this.#fail('thrown', causeOf(thrown));
   }
 
   #logger(): Logger {
@@ -490,7 +488,7 @@ export class World {
     if (life === null) throw new Error('An engine lives');
     let isDone = false;
     void work(life)
-      .catch((thrown: unknown) => this.#noteThrown(thrown))
+      .catch((thrown: unknown) => this.#fail('thrown', causeOf(thrown)))
       .finally(() => (isDone = true));
     await runDry();
     await this.#until(() => isDone);
@@ -522,7 +520,8 @@ export class World {
       sent: this.#oracles.sentEver,
     });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
-    return [...judgeRest(rest), ...(this.#files?.judge() ?? [])];
+    const chosen = { ...this.#chosen, life: this.#lifeCount, image: this.#options.disk.image() };
+    return [...judgeRest(rest), ...judgeChosen(chosen, rest.waiting), ...(this.#files?.judge() ?? [])];
   }
 
   #count(what: string): void {
