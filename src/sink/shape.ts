@@ -181,13 +181,16 @@ async function followColumns(
   const left = known
     .map((column) => ({ ...column, name: nameOf(column) }))
     .filter(({ name, seq }) => !names.has(name) && !seqs.has(seq));
-  // Their values are not to stand anywhere any more; 0 says that they do not.
-  const emptied = left.filter((column) => column.seq !== 0 && isTakenOut(table, column));
+  // Their values are not to stand anywhere any more; a negative number says that they do not.
+  const emptied = left.filter((column) => column.seq > 0 && isTakenOut(table, column));
   if (emptied.length > 0) {
     const cells = emptied.map(({ name }) => sql`${ident(name)} = NULL`);
     await session.query(sql`UPDATE ${here} SET ${joinSql(cells)}`);
   }
-  const now = [...table.columns, ...left.map((column) => (emptied.includes(column) ? { ...column, seq: 0 } : column))];
+  const now = [
+    ...table.columns,
+    ...left.map((column) => (emptied.includes(column) ? { ...column, seq: -column.seq } : column)),
+  ];
   if (renames.length > 0 || added.length > 0 || JSON.stringify(now) !== JSON.stringify(known)) {
     await storeOwnColumns(session, target, table.id, now);
     await describeTable(session, target, table);

@@ -17,6 +17,7 @@ import {
   readEtags,
   type BareSetup,
 } from './bare.ts';
+import { columnsBench } from './columns.ts';
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
 import { followBench } from './follow.ts';
@@ -324,6 +325,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   diff: diffBench,
   pullTwoWay: pullTwoWayBench,
   follow: followBench,
+  columns: columnsBench,
   manyTables: manyTablesBench,
   files: filesBench,
   history: historyBench,

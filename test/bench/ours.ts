@@ -7,6 +7,7 @@ import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
 import { findChangedWindows } from '../../src/pull/fingerprint.ts';
 import { prepareForReading, pull } from '../../src/pull/pull.ts';
+import type { ColumnChoice } from '../../src/reconcile/choose.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import { push } from '../../src/push/push.ts';
 import { BATCH_LIMITS, REQUEST_BYTES_MAX } from '../../src/reconcile/push-plan.ts';
@@ -38,6 +39,7 @@ export interface PullWay {
   /** Whether sweeps ask for what following begins with. */
   readonly isFollowed?: boolean;
   readonly hasHistory?: boolean;
+  readonly columns?: ColumnChoice | null;
 }
 
 const HISTORY = { keepDays: 400, bytesMax: 2_000_000_000 };
@@ -48,7 +50,7 @@ const EDITING = { match: null, conflict: 'origin', workflow: 'run' } as const;
 export function openPull(
   address: Address,
   path: string,
-  { compress, isTwoWay = false, isFollowed = false, hasHistory = false }: PullWay,
+  { compress, isTwoWay = false, isFollowed = false, hasHistory = false, columns = null }: PullWay,
 ): OpenPull {
   const { origin, replica, log } = openEnds(address, path, compress);
   const settings = {
@@ -56,7 +58,12 @@ export function openPull(
     maxDeletePercent: 50,
     concurrency: CONCURRENCY,
     follows: isFollowed ? ('all' as const) : ('none' as const),
-    tableOptions: () => ({ sort: null, editing: isTwoWay ? EDITING : null, history: hasHistory ? HISTORY : null }),
+    tableOptions: () => ({
+      sort: null,
+      columns,
+      editing: isTwoWay ? EDITING : null,
+      history: hasHistory ? HISTORY : null,
+    }),
   };
   const context = { origin, replica, clock: systemClock, log, settings };
   const run = async (follow: boolean): Promise<PullReport> => {
@@ -95,7 +102,7 @@ function openEnds(
   const log = createLogger({ level: 'silent', destination: { write: () => true }, secrets: [] });
   const credentials = { kind: 'bearer' as const, token };
   const origin = openOrigin(
-    { url, database, credentials, concurrency: CONCURRENCY, compress, limits },
+    { url, database, credentials, concurrency: CONCURRENCY, compress, limits, maskKey: () => 'the key of a benchmark' },
     { clock: systemClock, log },
   );
   return { origin, replica: openReplica(path, { clock: systemClock }), log };
