@@ -71,6 +71,8 @@ function freshnessOf(table: TableStatus, nowMs: number): object {
     age_seconds: last === undefined ? null : Math.max(0, Math.round((nowMs - Date.parse(last)) / 1000)),
     edits_not_at_origin: table.pendingCount + table.parkedCount,
     conflicts: table.conflictCount,
+    // Who counts rows has to know that others never come here.
+    ...(table.isFiltered ? { has_only_some_rows: true } : {}),
     ...(problem === null ? {} : { problem: cut(problem, NAME_CHARS_MAX), hint: cut(hint ?? '', NAME_CHARS_MAX) }),
   };
 }

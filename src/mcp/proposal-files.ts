@@ -6,24 +6,12 @@
  * one whose process died is not applied again (`interrupted`). NAME.applied.json is kept as a record. A name is taken as long as any of them is
  * there.
  */
-import {
-  chmodSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { replicaError } from '../replica/failures.ts';
+import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
 import { storedProposal, type Proposal } from './wish.ts';
-
-/** Where a proposal is on its way. */
-export type ProposalState = 'waiting' | 'interrupted' | 'applied';
 
 /** A proposal that is there; null where its file is not one. */
 export interface FoundProposal {
@@ -37,24 +25,11 @@ const PROPOSALS_MAX = 200;
 /** Bytes of a file: more than EDITS_MAX edits of a few long values have. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 
-const ENDINGS = { waiting: '.json', interrupted: '.applying.json', applied: '.applied.json' } as const;
-const FILE = /^([a-z0-9][a-z0-9-]{0,59})(\.applying|\.applied)?\.json$/;
-
-/** The folder for the proposals of a replica. */
-export function proposalsFolder(replicaPath: string): string {
-  return `${replicaPath}.proposals`;
-}
-
 /** Every proposal, by name. */
 export function listProposals(folder: string): readonly FoundProposal[] {
-  return namesIn(folder)
-    .flatMap((file) => {
-      const [, name, ending] = FILE.exec(file) ?? [];
-      if (name === undefined) return [];
-      const state = ending === undefined ? 'waiting' : ending === '.applied' ? 'applied' : 'interrupted';
-      return [{ name, state, proposal: readProposal(join(folder, file), name) } as const];
-    })
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return proposalNames(folder).map(({ name, state }) => {
+    return { name, state, proposal: readProposal(join(folder, `${name}${ENDINGS[state]}`), name) };
+  });
 }
 
 /** A proposal by its name. @throws RowsyncError `usage.invalid` where there is none. */
@@ -122,14 +97,6 @@ function move(folder: string, name: string, [from, to]: readonly [ProposalState,
     renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));
   } catch (thrown) {
     throw replicaError(thrown, `Taking the proposal ${name}`);
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // nobody proposed anything yet
   }
 }
 

@@ -14,7 +14,8 @@ import { stampFromMs, type Clock } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { PageFailure, PageHost } from '../daemon/page/host.ts';
 import type { Look } from './look.ts';
-import { keepProposal, listProposals, proposalsFolder } from './proposal-files.ts';
+import { keepProposal, listProposals } from './proposal-files.ts';
+import { proposalsFolder } from './proposal-names.ts';
 import { TOOL_PROCESS, type Question, type ToolRequest } from './request.ts';
 import { argumentProblems, toolJson, TOOLS, type Asked } from './tools.ts';
 

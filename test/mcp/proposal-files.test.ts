@@ -9,10 +9,10 @@ import {
   keepProposal,
   listProposals,
   markProposalApplied,
-  proposalsFolder,
   putProposalBack,
   takeProposal,
 } from '../../src/mcp/proposal-files.ts';
+import { proposalsFolder } from '../../src/mcp/proposal-names.ts';
 import type { Proposal } from '../../src/mcp/wish.ts';
 import { temporaryFolder } from '../support/replica.ts';
 

@@ -128,6 +128,20 @@ describe('answers', () => {
     expect(text.length).toBeLessThan(250_000);
   });
 
+  test('that nobody wants any more are ended, and the next one comes', async () => {
+    const controller = new AbortController();
+    const sql = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n';
+    const asked = agent.client.callTool({ name: 'query', arguments: { sql } }, undefined, {
+      signal: controller.signal,
+    });
+    controller.abort(new Error('not wanted'));
+
+    await expect(asked).rejects.toThrow('not wanted');
+    const answers = await Promise.all([1, 2, 3].map((n) => agent.call('query', { sql: `SELECT ${n}` })));
+
+    expect(answers.map(({ value }) => value['rows'])).toEqual([[[1]], [[2]], [[3]]]);
+  });
+
   test('that take too long, or too much memory, are ended, and the next one comes', async () => {
     const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n';
     const late = await agent.call('query', { sql: endless });

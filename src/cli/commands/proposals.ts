@@ -12,11 +12,11 @@ import {
   findProposal,
   listProposals,
   markProposalApplied,
-  proposalsFolder,
   putProposalBack,
   takeProposal,
   type FoundProposal,
 } from '../../mcp/proposal-files.ts';
+import { proposalsFolder } from '../../mcp/proposal-names.ts';
 import type { Proposal } from '../../mcp/wish.ts';
 import { workAsClient } from '../../replica/client.ts';
 import { editJson, previewOf, refusalLines } from '../edit-report.ts';

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { listProposals, proposalsFolder } from '../../mcp/proposal-files.ts';
+import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
@@ -84,8 +84,7 @@ function readStatus(config: Config): Omit<Status, 'daemon' | 'listens' | 'page'>
       identity: reader.identity(),
       tables: reader.status(),
       sinks: readSinkStatus(reader),
-      proposalCount: listProposals(proposalsFolder(config.replica.path)).filter(({ state }) => state !== 'applied')
-        .length,
+      proposalCount: countWaiting(proposalsFolder(config.replica.path)),
       runs: reader.runs(RUNS_MAX),
     };
   } finally {
