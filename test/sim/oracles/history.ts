@@ -35,6 +35,7 @@ const MOMENTS_MAX = 12;
 export class HistoryOracle {
   #seq = 0;
   #commitCount = 0;
+  #triggersMax = 0;
   /** By table, the oldest first. */
   readonly #moments = new Map<number, Moment[]>();
   readonly #columns = new Map<number, string>();
@@ -44,6 +45,14 @@ export class HistoryOracle {
   forget(): void {
     this.#known.clear();
     this.#moments.clear();
+  }
+
+  /** Whether all triggers of ours are there. */
+  #isMarked(db: Reader): boolean {
+    const text = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_capture_*'";
+    const count = db.prepare(text).pluck().get() as number;
+    this.#triggersMax = Math.max(count, this.#triggersMax);
+    return count === this.#triggersMax;
   }
 
   /** What is wrong where the entries of a table are taken back to the oldest moment, and put forward again. */
@@ -96,20 +105,20 @@ export class HistoryOracle {
   }
 
   /** What is wrong with what a transaction leaves. */
-  complaints(
-    replica: Replica,
-    what: string,
-    { writes, isMarked }: { readonly writes: readonly OriginWrite[] | null; readonly isMarked: boolean },
-  ): readonly string[] {
+  complaints(replica: Replica, what: string, writes: readonly OriginWrite[] | null): readonly string[] {
     const db = replica as unknown as Reader;
     const known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
     const complaints: string[] = [];
     this.#commitCount += 1;
+    // Entries go that lead to earlier states.
+    if (what === 'Pruning history') this.#moments.clear();
     for (const { tableId, localName, begunSeq } of journalled(db)) {
       const now = knownState(db, tableId);
-      // There all edits were looked for, unless another client dropped the triggers that mark them.
+      // There all edits were looked for, but for those since another client dropped a trigger that marks them.
       const unseen =
-        isMarked && what.startsWith('Planning the push') ? differenceOf(now, tableState(db, tableId, localName)) : '';
+        what.startsWith('Planning the push') && this.#isMarked(db)
+          ? differenceOf(now, tableState(db, tableId, localName))
+          : '';
       if (unseen !== '') complaints.push(`edits are in no entry: ${unseen}`);
       const before = this.#known.get(tableId);
       known.set(tableId, { state: now, begunSeq });

@@ -319,10 +319,7 @@ export class Oracles {
   #checkHistory({ what }: TransactionFacts, replica: Replica): void {
     const { names, user, fail } = this.#parts;
     if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) this.#history.forget();
-    for (const complaint of this.#history.complaints(replica, what, {
-      writes: this.#judgedWrites(),
-      isMarked: !user.hadNoTrigger,
-    }))
+    for (const complaint of this.#history.complaints(replica, what, this.#judgedWrites()))
       fail('history', `"${what}": ${complaint}`);
   }
 
