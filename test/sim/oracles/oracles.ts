@@ -60,7 +60,7 @@ interface InFlight {
 const LEAVES_ROWS_ALONE = /^(?:Recording a run|Starting a sweep|Storing (?:what|who|the description)|Planning|Placing)/;
 
 /** Who changes rows here without a write at the origin, or lets the clocks differ. */
-const OTHER_REASONS: ReadonlySet<Actor> = new Set(['clock', 'admin', 'hider', 'copy']);
+const OTHER_REASONS: ReadonlySet<Actor> = new Set(['clock', 'admin', 'hider']);
 
 /** Watches one world. */
 export class Oracles {
@@ -325,20 +325,9 @@ export class Oracles {
 
   /** What was written at the origin of a table that is swept; null where rows change here for other reasons, or the clocks differ. */
   #judgedWrites(): readonly OriginWrite[] | null {
-    const { setup, origin, names, user } = this.#parts;
+    const { setup, origin, user } = this.#parts;
     const differs = setup.actors.some(([weight, actor]) => weight > 0 && OTHER_REASONS.has(actor));
-    // Where things happen out of turn, a time at the origin may be later than the engine's when it hears of it.
-    // A warm start was swept in a world of its own, whose clock began earlier and stands later.
-    if (
-      differs ||
-      setup.isWarm ||
-      setup.reorderRate > 0 ||
-      !setup.isAdminAway ||
-      user.hadTrigger ||
-      user.hadNoTrigger ||
-      names.isMirror
-    )
-      return null;
+    if (differs || !setup.isAdminAway || user.hadTrigger || user.hadNoTrigger) return null;
     return origin.log;
   }
 
