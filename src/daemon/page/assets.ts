@@ -242,6 +242,7 @@ progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--acc
 .notes .cells { padding: .15rem 0 .15rem 1.2rem; }
 del { color: var(--soft); text-decoration-color: var(--bad); }
 .notes ins { text-decoration: none; color: var(--ok); }
+.quiet { color: var(--soft); }
 .changes .cells { gap: .1rem; }
 aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 .former { margin: 0; padding-left: 1.1rem; }

@@ -2,7 +2,7 @@
  * What was done lately, the newest first, with what each piece of work did to which table, and what to do where it went wrong. Input: the
  * recorded runs, and work of which the replica keeps no record. Output: HTML. Pure.
  */
-import { ageText, countText, durationText } from '../../base/text.ts';
+import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import type { RunRecord } from '../../replica/reader.ts';
 import type { TableResult } from '../../replica/run-book.ts';
@@ -11,8 +11,10 @@ import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { timeText, toneOf } from './runs.ts';
 
-/** Pieces of work that are listed. */
+/** Lines of the list; runs one after the other in which nothing happened share one. */
 const LISTED_MAX = 40;
+/** Runs that are looked through for them. */
+export const RUNS_READ_MAX = 500;
 
 /** One piece of work that has ended. */
 interface Piece {
@@ -26,6 +28,8 @@ interface Piece {
   readonly words: string | null;
   readonly hint: string | null;
   readonly tables: readonly TableResult[];
+  /** Whether it went well and nothing happened. */
+  readonly isQuiet: boolean;
 }
 
 /** The whole part. */
@@ -43,8 +47,36 @@ export function doneHtml(
   const pieces = [...runs, ...done.notes.map(pieceOfNote)].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   if (pieces.length === 0) return html`<p class="about">Nothing has ended yet.</p>`;
   return html`<ol class="notes">
-    ${pieces.slice(0, LISTED_MAX).map((piece) => pieceHtml(piece, nowMs))}
+    ${inLines(pieces)
+      .slice(0, LISTED_MAX)
+      .map((line) => lineHtml(line, nowMs))}
   </ol>`;
+}
+
+/** Pieces that share a line; never empty. */
+function inLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+  const lines: Piece[][] = [];
+  for (const piece of pieces) {
+    const last = lines.at(-1);
+    if (piece.isQuiet && last?.[0]?.isQuiet === true) last.push(piece);
+    else lines.push([piece]);
+  }
+  return lines;
+}
+
+function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
+  const [newest, oldest] = [line[0], line.at(-1)];
+  if (newest === undefined || oldest === undefined) return null;
+  if (line.length === 1) return pieceHtml(newest, nowMs);
+  const [to, from] = [ageText(newest.at, nowMs), ageText(oldest.at, nowMs)];
+  return html`<li class="quiet">
+    <p>
+      <span class="state ok">done</span> ${plural(line.length, 'run')} in which nothing changed,
+      <time datetime="${newest.at}" title="${`${oldest.at} to ${newest.at}`}"
+        >${to === from ? to : `from ${from} to ${to}`}</time
+      >
+    </p>
+  </li>`;
 }
 
 function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
@@ -61,10 +93,11 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
     at: finishedAt ?? startedAt,
     outcome,
     took: finishedAt === null ? '' : `took ${timeText(run)}`,
-    summary: isQuiet ? (counts === '' ? nothingText(tableCount) : counts) : null,
+    summary: isQuiet ? summaryOf(outcome, counts, tableCount) : null,
     words: ofAll?.problem ?? error,
     hint: ofAll?.hint ?? null,
     tables,
+    isQuiet: isQuiet && counts === '' && outcome === 'done',
   };
 }
 
@@ -79,7 +112,14 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
     words,
     hint,
     tables,
+    isQuiet: false,
   };
+}
+
+function summaryOf(outcome: string, counts: string, tableCount: number): string {
+  // Nobody counted what it did.
+  if (outcome === 'interrupted') return 'it did not end; the next one continues';
+  return counts === '' ? nothingText(tableCount) : counts;
 }
 
 function nothingText(tableCount: number): string {

@@ -2,10 +2,10 @@
  * The page of what the daemon does, read from the replica and from what the daemon says. Input: a question. Output: the answer.
  */
 import { readRunResults } from '../../replica/run-book.ts';
+import { RUNS_READ_MAX } from './done.ts';
 import { framed, type Desk } from './desk.ts';
 import { html } from './html.ts';
 import type { PageReply } from './request.ts';
-import { RUNS_SHOWN_MAX } from './runs.ts';
 import { workHtml } from './work.ts';
 
 /** Reads and makes it. */
@@ -14,7 +14,7 @@ export function answerWork(desk: Desk): PageReply {
   const { state, work, formToken, nowMs, said } = request;
   const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount, 0);
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
-  ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_SHOWN_MAX), results: readRunResults(reader, RUNS_SHOWN_MAX), formToken, nowMs })}`;
+  ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_READ_MAX), results: readRunResults(reader, RUNS_READ_MAX), formToken, nowMs })}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
 }
