@@ -6,6 +6,7 @@
  * CommonJS in one file. Names are kept and only blanks go, so that a stack still says where something happened.
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
 import { TOP } from './paths.ts';
@@ -65,6 +66,22 @@ const COMMON = {
 /** Packages that are CommonJS ask for what is built into Node with `require`. */
 const REQUIRE = "import { createRequire } from 'node:module';const require = createRequire(import.meta.url);";
 
+/**
+ * What is built into Node is required also where it is imported: an import reads every property of it, and so loads what `node:http` and
+ * `node:crypto` load only when asked, a second undici among it.
+ */
+const builtinByRequire: Plugin = {
+  name: 'builtin-by-require',
+  setup: (loader) => {
+    loader.onResolve({ filter: /./ }, ({ path, kind }) =>
+      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'builtin' } : null,
+    );
+    loader.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
 /** In an executable better-sqlite3 takes its machine code from where addon.ts finds it. */
 const addonFromAsset: Plugin = {
   name: 'addon-from-asset',
@@ -121,6 +138,7 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
   const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
   const program = await build({
     ...esm,
+    plugins: [undiciPool, builtinByRequire],
     splitting: true,
     entryPoints: { program: 'src/cli/main.ts' },
     // In one folder, because parts look for what is shipped from where they stand.

@@ -2,7 +2,6 @@
  * The way to the origin: the proxy of the configuration or of the environment, and an authority of one's own. Input: the `origin` section,
  * environment variables, files. Output: the way, or problems that never show a secret (I16).
  */
-import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { BlockList, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
@@ -127,6 +126,8 @@ function readAuthorities(path: string): { readonly pem: string } | { readonly co
     const pem = readFileSync(path, 'utf8');
     const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
     if (blocks.length === 0) return { complaint: `names ${path}, in which is no certificate in PEM` };
+    // Asked for here, since few configurations name authorities and every command loads this file.
+    const { X509Certificate } = process.getBuiltinModule('node:crypto');
     for (const block of blocks) void new X509Certificate(block);
     return { pem: blocks.join('\n') };
   } catch (thrown) {
