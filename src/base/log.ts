@@ -8,6 +8,7 @@
  * with `cat`. The only user of pino.
  */
 import { pino } from 'pino';
+import type { RowsyncError } from './errors.ts';
 import type { LogEvent } from './log-events.ts';
 import { formLine, type LogForm } from './log-form.ts';
 import { printableJson } from './text.ts';
@@ -110,6 +111,11 @@ export function createLogger(options: {
       if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
     };
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}
+
+/** What an event says of an error. */
+export function errorFacts({ code, message, hint }: RowsyncError): LogFacts {
+  return { code, message, hint };
 }
 
 /** A logger that adds the same facts to every event. */

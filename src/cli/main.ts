@@ -12,8 +12,10 @@ import { outputTo } from './session.ts';
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
 const EXIT_INTERRUPTED = 130;
 
-// What is young stays in one megabyte instead of up to 32: a first pull takes a fifth less memory, and a seventh more time of the processor.
+// What is young stays in one megabyte instead of up to 32, and the heap is cleaned when it has doubled instead of quadrupled: a first pull
+// takes two fifths less memory, and a quarter more time of the processor.
 setFlagsFromString('--semi-space-growth-factor=1');
+setFlagsFromString('--heap-growing-percent=100');
 
 const stderr = outputTo(process.stderr);
 let stopping: AbortController | undefined;

@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
-import type { LogFacts, Logger } from '../base/log.ts';
+import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
@@ -48,6 +48,8 @@ export interface DaemonParts {
   /** Reads the configuration anew. @throws RowsyncError with every problem there is. */
   readonly load: () => Config;
   readonly notifier: Notifier;
+  /** Called before a wait. */
+  readonly atRest?: () => void;
   /** The log; asked for again with every configuration, because it hides the secrets of that one. */
   readonly logFor: (config: Config) => Logger;
 }
@@ -155,6 +157,7 @@ class Daemon {
       if (step.kind === 'wait') {
         // The work of the moment is done; whoever wakes us from here on ends this wait.
         this.#wake = new AbortController();
+        this.#parts.atRest?.();
         if (!this.#isAnythingAsked()) await clock.sleep(step.ms, this.#wake.signal);
         continue;
       }
@@ -523,8 +526,4 @@ class Daemon {
       wayByTable: this.#ways.textByTable,
     };
   }
-}
-
-function errorFacts({ code, message, hint }: RowsyncError): LogFacts {
-  return { code, message, hint };
 }

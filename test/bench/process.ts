@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { bundle } from '../../packaging/bundle.ts';
@@ -89,6 +90,9 @@ function columnsOf(path: string): readonly string[] {
   }
 }
 
+/** For what a daemon does at the end of its work. */
+const REST_MS = 2000;
+
 /** The memory of the daemon once its first cycle is over, in MiB; NaN where the system has no /proc. */
 async function restMib(main: string, work: string): Promise<number> {
   const daemon = spawn(NODE, ['--max-old-space-size=512', main, 'daemon'], {
@@ -99,6 +103,7 @@ async function restMib(main: string, work: string): Promise<number> {
     for await (const line of createInterface(daemon.stdout)) {
       if (line.includes('"work.finished"')) break;
     }
+    await setTimeout(REST_MS);
     const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
   } catch {

@@ -10,6 +10,7 @@ import { findConfig } from '../../config/paths.ts';
 import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
+import { memoryKeeper } from '../../daemon/memory.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
@@ -62,6 +63,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
       onCycle: (listener) => session.onSignal('SIGUSR1', listener),
     },
     notifier: openNotifier(processEnvironment(), logFor(config)),
+    atRest: memoryKeeper(),
     load: () => loadConfig(path).config,
     logFor,
   });
