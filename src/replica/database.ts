@@ -31,6 +31,9 @@ const WRITE_PAUSE_MS = 100;
 /** The write-ahead log is cut back to this size after a checkpoint. */
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 
+/** Pages that SQLite keeps in memory; the system keeps the rest of the file in its own, where it has room. */
+const CACHE_KIB = 4096;
+
 /** One transaction, for whoever stands around it. */
 export interface TransactionFacts {
   /** What it does, as in messages. */
@@ -421,6 +424,7 @@ function prepareFile(db: Database.Database, path: string, isNew: boolean): Upgra
     ['trusted_schema', 0],
     ['cell_size_check', 1],
     ['journal_size_limit', WAL_BYTES_MAX],
+    ['cache_size', -CACHE_KIB],
   ]);
   if (!isNew) return upgradeFile(db, path);
   db.transaction(() => {
