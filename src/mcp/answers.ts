@@ -6,6 +6,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../replica/browse.ts';
 import type { ReplicaReader, TableStatus } from '../replica/reader.ts';
+import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './look.ts';
 import type { Question } from './request.ts';
 
@@ -98,7 +99,8 @@ function columnsOf(table: BrowsedTable): readonly object[] {
     type: column.type,
     stored_as: column.storedAs,
     ...(column.kind === null ? {} : { kind: column.kind }),
-    writable: table.isTwoWay && column.isWritable,
+    ...(column.mask === null ? {} : { masked_by: column.mask }),
+    writable: table.isTwoWay && reasonNotWritten(column) === null,
     required: column.isRequired,
   }));
 }

@@ -22,11 +22,12 @@ const NOTE = {
     { name: 'Price', type: 'Numeric' },
     { name: 'Done', type: 'Checkbox' },
     { name: 'Photo', type: 'Attachment' },
+    { name: 'Phone', type: 'Text' },
   ],
-  rows: Array.from({ length: 1_500 }, (_, n) => ({ Title: `note ${n}`, Code: `c${n}` })),
+  rows: Array.from({ length: 1_500 }, (_, n) => ({ Title: `note ${n}`, Code: `c${n}`, Phone: `+1 555 000${n % 10}` })),
 } as const;
 const READ_ONLY = { name: 'Archive', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'old' }] } as const;
-const YAML = 'tables: { Archive: {}, Note: { push: true, match: Code } }\n';
+const YAML = 'tables: { Archive: {}, Note: { push: true, match: Code, mask: { Phone: last4 } } }\n';
 
 let sandbox: TestSandbox;
 let workspace: ReturnType<typeof makeWorkspace>;
@@ -85,6 +86,7 @@ describe('answers', () => {
       expect.arrayContaining([
         expect.objectContaining({ name: '_id', writable: false }),
         expect.objectContaining({ name: 'Code', type: 'Text', writable: true }),
+        expect.objectContaining({ name: 'Phone', masked_by: 'last4', writable: false }),
       ]),
     );
     expect(await agent.call('describe_table', { table: 'Nobody' })).toMatchObject({ isError: true });
@@ -109,6 +111,13 @@ describe('answers', () => {
         age_seconds: expect.any(Number) as number,
       },
     ]);
+  });
+
+  test('have masked values only as they are masked', async () => {
+    const { value, text } = await agent.call('query', { sql: 'SELECT "Phone" FROM "Note" WHERE _id = 1' });
+
+    expect(value['rows']).toEqual([[expect.stringMatching(/0000$/)]]);
+    expect(text).not.toContain('+1 555');
   });
 
   test('say how old every table is', async () => {
@@ -227,6 +236,11 @@ describe('no tool', () => {
       'a number that the origin gives',
       { table: 'Note', action: 'update', row_id: 1, values: { Id: '5' } },
       /cannot be written/,
+    ],
+    [
+      'a masked column',
+      { table: 'Note', action: 'update', row_id: 1, values: { Phone: '+1 555 9999' } },
+      /masked here/,
     ],
     [
       'a file',
