@@ -135,6 +135,8 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
       await origin.close();
       const error = asRowsyncError(thrown);
       const isOfToken = error.kind === 'auth';
+      // Nothing that is asked for mends the way.
+      if (error.code === 'origin.proxy') throw error;
       if (signal.aborted || (isOfToken ? isThere : options.url !== undefined)) throw error;
       await prompter.say(`${error.message} (${error.code})`);
       await prompter.say(error.hint);

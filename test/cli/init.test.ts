@@ -252,3 +252,16 @@ test.each([
   expect(stderr).not.toContain('w0rd');
   expect(existsSync(join(folder.path, 'rowsync.yaml'))).toBe(false);
 });
+
+test('ends where the proxy refuses, in its words, and asks for no other token', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  await using proxy = await startTestProxy({ login: { user: 'us', password: 'proxy-pass-1' } });
+  using folder = temporaryFolder();
+  const typed = [`${sandbox.url}/secure/db/${sandbox.database}/`, sandbox.token];
+
+  const { exitCode, stderr } = await runCli(['init', '--proxy', proxy.url], { folder: folder.path, typed });
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`the proxy ${proxy.host} answered 407`);
+  expect(existsSync(join(folder.path, 'rowsync.yaml'))).toBe(false);
+});
