@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { ColumnChoice, MaskRule } from '../../src/reconcile/choose.ts';
+import { giveConsent } from '../../src/replica/consent.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
@@ -268,4 +269,46 @@ test('a push before the pull that follows a new choice sends nothing', async () 
 
   expect(report.tables[0]?.error).toMatchObject({ code: 'push.shape' });
   expect(fixture.sandbox.store.rows('Customer')[0]?.values).toMatchObject({ Name: 'name 1' });
+});
+
+test('where columns are included, a new one of the origin does not come, also before anybody knows it here', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+  await pullAs(fixture, { include: ['Name', 'Code'], push: true });
+  fixture.sandbox.store.addColumn('Customer', { name: 'Fresh', type: 'Text' });
+  fixture.execute(`UPDATE "Customer" SET "Name" = 'edited' WHERE _id = 1`);
+
+  await pushNow(fixture, { settings: { columns: () => choiceOf({ include: ['Name', 'Code'] }) } });
+  await pullAs(fixture, { include: ['Name', 'Code'], push: true });
+
+  expect(columnsOf(fixture)).not.toContain('Fresh');
+  expect(askedFor(fixture, 'Fresh') + askedFor(fixture, 'column=*')).toBe(0);
+});
+
+test('following brings changes masked, without what is left out', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+  const wish: Wish = { exclude: ['Notes'], masks: [{ pattern: 'E-Mail', kind: 'domain' }] };
+  const settings = { ...settingsOf(wish), follows: 'all' as const };
+  await fixture.pull({ settings });
+  fixture.sandbox.store.update('Customer', 1, { 'E-Mail': 'new@other.example', Notes: 'SECRET-NOTES-NEW' });
+  fixture.sandbox.requests.clear();
+
+  const report = await fixture.pull({ settings, follow: true });
+
+  expect(report.tables[0]).toMatchObject({ isFollowed: true, updatedCount: 1 });
+  expect(fixture.rows('SELECT "E-Mail" AS mail FROM "Customer" WHERE _id = 1')).toEqual([{ mail: 'other.example' }]);
+  expect(filesWith(fixture, 'SECRET-NOTES').concat(filesWith(fixture, 'new@'))).toEqual([]);
+  expect(askedFor(fixture, 'Notes')).toBe(0);
+});
+
+test('what a person agreed to while a daemon works is done by the next pull', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+  await pullAs(fixture, {});
+  await pullAs(fixture, { exclude: ['Notes'] });
+
+  const agreed = giveConsent(fixture.path, ['pull'], ['Customer']);
+  const report = await pullAs(fixture, { exclude: ['Notes'] });
+
+  expect(agreed).toHaveLength(1);
+  expect(report.tables[0]).toMatchObject({ held: null, error: null });
+  expect(columnsOf(fixture)).not.toContain('Notes');
 });
