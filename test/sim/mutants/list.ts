@@ -2,13 +2,20 @@
  * All planted bugs, and those that are planted in pairs. What each of them takes out is said beside it.
  */
 import type { Mutant, MutantPair } from './mutant.ts';
+import { CHOICE_MUTANTS } from './choices.ts';
 import { FILE_MUTANTS } from './files.ts';
 import { OTHER_MUTANTS } from './others.ts';
 import { PULL_MUTANTS } from './pull.ts';
 import { PUSH_MUTANTS } from './push.ts';
 
 /** Every planted bug. */
-export const MUTANTS: readonly Mutant[] = [...PULL_MUTANTS, ...PUSH_MUTANTS, ...FILE_MUTANTS, ...OTHER_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...PULL_MUTANTS,
+  ...PUSH_MUTANTS,
+  ...FILE_MUTANTS,
+  ...CHOICE_MUTANTS,
+  ...OTHER_MUTANTS,
+];
 
 /** Pairs in which one defence stands in for the other. */
 export const MUTANT_PAIRS: readonly MutantPair[] = [
