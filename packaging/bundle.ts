@@ -104,7 +104,7 @@ export async function bundleExecutable(outfile: string): Promise<readonly Bundle
     define: { 'import.meta.url': 'ownUrl' },
     banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
     external: [],
-    plugins: [undiciPool, noSchemaChecker, addonFromAsset],
+    plugins: [...COMMON.plugins, addonFromAsset],
     entryPoints: ['src/cli/main.ts'],
     outfile,
   });
@@ -138,7 +138,7 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
   const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
   const program = await build({
     ...esm,
-    plugins: [undiciPool, builtinByRequire],
+    plugins: [...COMMON.plugins, builtinByRequire],
     splitting: true,
     entryPoints: { program: 'src/cli/main.ts' },
     // In one folder, because parts look for what is shipped from where they stand.
