@@ -14,9 +14,12 @@ import type { Draw } from '../world/tape.ts';
 
 const HOUR_MS = 3_600_000;
 
+/** A column of numbers that days are added up by; nobody edits it. */
+const NUMBER = 'N';
+
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules, files, refusedShare, windowPages, choosing = null }: Setup,
+  { rowCount, systemColumns, etag, rules, files, refusedShare, follow, choosing = null }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -31,6 +34,7 @@ export function makeOrigin(
       { name: 'B', type: 'Text' },
       ...fileColumns(files),
       ...chosenColumns(choosing),
+      ...(follow === undefined ? [] : [{ name: NUMBER, type: 'Numeric', kind: 'Formula', readOnly: true }]),
     ],
     rows: Array.from({ length: rowCount }, (_, index) => ({
       Tag: tokens.next('t'),
@@ -39,11 +43,14 @@ export function makeOrigin(
       B: tokens.next('b'),
       ...firstFile(files, tokens, index),
       ...chosenCells(choosing, tokens),
+      ...(follow === undefined ? {} : { [NUMBER]: index }),
     })),
   };
   const knobs = {
     etag,
-    listsDeleted: windowPages !== 1,
+    listsDeleted: follow?.listsDeleted ?? true,
+    addsUp: follow?.addsUp ?? 'days',
+    lateMsMax: follow?.lateMsMax ?? 0,
     rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const),
     refusesCell: refusedShare === 0 ? null : ({ value }: { readonly value: unknown }) => isRefused(value, refusedShare),
   };
@@ -116,6 +123,29 @@ export class Colleague {
 
   #chosenCells(): Readonly<Record<string, string>> {
     return chosenCells(this.#parts.choosing ?? null, this.#parts.tokens);
+  }
+
+  /** Sets the clock of the origin; returns what that was. */
+  setClock(draw: Draw, clock: { offMs: number }): string {
+    clock.offMs += draw.pick([1_000, -1_000, HOUR_MS, -HOUR_MS]);
+    this.#parts.count('clock of the origin');
+    return `the clock of the origin is set ${clock.offMs} ms off`;
+  }
+
+  /** Changes a row as a formula over other rows does, and says which one; returns what that was. */
+  recompute(draw: Draw, onChanged: (id: number) => void): string {
+    const { origin, names, tokens, count } = this.#parts;
+    const ids = origin.ids(names.table);
+    if (ids.length === 0) return 'a formula has no row to change';
+    const id = draw.pick(ids);
+    const cells = {
+      [NUMBER]: draw.below(1_000),
+      ...(draw.chance(0.3) ? { [names.atOrigin(draw.pick(['A', 'B']))]: tokens.next('w') } : {}),
+    };
+    count('formula');
+    origin.recompute(names.table, id, cells);
+    onChanged(id);
+    return `a formula sets ${JSON.stringify(cells)} in row ${id}`;
   }
 
   /** Gives a row the values that it was born with: pages may be as they were once. */

@@ -56,7 +56,8 @@ function split(table: ModelTable, name: string): { readonly name: string; readon
   return suffix === '' || findNamed(table.columns, name) !== undefined ? null : { name: bare, suffix };
 }
 
-function readFields({ pairs, role }: Call, table: ModelTable): readonly Field[] | Refusal {
+function readFields(call: Call, table: ModelTable): readonly Field[] | Refusal {
+  const { pairs, role } = call;
   const fields: Field[] = [];
   for (const asked of valuesOf(pairs, 'column')) {
     const named = split(table, asked);
@@ -64,10 +65,14 @@ function readFields({ pairs, role }: Call, table: ModelTable): readonly Field[] 
     const column = findColumn(table, role, named.name);
     if (column instanceof Refusal) return column;
     const { suffix } = named;
-    if (!takes(column, suffix)) return new Refusal(400, 3100, 'Column does not exist', asked);
+    if (!takes(column, suffix) || !addsUp(call, suffix)) return new Refusal(400, 3100, 'Column does not exist', asked);
     fields.push({ column, suffix, name: suffix === 'DD' ? column.name : asked });
   }
   return fields;
+}
+
+function addsUp({ knobs }: Call, suffix: string): boolean {
+  return knobs.addsUp === 'days' || (knobs.addsUp === 'counts' && suffix === 'COUNT');
 }
 
 function takes(column: ModelColumn, suffix: string): boolean {

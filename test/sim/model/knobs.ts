@@ -34,8 +34,11 @@ export interface ModelRule {
   readonly does: RuleEffect;
 }
 
+/** What the origin adds up: rows by day, or counts alone, or nothing. */
+export type AddUpMode = 'days' | 'counts' | 'none';
+
 /** What a draw decides, so that each kind may have a sequence, and a rate, of its own. */
-export type DrawReason = 'order' | 'etag' | 'lag' | 'rule';
+export type DrawReason = 'order' | 'etag' | 'lag' | 'rule' | 'late';
 
 /** A uniform number in [0, 1), where 0 is the harmless choice. */
 export type ModelDraw = (reason: DrawReason) => number;
@@ -52,6 +55,9 @@ export interface ModelKnobs {
   refusesCell: ((cell: { readonly table: string; readonly column: string; readonly value: Value }) => boolean) | null;
   /** Whether the calling user is given the list of deleted rows. */
   listsDeleted: boolean;
+  addsUp: AddUpMode;
+  /** How far behind the stamps of what colleagues do may lie, in milliseconds. */
+  lateMsMax: number;
   /** Reads may show the state of up to so many milliseconds ago. */
   readLagMsMax: number;
 }
@@ -65,6 +71,8 @@ export function steadyKnobs(): ModelKnobs {
     hidesRow: null,
     refusesCell: null,
     listsDeleted: true,
+    addsUp: 'days',
+    lateMsMax: 0,
     readLagMsMax: 0,
   };
 }

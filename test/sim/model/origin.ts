@@ -238,6 +238,14 @@ export class OriginModel {
     return updateRow(this.#ledger, found, id, byColumn, this.#author(as));
   }
 
+  /** Changes cells of a row as a formula over other rows does: nothing says when; false when nothing changed. */
+  recompute(table: string, id: number, cells: Cells): boolean {
+    this.#keepPast();
+    const found = tableNamed(this.#ledger.state, table);
+    const author = { ...this.#author(undefined), leavesStamps: true };
+    return updateRow(this.#ledger, found, id, cellsByColumn(found, cells), author);
+  }
+
   /** Deletes a row; false when there is none. */
   delete(table: string, id: number, options: { readonly as?: UserSpec } = {}): boolean {
     this.#keepPast();
@@ -381,7 +389,9 @@ export class OriginModel {
   }
 
   #author(as: UserSpec | undefined): Author {
-    const nowMs = this.#options.nowMs();
+    const { lateMsMax } = this.knobs;
+    const lateMs = lateMsMax === 0 ? 0 : Math.floor(this.#draw('late') * lateMsMax);
+    const nowMs = this.#options.nowMs() - lateMs;
     return { user: userText(as ?? this.user), nowMs, by: 'colleague', requestNumber: null };
   }
 

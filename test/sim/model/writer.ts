@@ -79,7 +79,13 @@ export function insertRow(ledger: Ledger, table: ModelTable, cells: CellMap, aut
 }
 
 /** Changes cells of a row; false when they all had these values, or the row does not exist. */
-export function updateRow(ledger: Ledger, table: ModelTable, id: number, cells: CellMap, author: Author): boolean {
+export function updateRow(
+  ledger: Ledger,
+  table: ModelTable,
+  id: number,
+  cells: CellMap,
+  author: Author & { readonly leavesStamps?: boolean },
+): boolean {
   const before = table.rows.get(id);
   if (before === undefined) return false;
   const values = new Map<number, Value>();
@@ -93,13 +99,17 @@ export function updateRow(ledger: Ledger, table: ModelTable, id: number, cells: 
     if (valueTypeOf(column) === 'Autonumber') countPast(table, column, values.get(column.id) ?? null);
   }
   const given = new Map(values);
-  for (const column of table.columns) {
+  for (const column of author.leavesStamps === true ? [] : table.columns) {
     const isStamp = column.kind === 'LastModifiedBy' || column.kind === 'DateModified';
     if (isStamp && !given.has(column.id)) values.set(column.id, initial(column, author));
   }
   const after = new Map(before.cells);
   for (const [column, value] of values) after.set(column, value);
-  table.rows.set(id, { ...before, modifiedMs: author.nowMs, cells: after });
+  table.rows.set(id, {
+    ...before,
+    modifiedMs: author.leavesStamps === true ? before.modifiedMs : author.nowMs,
+    cells: after,
+  });
   if (given.size > 0) note(ledger, table, author, { kind: 'update', id, cells: given });
   if (files.size > 0) storeFiles(ledger, table, id, files, author);
   return true;

@@ -3,9 +3,9 @@
  * once the engine asks in another order. `npm run mutants -- --only NAME` finds another one where a hint is out of date.
  */
 
-/** A world: of a seed, one that is kept in the corpus, or a short story (scenarios.ts) with what goes wrong in it. */
+/** A world: of a seed, whose table may be followed, one that is kept in the corpus, or a short story (scenarios.ts) with what goes wrong in it. */
 export type Hint =
-  | { readonly seed: number }
+  | { readonly seed: number; readonly follows?: boolean }
   | { readonly kept: string }
   | { readonly story: string; readonly at: string };
 
@@ -115,5 +115,14 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'vanished-columns-hold-nothing': { test: 'test/capture/missing-columns.test.ts' },
   'failed-files-forgotten': { story: 'attachment-down', at: '58:status404' },
   'refused-though-edited': { story: 'refused-and-deleted-on-its-way', at: '' },
+  'followed-rows-unsuspected': { seed: 640349, follows: true },
+  'window-that-misses-a-row-deletes-it': { seed: 620018, follows: true },
+  'follow-without-overlap': { seed: 613737, follows: true },
+  'watermark-of-this-machine': { test: 'test/pull/follow.test.ts' },
+  'window-begins-behind-its-first-second': { seed: 631109, follows: true },
+  'moved-ties-unnoticed': { test: 'test/reconcile/follow.test.ts' },
+  'held-tables-are-followed': { test: 'test/pull/follow.test.ts' },
+  'sums-are-not-compared': { test: 'test/pull/follow.test.ts' },
+  'useless-measures-are-kept': { test: 'test/pull/fingerprint.test.ts' },
   'unseen-edits-leave-refusals': { story: 'refused-and-deleted-unseen', at: '' },
 };

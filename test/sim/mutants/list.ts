@@ -4,6 +4,7 @@
 import type { Mutant, MutantPair } from './mutant.ts';
 import { CHOICE_MUTANTS } from './choices.ts';
 import { FILE_MUTANTS } from './files.ts';
+import { FOLLOW_MUTANTS } from './follow.ts';
 import { OTHER_MUTANTS } from './others.ts';
 import { PULL_MUTANTS } from './pull.ts';
 import { PUSH_MUTANTS } from './push.ts';
@@ -14,6 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PUSH_MUTANTS,
   ...FILE_MUTANTS,
   ...CHOICE_MUTANTS,
+  ...FOLLOW_MUTANTS,
   ...OTHER_MUTANTS,
 ];
 

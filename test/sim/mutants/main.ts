@@ -16,6 +16,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Found } from '../run/runner.ts';
 import { SCENARIOS } from '../stories/scenarios.ts';
+import { followsIn } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
 import { headerOf } from '../run/usage.ts';
 import type { WorkerOrder, WorkerReport } from '../run/worker.ts';
@@ -121,7 +122,7 @@ async function huntDown(
 }
 
 function textOf(world: Hint): string {
-  if ('seed' in world) return `seed ${world.seed}`;
+  if ('seed' in world) return `seed ${world.seed}${world.follows === true ? ', followed' : ''}`;
   if ('kept' in world) return `corpus/${world.kept}`;
   return world.at === '' ? `story ${world.story}` : `story ${world.story} at ${world.at}`;
 }
@@ -152,7 +153,7 @@ async function huntSeeds(
       step: seeds.workers,
       end,
       isLong: false,
-      follows: false,
+      follows: 'half',
       traits: [],
     };
     worker.send(order);
@@ -164,8 +165,9 @@ async function huntSeeds(
   };
   const check = async (found: readonly Found[]): Promise<void> => {
     for (const { seed, oracle, what } of caught === null ? found : []) {
-      if ((await prober.run({ root: UNPLANTED, world: { seed } })) !== null) continue;
-      caught ??= { world: `seed ${seed}`, oracle, what };
+      const world = { seed, follows: followsIn('half', seed) };
+      if ((await prober.run({ root: UNPLANTED, world })) !== null) continue;
+      caught ??= { world: textOf(world), oracle, what };
       endAll();
     }
   };

@@ -30,7 +30,7 @@ function keptCase(name: string): Case {
 
 async function run({ root, world }: Probe): Promise<Complaint | null> {
   using runner = new Runner(await loadEngine(new URL(root)));
-  if ('seed' in world) return (await runner.run(Tapes.fromSeed(world.seed))).failure;
+  if ('seed' in world) return (await runner.run(Tapes.fromSeed(world.seed, false, world.follows))).failure;
   if ('kept' in world) return (await runner.run(tapesOf(keptCase(world.kept)))).failure;
   const scenario = SCENARIOS.find(({ name }) => name === world.story);
   if (scenario === undefined) throw new Error(`There is no story ${world.story}`);

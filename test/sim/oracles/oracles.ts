@@ -18,6 +18,7 @@
 import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
+import { Unseen } from './unseen.ts';
 import type { Admin } from '../actors/admin.ts';
 import type { CycleOrder } from '../world/engine.ts';
 import { readBase } from './base.ts';
@@ -60,13 +61,14 @@ interface InFlight {
 const LEAVES_ROWS_ALONE = /^(?:Recording a run|Starting a sweep|Storing (?:what|who|the description)|Planning|Placing)/;
 
 /** Who changes rows here without a write at the origin, or lets the clocks differ. */
-const OTHER_REASONS: ReadonlySet<Actor> = new Set(['clock', 'admin', 'hider']);
+const OTHER_REASONS: ReadonlySet<Actor> = new Set(['clock', 'admin', 'hider', 'originClock']);
 
 /** Watches one world. */
 export class Oracles {
   readonly #parts: OracleParts;
   readonly #vouching: Vouching;
   readonly #freshness: Freshness;
+  readonly #unseen: Unseen;
   /** Whether the table was followed in this cycle, and not swept. */
   #hasFollowed = false;
   readonly #overwrites: Overwrites;
@@ -101,6 +103,7 @@ export class Oracles {
     this.#parts = parts;
     this.#vouching = new Vouching(parts.names);
     this.#freshness = new Freshness(parts.origin, parts.names);
+    this.#unseen = new Unseen(parts.origin);
     this.#overwrites = new Overwrites(parts);
     this.#parking = new Parking(parts);
     this.#hiding = new Hiding(parts);
@@ -157,12 +160,14 @@ export class Oracles {
     this.#noteOutside();
     // In a story, administrators do nothing that no pull could see.
     const isScripted = this.#parts.setup.actors.length === 0;
+    this.#unseen.begin();
     this.#freshness.begin(isPull && (this.#isJudged || isScripted));
   }
 
   /** Something happened, perhaps at the origin. */
   onTurn(): void {
     this.#freshness.noteTurn();
+    this.#unseen.noteTurn();
     this.#noteOutside();
   }
 
@@ -170,6 +175,11 @@ export class Oracles {
     const { names, setup } = this.#parts;
     if (setup.rows === undefined) return;
     for (const row of names.rowsThere()) if (!names.selects(row)) this.#outside.add(row.id);
+  }
+
+  /** A row changed without a stamp. */
+  onUnstamped(id: number): void {
+    this.#unseen.note(id);
   }
 
   /** A cycle ended, and says what went wrong. */
@@ -189,6 +199,7 @@ export class Oracles {
     const inBatch = this.#inBatch(this.#sent);
     for (const row of this.#sent) if (!inBatch.has(row)) this.#sent.delete(row);
     this.#judgePull();
+    this.#unseen.onSwept();
   }
 
   /** The columns that the replica takes for gone, as someone sees it. */
@@ -219,7 +230,9 @@ export class Oracles {
       ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
     );
     // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
-    const uncounted = this.#hasFollowed ? [...(base?.keys() ?? [])].filter((id) => !there.has(id)) : [];
+    const uncounted = this.#hasFollowed
+      ? [...(base?.keys() ?? []).filter((id) => !there.has(id)), ...this.#unseen.ids]
+      : [];
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
     const leaving = suspects.map(([id]) => Number(id)).filter((id) => this.#outside.has(id));
     const excused = new Set([...[...waiting, ...asSent].map(([id]) => Number(id)), ...uncounted, ...leaving]);
@@ -236,6 +249,7 @@ export class Oracles {
   goBackTo(known: Known): void {
     this.#overwrites.goBackTo(known);
     this.#parking.onOlderCopy();
+    this.#unseen.onReplaced();
     this.#holding.onOlderCopy();
   }
 
@@ -247,6 +261,7 @@ export class Oracles {
   /** The file is another one: an older copy, or what a power cut left. */
   onReplaced(newestEvidence: number, newestBatch: number): void {
     this.#history.forget();
+    this.#unseen.onReplaced();
     this.#newestEvidence = newestEvidence;
     this.#newestBatch = newestBatch;
     this.#durableBatch = newestBatch;
@@ -327,7 +342,8 @@ export class Oracles {
   #judgedWrites(): readonly OriginWrite[] | null {
     const { setup, origin, user } = this.#parts;
     const differs = setup.actors.some(([weight, actor]) => weight > 0 && OTHER_REASONS.has(actor));
-    if (differs || !setup.isAdminAway || user.hadTrigger || user.hadNoTrigger) return null;
+    const isLate = (setup.follow?.lateMsMax ?? 0) > 0;
+    if (differs || isLate || !setup.isAdminAway || user.hadTrigger || user.hadNoTrigger) return null;
     return origin.log;
   }
 

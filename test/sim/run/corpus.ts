@@ -10,6 +10,8 @@ import { TAPE_NAMES, Tapes, type TapeRecord } from '../world/tape.ts';
 /** One kept world. */
 export interface Case {
   readonly seed: number;
+  /** Whether its table is followed. */
+  readonly follows?: boolean;
   /** The invariant that broke, and how. */
   readonly oracle: string;
   readonly what: string;
@@ -65,10 +67,12 @@ export function textOfCase(kept: Case): string {
 }
 
 /** The tapes of a kept world. */
-export function tapesOf(
-  { seed, tapes, choosing = null }: Pick<Case, 'seed' | 'tapes'> & Partial<Pick<Case, 'choosing'>>,
+export function tapesOf({
+  seed,
+  tapes,
   follows = false,
-): Tapes {
+  choosing = null,
+}: Pick<Case, 'seed' | 'tapes' | 'follows'> & Partial<Pick<Case, 'choosing'>>): Tapes {
   // Cases were kept before there was a journal, or do not need one.
   return Tapes.fromRecord(seed, tapes, follows, { history: false, choosing });
 }

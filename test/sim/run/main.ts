@@ -3,7 +3,7 @@
  *
  *    npm run sim -- --seeds 5000 --from 1 --workers 2     kept cases first, then seeds; sums and what is too rare
  *    npm run sim -- --seeds 5000 --long                   worlds that do not end early: fewer a minute, and what needs many steps
- *    npm run sim -- --seeds 5000 --follow                 the engine follows its table in every other cycle
+ *    npm run sim -- --seeds 5000 --follow                 all worlds follow their table, not half of them
  *    npm run sim -- --seeds 5000 --with person,copy       only those of these seeds whose worlds have all of it (TRAITS in setup.ts)
  *    npm run sim -- --replay 76                           one seed, or a kept case by its file: shrunk, as a story
  *    npm run sim -- --replay 76 --keep test/sim/corpus/name.json
@@ -67,6 +67,7 @@ const traits = values.with.split(',').filter((trait) => trait !== '');
 const unknown = traits.filter((trait) => !Object.hasOwn(TRAITS, trait));
 if (unknown.length > 0)
   throw new Error(`No world has ${unknown.join(', ')}; there is ${Object.keys(TRAITS).join(', ')}`);
+const follows = values.follow ? 'all' : 'half';
 const root =
   values.source === undefined ? new URL('../../../src/', import.meta.url) : new URL(`file://${values.source}/`);
 
@@ -82,10 +83,10 @@ async function replay(runner: Runner, what: string, keep: string | undefined): P
     say(`Seed ${what} is well.`);
     return true;
   }
-  const { failure, trace } = await runner.run(tapesOf(kept, values.follow));
+  const { failure, trace } = await runner.run(tapesOf(kept));
   say(storyOf(trace, values.all));
   say(failure === null ? 'All is well.' : `Broken: ${failure.oracle}: ${failure.what}`);
-  const again = keep ?? (values.long ? `${what} --long` : what);
+  const again = keep ?? `${what}${values.long ? ' --long' : ''}${values.follow ? ' --follow' : ''}`;
   if (!isFile)
     say(`Shrunk in ${'runCount' in kept ? String(kept.runCount) : '0'} runs. Again: npm run sim -- --replay ${again}`);
   if (keep !== undefined) writeFileSync(keep, textOfCase(kept));
@@ -117,7 +118,7 @@ async function runSeeds(): Promise<Sums> {
       step: workers,
       end: from + count,
       isLong: values.long,
-      follows: values.follow,
+      follows,
       traits,
     };
     worker.send(order);
@@ -154,7 +155,7 @@ function printSums(sums: Sums, durationMs: number): boolean {
 }
 
 async function main(): Promise<boolean> {
-  using runner = new Runner(await loadEngine(root), values.long, values.follow);
+  using runner = new Runner(await loadEngine(root), values.long, follows);
   if (values.exhaustive) {
     return await runExhaustive(runner, {
       root,

@@ -6,6 +6,7 @@ import type { LocalRow } from '../world/books.ts';
 import type { Disk, Start } from '../world/disk.ts';
 import type { EngineModules } from '../world/engine.ts';
 import type { Script } from '../stories/script.ts';
+import { drawFollow } from '../world/follow-setup.ts';
 import { drawFiles } from '../world/files-setup.ts';
 import { drawRows, withRows } from '../world/rows.ts';
 import { drawHideWeight, drawSetup, type Setup } from '../world/setup.ts';
@@ -46,9 +47,10 @@ export function setupOf(tapes: Tapes): Setup {
   const rows = drawRows(tapes);
   const setup = rows === null ? base : withRows(base, rows);
   if (!tapes.follows) return setup;
-  // Several windows, of one page or two each.
-  const { rowCount } = setup;
-  return { ...setup, follows: true, systemColumns: true, windowPages: 1 + (rowCount % 2), rowCount: rowCount * 2 };
+  const follow = drawFollow(tapes.of('follow'));
+  const { clockWeight, formulaWeight, rowsFactor } = follow;
+  const actors = [...setup.actors, [clockWeight, 'originClock'] as const, [formulaWeight, 'formula'] as const];
+  return { ...setup, follow, actors, systemColumns: true, rowCount: setup.rowCount * rowsFactor };
 }
 
 /** Runs one world. */

@@ -8,7 +8,7 @@ import type { Case } from './corpus.ts';
 import { Disk } from '../world/disk.ts';
 import type { EngineModules } from '../world/engine.ts';
 import { shrink } from './shrink.ts';
-import { Tapes } from '../world/tape.ts';
+import { followsIn, Tapes, type FollowMode } from '../world/tape.ts';
 import type { Script } from '../stories/script.ts';
 import { runScript, runWorld, setupOf, type WorldResult } from './run.ts';
 import { TRAITS } from '../world/setup.ts';
@@ -41,12 +41,12 @@ export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=
 export class Runner {
   readonly #modules: EngineModules;
   readonly #isLong: boolean;
-  readonly #follows: boolean;
+  readonly #follows: FollowMode;
   readonly #disk: Disk;
   readonly #warm = new WarmStarts();
 
-  /** `isLong`: the worlds of seeds do not end early. `follows`: they follow their table in every other cycle. */
-  constructor(modules: EngineModules, isLong = false, follows = false) {
+  /** `isLong`: the worlds of seeds do not end early. `follows`: which of them follow their table in every other cycle. */
+  constructor(modules: EngineModules, isLong = false, follows: FollowMode = 'none') {
     this.#modules = modules;
     this.#isLong = isLong;
     this.#follows = follows;
@@ -55,6 +55,14 @@ export class Runner {
 
   [Symbol.dispose](): void {
     this.#disk[Symbol.dispose]();
+  }
+
+  #followsIn(seed: number): boolean {
+    return followsIn(this.#follows, seed);
+  }
+
+  #tapesOf(seed: number): Tapes {
+    return Tapes.fromSeed(seed, this.#isLong, this.#followsIn(seed));
   }
 
   /** Runs one world. */
@@ -70,18 +78,18 @@ export class Runner {
   /** Whether the world of a seed has all of these traits. */
   isOfKind(seed: number, traits: readonly string[]): boolean {
     if (traits.length === 0) return true;
-    const setup = setupOf(Tapes.fromSeed(seed, this.#isLong, this.#follows));
+    const setup = setupOf(this.#tapesOf(seed));
     return traits.every((trait) => TRAITS[trait]?.(setup) === true);
   }
 
   /** Runs one seed and adds it up. */
   async runSeed(seed: number, sums: Sums): Promise<void> {
-    const { failure, coverage, trace } = await this.run(Tapes.fromSeed(seed, this.#isLong, this.#follows));
+    const { failure, coverage, trace } = await this.run(this.#tapesOf(seed));
     sums.seedCount += 1;
     for (const [what, count] of coverage) sums.coverage.set(what, (sums.coverage.get(what) ?? 0) + count);
     if (failure !== null) sums.found.push({ seed, ...failure });
     if (seed % TWICE_EVERY !== 0) return;
-    const again = await this.run(Tapes.fromSeed(seed, this.#isLong, this.#follows));
+    const again = await this.run(this.#tapesOf(seed));
     if (digestOf(trace) === digestOf(again.trace)) return;
     const line = trace.findIndex((text, index) => text !== again.trace[index]);
     sums.found.push({
@@ -93,14 +101,21 @@ export class Runner {
 
   /** The smallest world that fails as a seed does; null where the seed is well. */
   async shrinkSeed(seed: number, runsMax: number): Promise<(Case & { readonly runCount: number }) | null> {
-    const { failure, record } = await this.run(Tapes.fromSeed(seed, this.#isLong, this.#follows));
+    const { failure, record } = await this.run(this.#tapesOf(seed));
     if (failure === null) return null;
     const isSame = async (tapes: typeof record): Promise<boolean> =>
-      (await this.run(Tapes.fromRecord(seed, tapes, this.#follows))).failure?.oracle === failure.oracle;
+      (await this.run(Tapes.fromRecord(seed, tapes, this.#followsIn(seed)))).failure?.oracle === failure.oracle;
     const shrunk = await shrink(record, isSame, runsMax);
-    const last = await this.run(Tapes.fromRecord(seed, shrunk.record, this.#follows));
+    const last = await this.run(Tapes.fromRecord(seed, shrunk.record, this.#followsIn(seed)));
     const { choosing } = Tapes.fromSeed(seed);
-    const facts = { seed, ...(last.failure ?? failure), about: '', ...(choosing === null ? {} : { choosing }) };
+    const follows = this.#followsIn(seed) ? ({ follows: true } as const) : {};
+    const facts = {
+      seed,
+      ...(last.failure ?? failure),
+      about: '',
+      ...(choosing === null ? {} : { choosing }),
+      ...follows,
+    };
     return { ...facts, tapes: last.record, runCount: shrunk.runCount };
   }
 }

@@ -1,6 +1,7 @@
 /**
  * A process that runs every so-and-so-many-th seed, and reports to main.ts in between. Input: one message with its order.
  */
+import type { FollowMode } from '../world/tape.ts';
 import { loadEngine } from '../world/engine.ts';
 import { Runner, type Found, type Sums } from './runner.ts';
 
@@ -13,8 +14,8 @@ export interface WorkerOrder {
   readonly end: number;
   /** Whether worlds do not end early. */
   readonly isLong: boolean;
-  /** Whether they follow their table in every other cycle. */
-  readonly follows: boolean;
+  /** Which of them follow their table in every other cycle. */
+  readonly follows: FollowMode;
   /** What every world must have; others are passed over. */
   readonly traits: readonly string[];
 }

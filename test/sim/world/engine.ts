@@ -209,7 +209,9 @@ export class Life {
     if (order.pull) {
       await modules.finishPushes(pushing);
       this.#pullCount += 1;
-      const follow = this.#parts.settings.pull.follows === 'all' && this.#pullCount % 2 === 0 && !order.confirm;
+      // Two of three, so that one follows another; lives begin with another one of them.
+      const isTurn = (this.#pullCount + this.number) % 3 !== 1;
+      const follow = this.#parts.settings.pull.follows === 'all' && isTurn && !order.confirm;
       const report = await modules.pull(this.#pullContext(), { tables: [], confirm: order.confirm, follow });
       for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
         errors.push(...[error, held].filter((each) => each !== null));

@@ -4,6 +4,11 @@
  * of them the event loop runs dry, so that nothing depends on how fast anything is. Virtual time only.
  */
 
+/** Ends a world at once; what was wrong stands in it. */
+export class Ended extends Error {
+  override readonly name = 'Ended';
+}
+
 /** Something that is going to happen. */
 export interface Pending {
   readonly what: string;

@@ -8,6 +8,7 @@ import { choiceOf, MASK_KEY, type Choosing } from './choosing.ts';
 import type { EngineSettings, Fate } from './engine.ts';
 import { FIRST_FAULTS, LATER_FAULTS, type FaultKind } from './faults.ts';
 import { calmFiles, filesSettings, UPLOAD_FOLDER, type FilesSetup } from './files-setup.ts';
+import type { FollowSetup } from './follow-setup.ts';
 import type { EtagMode, RuleEffect } from '../model/knobs.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 import type { Weather } from './network.ts';
@@ -63,20 +64,34 @@ export interface Setup {
   readonly files: FilesSetup | null;
   /** Whether nobody may edit here: the replica follows the origin, and refuses edits. */
   readonly isMirror: boolean;
-  /** The table is followed in every other cycle, in place of a sweep. */
-  readonly follows?: boolean;
+  /** The table is followed in two of three cycles, in place of a sweep; left out where it never is. */
+  readonly follow?: FollowSetup;
   /** Whether the changes of the table are kept. */
   readonly history?: boolean;
   /** Which rows come here; left out for all of them. */
   readonly rows?: RowsSetup;
   /** Which columns come here, and how they are masked; left out where all come as they are. */
   readonly choosing?: Choosing | null;
-  /** Pages of a window; left out for the default, which no world fills. */
-  readonly windowPages?: number;
+}
+
+/** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
+export function cyclesMaxOf({ follow }: Setup): number {
+  // Each sweep begins with joining windows that shrank, and reads the rows of both.
+  return follow === undefined ? 4 : 8;
 }
 
 /** Who acts between two steps of the engine. */
-export type Actor = 'user' | 'colleague' | 'admin' | 'clock' | 'kill' | 'copy' | 'files' | 'hider';
+export type Actor =
+  | 'user'
+  | 'colleague'
+  | 'admin'
+  | 'clock'
+  | 'kill'
+  | 'copy'
+  | 'files'
+  | 'hider'
+  | 'originClock'
+  | 'formula';
 
 /** What is worth the way to the beginning and the end of a world. */
 const POINTS_MIN = 40;
@@ -218,7 +233,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
     fullRate: 0,
     losesPower: false,
   };
-  const { rowCount, systemColumns, pageRows, windowPages, isMirror } = setup;
+  const { rowCount, systemColumns, pageRows, follow, isMirror } = setup;
   // Where ETags prove nothing, a table without rows is not looked at a second time.
   const isProven = rowCount > 0 || (setup.etag !== 'absent' && setup.etag !== 'flaky');
   const etag = isProven ? 'page' : 'flaky';
@@ -230,7 +245,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
       rowCount,
       systemColumns,
       pageRows,
-      windowPages,
+      follow?.windowPages,
       etag,
       files,
       isMirror,
@@ -292,8 +307,8 @@ export function settingsOf(setup: Setup, life: number): EngineSettings {
     pull: {
       ...shared,
       pageRows,
-      windowPages: setup.windowPages,
-      follows: setup.follows === true ? 'all' : 'none',
+      windowPages: setup.follow?.windowPages,
+      follows: setup.follow === undefined ? 'none' : 'all',
       tableOptions: () => ({
         sort: null,
         columns,

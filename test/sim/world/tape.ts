@@ -24,10 +24,25 @@ export const TAPE_NAMES = [
   'person',
   'hider',
   'rows',
+  'follow',
 ] as const;
 
 /** Whose tape it is. */
 export type TapeName = (typeof TAPE_NAMES)[number];
+
+/** Whose tape says what an actor does (setup.ts). */
+export const TAPE_OF = {
+  user: 'user',
+  colleague: 'colleague',
+  admin: 'admin',
+  clock: 'clock',
+  files: 'files',
+  hider: 'hider',
+  kill: 'disk',
+  copy: 'disk',
+  originClock: 'follow',
+  formula: 'follow',
+} as const;
 
 /** The numbers of every tape, as they are kept in a corpus file. Trailing zeros say nothing and are left out. */
 export type TapeRecord = { readonly [Name in TapeName]?: readonly number[] };
@@ -150,6 +165,14 @@ export class Tape {
 /** Columns are chosen in one world of eight; which they are was settled when other seeds were kept already. */
 function choosingOf(seed: number): Choosing | null {
   return seed % 16 === 6 ? 'always' : seed % 16 === 13 ? 'later' : null;
+}
+
+/** Which worlds follow their table: half of the seeds, unless something else is asked for. */
+export type FollowMode = 'half' | 'all' | 'none';
+
+/** Whether the world of a seed does. */
+export function followsIn(mode: FollowMode, seed: number): boolean {
+  return mode === 'all' || (mode === 'half' && seed % 4 >= 2);
 }
 
 /** The tapes of one world. */

@@ -22,12 +22,12 @@ import { Past } from './past.ts';
 import { Person } from '../actors/person.ts';
 import { judgeReopening } from '../oracles/reopening.ts';
 import { gatherRest } from '../oracles/rest.ts';
-import { runDry, Scheduler } from './scheduler.ts';
+import { Ended, runDry, Scheduler } from './scheduler.ts';
 import type { Hands, Script } from '../stories/script.ts';
 import { leaksOf } from '../oracles/secrecy.ts';
-import { drawFate, selectionOf, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
+import { cyclesMaxOf, drawFate, selectionOf, settingsOf, START_MS, type Actor, type Setup } from './setup.ts';
 import { Stillness } from '../oracles/stillness.ts';
-import { Draw, type Tapes } from './tape.ts';
+import { Draw, TAPE_OF, type Tapes } from './tape.ts';
 import { User, type Done } from '../actors/user.ts';
 import { judgeRest, type Complaint } from '../oracles/verdict.ts';
 import type { WorldOptions, WorldResult } from '../run/run.ts';
@@ -35,13 +35,6 @@ import { Writes } from './writes.ts';
 
 /** Turns until an engine that nobody disturbs must have finished what it does. */
 const TURNS_MAX = 20_000;
-/** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
-const CYCLES_MAX = 4;
-
-/** Ends a world at once; what was wrong stands in it. */
-class Ended extends Error {
-  override readonly name = 'Ended';
-}
 
 /** One world; `close` lets go of its files. */
 export class World {
@@ -71,6 +64,7 @@ export class World {
   #failure: Complaint | null = null;
   #rows: readonly LocalRow[] = [];
   #jumpMs = 0;
+  readonly #originClock = { offMs: 0 };
   #isEnding = false;
   #isIdle = false;
   #isHeldBack = false; // by columns that vanished, until a person let them go right before this cycle
@@ -86,7 +80,7 @@ export class World {
     this.#script = options.script ?? null;
     this.#setup = setup;
     options.disk.begin(options.start);
-    const originMs = (): number => START_MS + this.#scheduler.nowMs;
+    const originMs = (): number => START_MS + this.#scheduler.nowMs + this.#originClock.offMs;
     this.#origin = makeOrigin(this.#setup, {
       tokens: this.#tokens,
       nowMs: originMs,
@@ -254,7 +248,7 @@ export class World {
   }
 
   #act(actor: Actor): void {
-    const value = this.#tapes.of(actor === 'kill' || actor === 'copy' ? 'disk' : actor).u32();
+    const value = this.#tapes.of(TAPE_OF[actor]).u32();
     const draw = new Draw(value);
     if (draw.isCalm) return;
     switch (actor) {
@@ -271,6 +265,10 @@ export class World {
         this.#jumpMs += draw.pick([1_000, -1_000, 3_600_000, -3_600_000, 86_400_000 * 400, -86_400_000 * 400]);
         this.#count('clock jump');
         return this.#note(`the clock jumps to ${this.#jumpMs} ms off`);
+      case 'originClock':
+        return this.#note(this.#colleague.setClock(draw, this.#originClock));
+      case 'formula':
+        return this.#note(this.#colleague.recompute(draw, (id) => this.#oracles.onUnstamped(id)));
       case 'kill':
         return this.#kill('between two steps');
       case 'copy':
@@ -344,7 +342,7 @@ export class World {
         const order = { pull, push, confirm, files } as const;
         this.#oracles.onCycle(order);
         this.#noteCycle(await life.cycle(order));
-        await life.sleep(1_000);
+        await life.sleep(this.#setup.follow?.restMs ?? 1_000);
       }
       this.#isIdle = true;
     } catch (thrown) {
@@ -458,7 +456,8 @@ export class World {
     this.#user.tidyUp();
     await this.#finish((life) => this.#person.letAll(life));
     for (let cycle = 1; ; cycle += 1) {
-      if (cycle > CYCLES_MAX) this.#giveUp(`after ${CYCLES_MAX} cycles without faults there is still something to do`);
+      if (cycle > cyclesMaxOf(this.#setup))
+        this.#giveUp(`after ${cycle - 1} cycles without faults there is still something to do`);
       if (await this.#isQuietCycle()) break;
       if (this.#isHeldBack) cycle = 1;
     }

@@ -1,0 +1,100 @@
+/**
+ * Defences of windows, of following, and of comparing days, each taken out by itself.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** Planted bugs of following. */
+export const FOLLOW_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'followed-rows-unsuspected',
+    without:
+      'Rows that were followed do not come under suspicion: the ETags of their pages vouch for what these never brought.',
+    edits: [
+      {
+        file: 'pull/follow.ts',
+        find: '    suspectPushedRows(tx, target.id, ids);\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'follow-without-overlap',
+    without:
+      'What was changed is asked for from the watermark on, so that rows which were stamped before and seen after are missed.',
+    edits: [{ file: 'reconcile/follow.ts', find: 'Math.max(OVERLAP_MS, 2 * lateMs)', replace: '2 * lateMs' }],
+  },
+  {
+    name: 'watermark-of-this-machine',
+    without: 'The watermark is the time of this machine, and not a stamp of the origin.',
+    edits: [
+      {
+        file: 'pull/follow.ts',
+        find: 'storeFollowed(tx, id, { watermark, at,',
+        replace: 'storeFollowed(tx, id, { watermark: at, at,',
+      },
+    ],
+  },
+  {
+    name: 'moved-ties-unnoticed',
+    without: 'Nobody looks whether a page of changed rows begins with the row with which the one before ended.',
+    edits: [
+      {
+        file: 'reconcile/follow.ts',
+        find: 'cursor.firstId !== null && ids[0] !== cursor.firstId',
+        replace: 'cursor.firstId === -1',
+      },
+    ],
+  },
+  {
+    name: 'held-tables-are-followed',
+    without:
+      'A table of which every page is suspect is followed all the same, though rows may be wrong that nobody changed since.',
+    edits: [{ file: 'reconcile/follow.ts', find: '    table.endProven &&\n', replace: '' }],
+  },
+  {
+    name: 'window-begins-behind-its-first-second',
+    without: 'A window is asked for behind the second with which it begins.',
+    edits: [
+      {
+        file: 'reconcile/windows.ts',
+        find: 'return `${columnReference(created)} >= ${timestampLiteral(window)}`;',
+        replace: 'return `${columnReference(created)} > ${timestampLiteral(window)}`;',
+      },
+    ],
+  },
+  {
+    name: 'window-that-misses-a-row-deletes-it',
+    without: 'What is missing in a window that is read outside of a sweep is deleted without asking for it.',
+    edits: [
+      {
+        file: 'pull/sweep.ts',
+        find: 'return left.length === 0 ? 0 : await proveDeletes(context, table, { ids: left, counts });',
+        replace:
+          "const why = { reason: 'its window misses it', at: now(context) };\n" +
+          '  return await replica.write(`Deleting rows of ${localName}`, (tx) => storeMissing(tx, table, left, why));',
+      },
+      {
+        file: 'pull/sweep.ts',
+        find: "import { storeRows } from './store.ts';",
+        replace: "import { storeMissing, storeRows } from './store.ts';",
+      },
+    ],
+  },
+  {
+    name: 'sums-are-not-compared',
+    without:
+      'What columns of numbers add up to is not asked for, so that formulas that changed without a stamp are not found.',
+    edits: [{ file: 'reconcile/fingerprint.ts', find: '      ...sums.map(sumOf),\n', replace: '' }],
+  },
+  {
+    name: 'useless-measures-are-kept',
+    without: 'A sum that differs after its windows were read is asked for, and its windows are read, again and again.',
+    edits: [
+      {
+        file: 'pull/fingerprint.ts',
+        find: 'if (ignored.length > known.length)',
+        replace: 'if (ignored.length < known.length)',
+      },
+    ],
+  },
+];

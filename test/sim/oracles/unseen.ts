@@ -1,0 +1,63 @@
+/**
+ * Rows that following cannot see, until a sweep reads them: those that changed without a stamp, and those whose stamp lies further behind the newest
+ * one than the overlap, since the origin's clock was set back. Input: what happens at the origin. Output: ids.
+ */
+import type { OriginModel } from '../model/origin.ts';
+
+/** The overlap, less the second that stamps lose. */
+const OVERLAP_MS = 119_000;
+
+/** Watches the origin of one world. */
+export class Unseen {
+  readonly #origin: OriginModel;
+  /** When each row became one of them, counted; those that a sweep has read are left out. */
+  readonly #sinceById = new Map<number, number>();
+  /** All that ever were: an older copy of the replica knows nothing of the sweep. */
+  readonly #ever = new Set<number>();
+  #count = 0;
+  #cycleCount = 0;
+  #logCount = 0;
+  #newestMs = 0;
+
+  constructor(origin: OriginModel) {
+    this.#origin = origin;
+  }
+
+  /** A value changed without a stamp. */
+  note(id: number): void {
+    this.#count += 1;
+    this.#sinceById.set(id, this.#count);
+    this.#ever.add(id);
+  }
+
+  /** Something may have happened at the origin. */
+  noteTurn(): void {
+    const { log } = this.#origin;
+    for (const { at, id, kind } of log.slice(this.#logCount)) {
+      if (kind === 'delete') continue;
+      if (at < this.#newestMs - OVERLAP_MS) this.note(id);
+      this.#newestMs = Math.max(this.#newestMs, at);
+    }
+    this.#logCount = log.length;
+  }
+
+  /** A cycle begins. */
+  begin(): void {
+    this.#cycleCount = this.#count;
+  }
+
+  /** All rows were read in this cycle. */
+  onSwept(): void {
+    for (const [id, since] of this.#sinceById) if (since <= this.#cycleCount) this.#sinceById.delete(id);
+  }
+
+  /** The replica is an older one. */
+  onReplaced(): void {
+    for (const id of this.#ever) this.note(id);
+  }
+
+  /** The rows that following need not have brought. */
+  get ids(): Iterable<number> {
+    return this.#sinceById.keys();
+  }
+}
