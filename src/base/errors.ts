@@ -81,7 +81,8 @@ export const ERROR_CODES = {
   'files.failed': 'Files could not be fetched, for the reasons that sync_files shows.',
   'guard.deletes': 'More rows would be deleted here than safety.maxDeletePercent allows, or a table turned up empty.',
   'guard.filter': 'The filter of a table (rows) changed, and rows that are here lie outside of it.',
-  'guard.schema': 'Most tables or most columns of a table vanished at once.',
+  'guard.schema':
+    'Most tables or most columns of a table vanished at once, or columns with values are to be left out or masked.',
   'guard.columns':
     'Writable columns of a two-way table vanished at the origin; it waits until they are back or pruned.',
   'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
@@ -92,7 +93,8 @@ export const ERROR_CODES = {
   'push.forbidden': 'The origin refuses every change of a table: the calling user may not write it.',
   'push.identity':
     'The calling user, its role or its time zone changed since the last pull; nothing is pushed before the next one.',
-  'push.shape': 'Columns of a table changed at the origin since the last pull; nothing is pushed before the next one.',
+  'push.shape':
+    'Columns of a table changed at the origin, or in the configuration, since the last pull; nothing is pushed before the next one.',
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
   'verify.history': 'An entry of the journal does not begin with what the one before it led to.',

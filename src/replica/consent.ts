@@ -96,7 +96,7 @@ interface Held {
   readonly rowCount: number;
 }
 
-/** Whether a table waits because most of its columns vanished, so that a consent to what is held of it is one to that. */
+/** Whether a table waits because most of its columns vanished or some are to be removed, so that a consent to what is held of it is one to that. */
 export function isSchemaHeld(from: Connection, tableId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
   return from.prepare(text).get(tableId) !== undefined;
