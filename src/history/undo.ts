@@ -94,8 +94,8 @@ function readChanges(
   const moved = sql`SELECT was_id, row_id FROM _rowsync_history WHERE table_id = ? AND was_id IS NOT NULL ORDER BY seq`;
   const idNow = new Map(queryRows(from, moved, [id]).map(([wasId, newId]) => [Number(wasId), Number(newId)]));
   const span = 'runId' in which ? sql`h.run_id = @span` : sql`h.seq > @span`;
-  // A column that was added was filled; that is no change of the row.
-  const filter = sql`${span} AND h.kind <> 'forgotten' AND h.cause <> 'schema'`;
+  // A column that was added was filled, and a row entered or left the filter of its table: that is no change of the row.
+  const filter = sql`${span} AND h.kind <> 'forgotten' AND h.cause NOT IN ('schema', 'filter')`;
   const values = { span: 'runId' in which ? which.runId : which.afterSeq };
   const place = { tableId: id, columns: rows.columns, order: sql`ASC` };
   const changes = netChanges(readExactEntries(from, place, { filter, values }), idNow);

@@ -72,8 +72,8 @@ export interface PullContext {
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
 export interface PreparedTable {
   readonly address: Address;
-  /** Whether the rows here were chosen by another filter: what comes, and was left out before, is no change at the origin. */
-  readonly isFilterNew: boolean;
+  /** Whether a row that is new here may be an old one there, since the table has a filter, or had one. */
+  readonly mayEnter: boolean;
   /** What the origin said of it, with the columns that come here (reconcile/choose.ts). */
   readonly descriptor: TableDescriptor;
   /** Looks whether its columns are still called as the descriptor says; false permanently once they were not. */

@@ -8,9 +8,12 @@
 import { must } from '../base/assert.ts';
 import { valueOf } from '../origin/answers.ts';
 import { FILTER_BYTES_MAX, filterOfValue, joinClauses } from '../reconcile/findable.ts';
-import { TOP_MAX } from '../wire/query.ts';
+import { QUERY_BYTES_MAX, retrieveQuery, TOP_MAX } from '../wire/query.ts';
 import type { Row, RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+
+/** What else stands in such a question: names of parameters, parentheses. */
+const FRAME_BYTES = 100;
 
 /** What the origin says of rows that were asked for by id. */
 export interface FoundRows {
@@ -63,17 +66,22 @@ async function findBatch(
   const askable = shown.rows.filter((row) => clauseOf(row) !== null);
   const clauses = askable.map((row) => clauseOf(row) ?? '');
   const pages: RowPage[] = [];
-  const bytesMax = FILTER_BYTES_MAX - encodeURIComponent(filter).length;
+  const besides = retrieveQuery(selection.columns, { ids: [] }).length + FRAME_BYTES;
+  const room = Math.min(FILTER_BYTES_MAX, QUERY_BYTES_MAX - besides);
+  const bytesMax = room - encodeURIComponent(filter).length;
   for (const clause of joinClauses(clauses, bytesMax)) {
     const query = { columns: selection.columns, sort: [], filter: clause, top: TOP_MAX };
     pages.push(valueOf(await origin.select({ table: address, columns: table.shapes, query }, { signal })));
   }
   const page = joinPages(pages, present);
   const selected = new Set(page.ids);
-  return { page, outside: askable.flatMap(({ id }) => (selected.has(id) ? [] : [id])), gone };
+  // Rows that were not asked for are signs of an answer to something else, or of keys that are not unique: then none is taken for outside.
+  const isToThePoint = pages.every(({ ids: found }) => found.length < TOP_MAX && found.every((id) => present.has(id)));
+  const outside = isToThePoint ? askable.flatMap(({ id }) => (selected.has(id) ? [] : [id])) : [];
+  return { page, outside, gone };
 }
 
-/** Answers as one, each of the wanted rows once: a key may be another row's as well, as the origin compares them. */
+/** Answers as one, with each of the wanted rows once. */
 function joinPages(pages: readonly RowPage[], wanted: ReadonlySet<number>): RowPage {
   const once = <T extends { readonly id: number }>(all: readonly T[]): readonly T[] => [
     ...new Map(all.filter(({ id }) => wanted.has(id)).map((row) => [row.id, row])).values(),

@@ -85,7 +85,6 @@ export async function prepareTable(
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
   const known = findTable(context.replica, descriptor.id);
-  const wasRead = known?.sweptAt == null ? null : known;
   await requireColumns(context, descriptor);
   const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
@@ -126,7 +125,7 @@ export async function prepareTable(
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
-    isFilterNew: wasRead !== null && wasRead.rowsFilter !== rows,
+    mayEnter: rows !== null || (known?.rowsFilter ?? null) !== null,
     descriptor,
     keepsShape: shapeWatch(context, address, described),
     target: twoWay ?? target,

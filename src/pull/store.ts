@@ -10,9 +10,9 @@ import type { Row } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 import { confirmedRows } from './stamps.ts';
 
-/** Stores rows as the origin returned them. */
+/** Stores rows as the origin returned them. That a row entered the filter of its table does not say that it was made. */
 export function storeRows(tx: Tx, table: PreparedTable, rows: readonly Row[], at: string): RowChanges {
-  if (!table.isFilterNew || rows.length === 0) return storeAsTheyCame(tx, table, rows, at);
+  if (!table.mayEnter || rows.length === 0) return storeAsTheyCame(tx, table, rows, at);
   const ids = rows.map(({ id }) => id);
   const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));
   const before = rows.filter(({ id }) => here.has(id));

@@ -357,7 +357,7 @@ class Flush {
     const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
     if (cells.length === 0 && kind === 'update') return;
     const cause = kind === 'update' && this.#isFilling(work.cause, cells) ? 'schema' : work.cause;
-    const isOfOrigin = cause === 'pull' || cause === 'push';
+    const isOfOrigin = cause === 'pull' || cause === 'push' || cause === 'filter';
     const stamp = isOfOrigin ? this.#stampOf(after) : null;
     const isStampMoved = cells.some(({ index }) => index === this.#stampIndex);
     const doubt = this.#provenAt.get(rowId);

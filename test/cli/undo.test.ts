@@ -231,3 +231,23 @@ test.each([
   expect(refused.exitCode).toBe(2);
   expect(refused.stderr).toContain(says);
 });
+
+test('rows that entered or left the filter of a table are left alone: at the origin they were neither made nor deleted', async () => {
+  await using world = await startWorld(
+    `tables: { Note: { push: true, match: Code, history: true, rows: '[Title] <> "away"' } }\n`,
+  );
+  const { store } = world;
+  store.update('Note', 2, { Title: 'away' });
+  await world.run(['pull']);
+  store.update('Note', 2, { Title: 'back' });
+  store.update('Note', 3, { Title: 'away' });
+  await world.run(['pull']);
+  store.update('Note', 1, { Title: 'theirs' });
+  await world.run(['pull']);
+
+  const { tables } = await world.undo('--since', new Date(START_MS + 90_000).toISOString());
+
+  expect(tables.flatMap(({ rows }) => rows.map(({ rowId, kind }) => [rowId, kind]))).toEqual([[1, 'update']]);
+  await world.run(['push']);
+  expect(store.rows('Note').map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6]);
+});

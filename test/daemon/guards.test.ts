@@ -152,3 +152,30 @@ test('--confirm without anything to agree to says that a process is at work', as
   expect(exitCode).toBe(75);
   expect(stderr).toContain('code: replica.inUse');
 });
+
+test('rows outside of another filter stay under a running daemon until a person at another terminal agrees', async () => {
+  await using sandbox = await startSandbox();
+  const yaml = (rows: string): string => `
+schedule: { pull: "*/5 * * * *" }
+tables: { "*": { rows: '${rows}' } }
+`;
+  await using daemon = startDaemon(sandbox, yaml('[Title] <> "note 1"'));
+  await daemon.idle();
+  const count = (): unknown => daemon.rows('SELECT count(*) AS n FROM "Note"')[0];
+  const before = count();
+  daemon.reload(yaml('[Title] = "note 3"'));
+  await daemon.elapse(12);
+  const held = [count(), problemOf(daemon)];
+
+  const agreed = await runRowsync(['pull', 'note', '--confirm'], daemon);
+  await daemon.elapse(6);
+
+  expect(before).toEqual({ n: 9 });
+  expect(held).toEqual([
+    { n: 9 },
+    { state: 'held', problem: expect.stringContaining('8 of 9 rows (88 %) lie outside of the filter') as string },
+  ]);
+  expect(agreed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('8') as string });
+  expect([count(), problemOf(daemon)]).toEqual([{ n: 1 }, { state: 'steady', problem: null }]);
+  expect(daemon.rows('SELECT DISTINCT reason FROM sync_deleted')).toEqual([{ reason: 'filtered' }]);
+});

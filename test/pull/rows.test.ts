@@ -7,6 +7,7 @@ import type { PullSettings } from '../../src/pull/context.ts';
 import { verify } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock } from '../support/clock.ts';
+import { fileOf, startFilesFixture } from '../support/files.ts';
 import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
@@ -58,6 +59,11 @@ function idsHere(fixture: Fixture): readonly number[] {
 
 function wentFrom(fixture: Fixture): readonly unknown[] {
   return fixture.rows('SELECT row_id, reason FROM sync_deleted ORDER BY row_id');
+}
+
+async function fetchText({ sandbox }: Fixture, path: string): Promise<string> {
+  const headers = { Authorization: `Bearer ${sandbox.token}` };
+  return (await fetch(new URL(path, sandbox.url), { headers })).text();
 }
 
 /** The filters of all selects since the requests were last cleared. */
@@ -183,6 +189,22 @@ describe('a row that leaves the filter', () => {
     expect(idsHere(fixture)).toEqual(ODD);
     await fixture.pull();
     expect(idsHere(fixture)).toEqual(ODD);
+  });
+
+  test('stays where the answer under the filter is one to another question', async () => {
+    await using fixture = await start();
+    fixture.sandbox.store.update('Issue', 7, { Status: 'Closed' });
+    const { requests } = fixture.sandbox;
+    const page = await fetchText(fixture, requests.find({ method: 'select' })[0]?.path ?? '');
+    const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: page };
+    fixture.sandbox.before(1, () => fixture.sandbox.answerInstead(1, answer, { method: 'select' }), {
+      method: 'retrieve',
+    });
+
+    const report = await fixture.pull();
+
+    expect(report.tables).toMatchObject([{ filteredCount: 0, error: null }]);
+    expect(idsHere(fixture)).toContain(7);
   });
 
   test('and all but one of its kind leave without a person', async () => {
@@ -414,6 +436,30 @@ describe('a two-way table', () => {
       { row_id: 2, column: 'Title', local: 'mine', remote: 'title 2', winner: 'origin' },
       { row_id: 2, column: 'Status', local: 'Open', remote: 'Closed', winner: 'origin' },
     ]);
+  });
+});
+
+describe('files', () => {
+  test('of a row that leaves are kept like those of a deleted one, and are there again when it comes back', async () => {
+    const row = { Title: 'with a file', Status: 'Open', Code: 'f1', Photo: fileOf('a.txt', 'content') };
+    const table: TableSpec = { ...ISSUE, rows: [...(ISSUE.rows ?? []), row] };
+    await using fixture = await startFilesFixture({ tables: [table] }, { settings: rowsOf(OPEN) });
+    await fixture.pull();
+    await fixture.pullFiles();
+    expect(fixture.files()).toMatchObject([{ row_id: 21, state: 'here', vanished: null }]);
+
+    fixture.sandbox.store.update('Issue', 21, { Status: 'Closed' });
+    await fixture.pull();
+    await fixture.pullFiles();
+    const [left] = fixture.files();
+    expect(left).toMatchObject({ row_id: 21, state: 'here' });
+    expect(left?.vanished).not.toBeNull();
+
+    fixture.sandbox.store.update('Issue', 21, { Status: 'Open' });
+    await fixture.pull();
+    await fixture.pullFiles();
+    expect(fixture.files()).toMatchObject([{ row_id: 21, state: 'here', vanished: null }]);
+    expect(fixture.problems()).toEqual([]);
   });
 });
 

@@ -56,6 +56,8 @@ export interface FilesRest {
   readonly disk: FileDisk;
   readonly shown: readonly ShownFile[];
   readonly origin: readonly OriginFile[];
+  /** Rows that come here. */
+  readonly selected: ReadonlySet<number>;
   readonly uploads: readonly Upload[];
   /** Whether a file of this name ever held this content. */
   readonly mayHold: (name: string, content: string) => boolean;
@@ -109,11 +111,11 @@ function judgeLeftovers({ disk }: FilesRest): readonly Complaint[] {
  * What the origin has is known here, and here where it is wanted. A cell that shows no file is not asked for those that it had: who
  * never saw one there does not know of any.
  */
-function judgeKnown({ origin, shown, setup }: FilesRest): readonly Complaint[] {
+function judgeKnown({ origin, selected, shown, setup }: FilesRest): readonly Complaint[] {
   const isAll = setup.mode === 'all' && setup.showsHistory;
   const rowsWithFile = new Set(origin.filter((file) => file.isShown).map(({ rowId }) => rowId));
   return origin.flatMap(({ rowId, guid, name, content, isShown }): readonly Complaint[] => {
-    if (!isShown && !(isAll && rowsWithFile.has(rowId))) return [];
+    if (!selected.has(rowId) || (!isShown && !(isAll && rowsWithFile.has(rowId)))) return [];
     const what = `${name} of row ${rowId}`;
     const file = shown.find((known) => known.rowId === rowId && known.guid === guid);
     if (file === undefined)

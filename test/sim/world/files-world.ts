@@ -111,12 +111,13 @@ export class FilesWorld {
 
   /** What is wrong once nothing moves any more. */
   judge(): readonly Complaint[] {
-    const { setup, user, origin } = this.#parts;
+    const { setup, user, origin, names } = this.#parts;
     return judgeFiles({
       setup,
       disk: this.disk,
       shown: this.#shown(),
       origin: this.#atOrigin(),
+      selected: new Set(names.rowsSelected().map(({ id }) => id)),
       uploads: origin.log.flatMap(({ by, kind, id, cells }, index): readonly Upload[] => {
         const held = this.#restores.get(index);
         const upload = { by, rowId: id, name: partsOf(cells[FILE_COLUMN]).name, held: null };

@@ -42,11 +42,11 @@ export function drawRows(tapes: Tapes): RowsSetup | null {
   ]);
 }
 
-/** A setup with filters: the column keeps its name, and files are judged elsewhere. */
+/** A setup with filters, in which the column keeps its name. */
 export function withRows(setup: Setup, rows: RowsSetup): Setup {
-  const isAway = (actor: string): boolean => actor === 'admin' || actor === 'hider' || actor === 'files';
+  const isAway = (actor: string): boolean => actor === 'admin' || actor === 'hider';
   const actors = setup.actors.map(([weight, actor]) => [isAway(actor) ? 0 : weight, actor] as const);
-  return { ...setup, rows, actors, files: null, hideWeight: 0, isAdminAway: true };
+  return { ...setup, rows, actors, hideWeight: 0, isAdminAway: true };
 }
 
 /** Which rows come to an engine; they are counted from 1. */
