@@ -151,15 +151,14 @@ describe('answers', () => {
     expect(answers.map(({ value }) => value['rows'])).toEqual([[[1]], [[2]], [[3]]]);
   });
 
-  test('that take too long, or too much memory, are ended, and the next one comes', async () => {
-    const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n';
-    const late = await agent.call('query', { sql: endless });
-    const large = await agent.call('query', { sql: 'SELECT group_concat(hex(randomblob(1000000))) FROM "Note"' });
+  test('that need too much memory are ended, and the next one comes', async () => {
+    const sql =
+      'WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400) SELECT length(group_concat(hex(zeroblob(1000000)))) FROM n';
+    const large = await agent.call('query', { sql });
     const next = await agent.call('query', { sql: 'SELECT 1' });
 
-    expect(late).toMatchObject({ isError: true });
-    expect(late.text).toMatch(/longer than 10 s/);
     expect(large).toMatchObject({ isError: true });
+    expect(large.text).toMatch(/for want of memory: ask for less/);
     expect(next.value).toMatchObject({ rows: [[1]] });
   });
 });

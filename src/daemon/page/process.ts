@@ -2,14 +2,16 @@
  * The page process itself: the program that host.ts starts. Input: one question at a time on the channel to the daemon. Output: its answer,
  * chunk by chunk, each as the daemon takes it. It ends with the channel.
  *
- * The replica is opened anew for every question, read-only, and SQLite may use only so much memory. Should the daemon be killed in the
- * middle of a query, a thread beside it notices that the parent is another one, and ends the process: SQLite lets nothing else
- * run meanwhile.
+ * The replica is opened anew for every question, read-only. A thread beside it ends the process where it takes too much memory, or where the
+ * daemon was killed in the middle of a query and the parent is another one: SQLite lets nothing else run meanwhile.
  */
 import { Worker } from 'node:worker_threads';
 import type { FromProcess, PageReply, ToProcess } from './request.ts';
 
-const PARENT_LOOK_MS = 2_000;
+/** Often enough that a query that takes a gigabyte a second is stopped soon. */
+const LOOK_MS = 100;
+/** Memory of the whole process, more than any page takes. SQLite as it is built here does not count its own, so no bound of its own holds. */
+const PROCESS_BYTES_MAX = 384 * 1024 * 1024;
 
 /** Answers whoever started the process until it goes. */
 export function serveQuestions(answerOf: (request: never) => PageReply): void {
@@ -20,7 +22,7 @@ export function serveQuestions(answerOf: (request: never) => PageReply): void {
     if (asked.kind === 'more') takeMore();
     else void answer(answerOf(asked.request), (taken) => (takeMore = taken));
   });
-  watchParent();
+  watch();
 }
 
 async function answer(
@@ -40,9 +42,11 @@ function send(message: FromProcess): void {
   process.send?.(message);
 }
 
-function watchParent(): void {
-  const look = `if (process.ppid !== ${process.ppid}) process.kill(process.pid, 'SIGKILL')`;
-  const lookout = new Worker(`setInterval(() => { ${look}; }, ${PARENT_LOOK_MS})`, {
+/** Ends the process where its parent is another one, or it takes too much memory. */
+function watch(): void {
+  const isOver = `process.ppid !== ${process.ppid} || process.memoryUsage.rss() > ${PROCESS_BYTES_MAX}`;
+  const look = `if (${isOver}) process.kill(process.pid, 'SIGKILL')`;
+  const lookout = new Worker(`setInterval(() => { ${look}; }, ${LOOK_MS})`, {
     eval: true,
     resourceLimits: { maxOldGenerationSizeMb: 16 },
   });
