@@ -106,8 +106,12 @@ export async function followKnown(
   try {
     followed = await followTable(context, table, counts);
   } catch (thrown) {
-    if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
-    return { why: 'moving', deletedCount: 0 };
+    const { code, kind } = asRowsyncError(thrown);
+    if (code === 'origin.moving') return { why: 'moving', deletedCount: 0 };
+    // A column that was renamed is refused by its former name, or missing in the answer.
+    const mayBeShape = kind === 'originRefused' || kind === 'wireFormat';
+    if (!mayBeShape || isSameShape(stored, await describeTable(context, summary))) throw thrown;
+    return { why: 'shape', deletedCount: 0 };
   }
   if (followed.why === null && table.twoWay === null && counts.pagesReadCount > readBefore) {
     const described = await describeTable(context, summary);

@@ -158,6 +158,29 @@ test('the first time, and after anything that makes all pages suspect, it sweeps
   expectSame(fixture);
 });
 
+test.each([
+  ['renamed', (fixture: Fixture) => fixture.sandbox.store.renameColumn('Note', 'Title', 'Heading')],
+  ['dropped', (fixture: Fixture) => fixture.sandbox.store.dropColumn('Note', 'Title')],
+])('a column that was %s makes it sweep, and the table does not fail', async (_what, change) => {
+  const { fixture } = await start();
+  await using _ = fixture;
+  change(fixture);
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ error: null, isFollowed: false }]);
+});
+
+test('a refusal under unchanged columns is told, and nothing is swept', async () => {
+  const { fixture } = await start();
+  await using _ = fixture;
+  for (const nth of [1, 2, 3]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'select' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ isFollowed: false, pagesReadCount: 0, error: { kind: 'originRefused' } }]);
+});
+
 test('a table without a time of modification is swept', async () => {
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   await using fixture = await startFixture(

@@ -100,9 +100,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'copy-not-noticed',
     without: 'An older copy of the replica that was put back is trusted like the file that it replaces.',
-    edits: [
-      { file: 'replica/copies.ts', find: 'if (!isFirst) distrust(db, file.clock.nowMs());', replace: '' },
-    ],
+    edits: [{ file: 'replica/copies.ts', find: 'if (!isFirst) distrust(db, file.clock.nowMs());', replace: '' }],
   },
   {
     name: 'creates-not-counted',
