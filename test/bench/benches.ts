@@ -21,7 +21,7 @@ import { columnsBench } from './columns.ts';
 import { TABLE } from './data.ts';
 import { filesBench } from './files.ts';
 import { followBench } from './follow.ts';
-import { historyBench } from './history.ts';
+import { historyBench, sqlAtBench } from './history.ts';
 import { manyTablesBench } from './many-tables.ts';
 import { median, peakBytesOf, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { BenchOrigin, Origins } from './origin.ts';
@@ -329,6 +329,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
   manyTables: manyTablesBench,
   files: filesBench,
   history: historyBench,
+  sqlAt: sqlAtBench,
   sink: sinkBench,
   process: processBench,
   page: pageBench,

@@ -1,9 +1,12 @@
 /**
- * What the journal costs a pull that brings changes, in time, room and memory. The same changes are pulled by a replica with history and by
- * one without, in turn.
+ * What the journal costs a pull that brings changes, in time, room and memory: the same changes are pulled by a replica with history and by
+ * one without, in turn. And how long a question about an earlier moment takes.
  */
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { queryPast } from '../../src/history/past.ts';
+import { openReader } from '../../src/replica/reader.ts';
 import { median, peakBytesOf, timeMs, type Figure } from './measure.ts';
 import type { Origins } from './origin.ts';
 import { pullOnce } from './ours.ts';
@@ -65,6 +68,43 @@ export async function historyBench(context: HistoryContext): Promise<readonly Fi
       note: `peak of ${what}, with history ÷ without`,
     },
   ];
+}
+
+/** `history.sqlAt`: a question about all rows, as they were before a tenth of them changed. */
+export async function sqlAtBench(context: HistoryContext): Promise<readonly Figure[]> {
+  const rowCount = context.isSmoke ? 20_000 : 1_000_000;
+  const origin = await context.origins.serve(rowCount, { apart: 'sql-at' });
+  const path = join(context.folder, 'sql-at.db');
+  await pullOnce(origin, path, { compress: false, hasHistory: true });
+  const moment = Math.floor(Date.now() / 1000);
+  while (Date.now() < (moment + 1) * 1000) await setTimeout(10);
+  await origin.change({ kind: 'edit', percent: PERCENT });
+  await pullOnce(origin, path, { compress: false, hasHistory: true });
+  const times: number[] = [];
+  for (let round = 0; round < context.roundCount; round += 1)
+    times.push(await timeMs(() => Promise.resolve(askAt(path, moment, rowCount))));
+  return [
+    {
+      name: 'history.sqlAt',
+      value: median(times) / 1000,
+      unit: 's',
+      bound: null,
+      note: `sql --at over ${rowCount} rows of which ${PERCENT} % changed since, each with an entry; wanted are 5 s`,
+    },
+  ];
+}
+
+function askAt(path: string, moment: number, rowCount: number): void {
+  const reader = openReader(path);
+  try {
+    const text = `SELECT count(*), sum("Price"), sum("Customer" LIKE 'edited%') FROM "Sale"`;
+    const { rows } = queryPast(reader, text, { moment, nowMs: Date.now() });
+    const [row] = [...rows];
+    if (Number(row?.[0]) !== rowCount || Number(row?.[2]) !== 0)
+      throw new Error('the rows are not those of the moment');
+  } finally {
+    reader.close();
+  }
 }
 
 function readBytes(path: string): { readonly entryBytes: number; readonly cellBytes: number } {

@@ -1,6 +1,7 @@
 /** The journal of rows: an entry for each change, whoever made it, from which every earlier state can be told. */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/decide.ts';
+import { prune } from '../../src/capture/mode.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { HISTORY, momentOf, problemsSince, type Moment } from '../support/history.ts';
 import { pushNow } from '../support/push.ts';
@@ -164,7 +165,7 @@ test('says between which times a change happened, and narrows them by the stamp 
   ]);
 });
 
-test('keeps what a value was before under the name that its column has now, also once it was pruned', async () => {
+test('keeps what a value was before under the name that its column has now', async () => {
   await using fixture = await startFixture({ tables: [NOTE] }, { settings: MIRROR });
   await fixture.pull();
   const moment = momentOf(fixture.path);
@@ -179,6 +180,32 @@ test('keeps what a value was before under the name that its column has now, also
 
   expect(renamed).toEqual([{ column: 'Heading', before: 'title 1' }]);
   expect(problemsSince(fixture.path, moment)).toEqual([]);
+});
+
+test('has values of a hidden column as sync_deleted does, also once it was pruned', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings: MIRROR });
+  const { store } = fixture.sandbox;
+  await fixture.pull();
+  store.update('Note', 1, { Body: 'theirs' });
+  await fixture.pull();
+  store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Note', 'Body']] });
+  store.changeUser({ role: 'Half' });
+  await fixture.pull();
+  store.delete('Note', 1);
+  await fixture.pull();
+  const evidence = `SELECT last_values ->> 'Body' AS body FROM sync_deleted`;
+  const told = `SELECT kind, "column", before, after FROM sync_history_cells WHERE "column" GLOB 'Body*' ORDER BY id`;
+
+  const hidden = fixture.rows(told);
+  await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+  const pruned = fixture.rows(told);
+
+  expect(hidden).toEqual([
+    { kind: 'update', column: 'Body', before: null, after: 'theirs' },
+    { kind: 'delete', column: 'Body', before: 'theirs', after: null },
+  ]);
+  expect(pruned).toEqual((hidden as object[]).map((cell) => ({ ...cell, column: 'Body (pruned)' })));
+  expect(fixture.rows(evidence)).toEqual([{ body: 'theirs' }]);
 });
 
 test.each([

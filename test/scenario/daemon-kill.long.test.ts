@@ -1,6 +1,7 @@
 /**
  * The real daemon, killed again and again while SQL clients and colleagues work: each daemon continues with what its predecessor left.
- * Every few kills everybody rests, and the invariants are checked against the ledger. 100 kills here; ROWSYNC_KILLS says how many.
+ * Every few kills everybody rests, and the invariants are checked against the ledger. All entries of the journal, taken back, lead to what the
+ * tables were at first: none of them is half there, and no change is without one. 100 kills here; ROWSYNC_KILLS says how many.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,6 +23,7 @@ import {
   token,
   waitingTables,
 } from '../support/ledger.ts';
+import { momentOf, problemsSince, type Moment } from '../support/history.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { newSeed } from '../support/seeds.ts';
 import { openClient, type SqlClient } from '../support/sql-clients.ts';
@@ -67,7 +69,7 @@ async function startWorld(of: number): Promise<World> {
   recordHistory(sandbox.store.path, FOLLOWED);
   const workspace = makeWorkspace(sandbox);
   mkdirSync(join(workspace.folder, 'uploads'));
-  writeFileSync(join(workspace.folder, 'rowsync.yaml'), soakConfig(sandbox, CONFIG));
+  writeFileSync(join(workspace.folder, 'rowsync.yaml'), soakConfig(sandbox, CONFIG, { history: true }));
   const world = new World(sandbox, workspace, new Random(of));
   await world.begin();
   return world;
@@ -82,6 +84,7 @@ class World {
   readonly #confirmed = new Set<string>();
   readonly #writers: { readonly client: SqlClient; readonly edits: Edits }[];
   #serial = 0;
+  #first: Moment | null = null;
   #daemon: DaemonProcess | null = null;
   committedCount = 0;
 
@@ -104,6 +107,8 @@ class World {
     prepareLedger(this.#replica);
     daemon.process.kill('SIGTERM');
     await expectEnd(daemon, 0);
+    this.#first = momentOf(this.#replica);
+    expect(this.#first.states.size).toBeGreaterThanOrEqual(FOLLOWED.length);
   }
 
   /** Kills so many daemons while everybody works, then lets everybody rest; what is wrong, in words. */
@@ -207,6 +212,7 @@ class World {
     const pending = pendingCount(this.#replica);
     const problems = [
       ...(structure === 'ok' ? [] : [String(structure)]),
+      ...(this.#first === null ? [] : problemsSince(this.#replica, this.#first)),
       ...(pending === 0 ? [] : [`L1: ${pending} rows are pending`]),
       ...[...brokenPages(this.#replica), ...wrongCounts(this.#replica)].filter(isQuiet),
       ...ledgerProblems({

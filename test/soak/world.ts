@@ -72,14 +72,19 @@ function mirrorTable(rowCount: number): TableSpec {
 }
 
 /** The configuration of the daemon; `more` stands behind. */
-export function soakConfig(origin: { readonly url: string; readonly database: string }, more: string): string {
+export function soakConfig(
+  origin: { readonly url: string; readonly database: string },
+  more: string,
+  { history = false } = {},
+): string {
+  const kept = `history: ${history}`;
   return `origin: { url: "${origin.url}", database: "${origin.database}", tokenFile: token }
 replica: { path: replica.db }
 tables:
-  "*": {}
-  Thing: { push: true, match: Code }
-  Part: { push: true, conflict: local }
-  Question: { push: true, conflict: ask }
-  Document: { push: true }
+  "*": { ${kept} }
+  Thing: { push: true, match: Code, ${kept} }
+  Part: { push: true, conflict: local, ${kept} }
+  Question: { push: true, conflict: ask, ${kept} }
+  Document: { push: true, ${kept} }
 ${more}`;
 }
