@@ -343,7 +343,9 @@ export class Oracles {
     const { setup, origin, user } = this.#parts;
     const differs = setup.actors.some(([weight, actor]) => weight > 0 && OTHER_REASONS.has(actor));
     const isLate = (setup.follow?.lateMsMax ?? 0) > 0;
-    if (differs || isLate || !setup.isAdminAway || user.hadTrigger || user.hadNoTrigger) return null;
+    // Rows and cells come and go with what is chosen of them.
+    const isChosen = (setup.choosing ?? null) !== null || setup.rows !== undefined;
+    if (differs || isLate || isChosen || !setup.isAdminAway || user.hadTrigger || user.hadNoTrigger) return null;
     return origin.log;
   }
 
