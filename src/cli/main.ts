@@ -3,19 +3,16 @@
  * The process: connects the command line to the real terminal, clock and signals, and ends with its exit code. The only
  * place that may end the process.
  */
-import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../base/clock.ts';
 import { PAGE_PROCESS } from '../daemon/page/request.ts';
 import { TOOL_PROCESS } from '../mcp/request.ts';
+import { keepHeapSmall } from './heap.ts';
 import { outputTo } from './session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
 const EXIT_INTERRUPTED = 130;
 
-// What is young stays in one megabyte instead of up to 32, and the heap is cleaned when it has doubled instead of quadrupled: a first pull
-// takes two fifths less memory, and a quarter more time of the processor.
-setFlagsFromString('--semi-space-growth-factor=1');
-setFlagsFromString('--heap-growing-percent=100');
+keepHeapSmall();
 
 const stderr = outputTo(process.stderr);
 let stopping: AbortController | undefined;

@@ -192,7 +192,7 @@ const memoryBench: Bench = async (context) => {
       name: 'memory.growthMiB',
       value: (largeBytes - smallBytes) / mebibytes,
       unit: 'MiB',
-      bound: { kind: 'atMost', value: 64 },
+      bound: { kind: 'atMost', value: 48 },
       note: `peak of a first pull of ${large} rows minus one of ${small}`,
     },
     {
