@@ -108,7 +108,7 @@ class World {
     daemon.process.kill('SIGTERM');
     await expectEnd(daemon, 0);
     this.#first = momentOf(this.#replica);
-    expect(this.#first.states.size).toBeGreaterThanOrEqual(FOLLOWED.length);
+    if (this.#first.states.size < FOLLOWED.length) throw new Error('a table has no journal');
   }
 
   /** Kills so many daemons while everybody works, then lets everybody rest; what is wrong, in words. */
