@@ -115,6 +115,7 @@ test('log lists runs, the newest first, and rows where a table or a run is named
 
   expect(all.stdout.match(/^run \d+/gm)).toEqual(['run 4', 'run 3', 'run 2', 'run 1']);
   expect(all.stdout).toContain('  Note: 1 deleted, found by a pull\n');
+  expect(all.stdout).toContain('  Note: history begins\n');
   expect(all.stdout).not.toContain('Title');
   expect(JSON.parse(since.stdout)).toEqual({
     runs: [
@@ -247,6 +248,14 @@ test('diff refuses what was pruned, and says since when it knows', async () => {
 
   expect(pruned.stderr).toContain('Its history begins at 2026-11-25T08:10:00Z');
   expect(kept.stdout).toContain('3 rows of 1 table differ\n');
+});
+
+test('check says what the history of each table takes, and its bounds', async () => {
+  await using history = await startHistory('tables: { Note: { history: { keep: 90d, maxBytes: 5MB } } }\n');
+
+  const { stdout } = await history.run(['check']);
+
+  expect(stdout).toMatch(/history +Note takes [\d.]+ KiB and keeps 90 days, at most 4\.8 MiB/);
 });
 
 test('changes prints every entry as an event, in order, behind a number', async () => {

@@ -19,6 +19,9 @@ import { causeText, cellsText, headText, kindText } from '../history-text.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';
 
+/** Kinds of entries of which there is one for each row. */
+const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);
+
 /** Rows of one run that are shown; JSON has all. */
 const ROWS_MAX = 1_000;
 
@@ -127,7 +130,8 @@ function* logText(from: Connection, runs: readonly LoggedRun[], { filter, withRo
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
     yield `${index === 0 ? '' : '\n'}${run.runId === null ? 'no run' : `run ${run.runId}`}  ${span}\n`;
     for (const { table, kind, cause, count } of run.changes) {
-      yield `  ${printable(table ?? 'all tables')}: ${countText(count)} ${kindText(kind)}, ${causeText(cause)}\n`;
+      const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${causeText(cause)}` : kindText(kind);
+      yield `  ${printable(table ?? 'all tables')}: ${what}\n`;
     }
     if (withRows) yield* rowsText(from, run, filter);
   }
