@@ -142,6 +142,8 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
 
   test.skipIf(spawnSync('which', ['buildah']).status !== 0)(
     'the container is built from its recipe, looks after itself, and runs as a user without rights (needs buildah)',
+    // Without an overlay every layer is a copy of the whole root.
+    { timeout: 480_000 },
     async () => {
       const { root } = made as { root: string };
       const work = mkdtempSync(join(tmpdir(), 'rowsync-container-'));
