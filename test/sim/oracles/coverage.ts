@@ -88,7 +88,7 @@ const OFTEN = [
   'point Storing the description',
   'point Storing the revisions of Thing.File',
   'point Storing what a file is',
-  'point Storing what changed',
+  'point Storing what changed in Thing',
   'point Storing what stopped a push',
   'point Storing who is calling',
   'point Taking up the batches',

@@ -20,8 +20,11 @@ import { calmSetup, DATABASE, START_MS, type Setup } from './setup.ts';
 /** Runs a world in which nothing happens but a pull, and keeps what it leaves. */
 type Pull = (calm: Setup) => Promise<Start>;
 
-/** Where a file differs from another one of the same length. */
-type Difference = readonly (readonly [offset: number, bytes: Uint8Array])[];
+/** Where a file differs from another one, and how long it is. */
+interface Difference {
+  readonly length: number;
+  readonly pages: readonly (readonly [offset: number, bytes: Uint8Array])[];
+}
 
 const PAGE_BYTES = 4_096;
 
@@ -39,8 +42,9 @@ export class WarmStarts {
     const what = JSON.stringify([key, setup.match, setup.etag, setup.files?.mode]);
     let difference = this.#fitted.get(what);
     if (difference === undefined) this.#fitted.set(what, (difference = fit(start, setup, disk)));
-    const main = new Uint8Array(start.main);
-    for (const [offset, bytes] of difference) main.set(bytes, offset);
+    const main = new Uint8Array(difference.length);
+    main.set(start.main.subarray(0, difference.length));
+    for (const [offset, bytes] of difference.pages) main.set(bytes, offset);
     return { ...start, main };
   }
 }
@@ -91,12 +95,12 @@ function etagOf(origin: OriginModel, path: string): string {
 }
 
 function differenceOf(one: Uint8Array, other: Uint8Array): Difference {
-  if (one.length !== other.length) throw new Error('What was written takes another page');
-  const offsets = Array.from({ length: one.length / PAGE_BYTES }, (_, page) => page * PAGE_BYTES);
-  return offsets.flatMap((offset) => {
+  const offsets = Array.from({ length: other.length / PAGE_BYTES }, (_, page) => page * PAGE_BYTES);
+  const pages = offsets.flatMap((offset) => {
     const page = other.subarray(offset, offset + PAGE_BYTES);
     return Buffer.compare(one.subarray(offset, offset + PAGE_BYTES), page) === 0
       ? []
       : [[offset, page.slice()] as const];
   });
+  return { length: other.length, pages };
 }
