@@ -120,7 +120,7 @@ export class Oracles {
     if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
     if (facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
-    if (facts.what.startsWith('Holding deletes')) this.#parking.onHold();
+    if (facts.what.startsWith('Holding deletes')) this.#parking.onHold(this.#outside);
     this.#newestBatch = batch;
     if (this.#parts.admin.hasLostColumns)
       for (const what of this.#hiding.complaints(replica, facts.what)) fail('I17', `"${facts.what}": ${what}`);

@@ -206,18 +206,19 @@ export class Parking {
 
   /**
    * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle. Rows that a push made count
-   * as unseen where a sweep continues that began before, and the sweep that follows it sees them.
+   * as unseen where a sweep continues that began before, and the sweep that follows it sees them. `outside` are rows that the filter did not select
+   * at some moment of the cycle.
    */
-  onHold(): void {
+  onHold(outside: ReadonlySet<number>): void {
     const { setup, origin, names } = this.#parts;
     this.#heldWrongly = null;
     if (this.#isWronglyUnchanged) return;
     // Hidden rows count as missing.
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
-    // Rows that only left the filter count where none would be left.
+    // Rows that only left the filter count where none would be left; one may have entered it again since its page was read.
     const base = this.#lookedAt ?? this.#base();
     const selected = new Set(names.rowsSelected().map(({ id }) => id));
-    if (base.every(({ id }) => !selected.has(id))) return;
+    if (base.every(({ id }) => !selected.has(id) || outside.has(id))) return;
     if (this.#isFilterNew()) return;
     const there = new Map(names.rowsThere().map(({ id, tag }) => [id, tag]));
     // What someone put into a mirror around its triggers may have the id of a row that is made there before the commit.
