@@ -325,14 +325,15 @@ export class Parking {
   }
 
   #judgeConflicted({ id, names }: ParkedRow, what: string): string | null {
-    const { setup, user, books, writes } = this.#parts;
+    const { setup, user, books, writes, origin } = this.#parts;
     if (setup.policy !== 'ask') return `${what}, and the policy is ${setup.policy}`;
     const open = user.query(`SELECT kind, local, remote FROM sync_conflicts WHERE state = 'open' AND row_id = ${id}`);
     if (open.length === 0) return `${what}, and no conflict is open`;
     const isHere = (text: LocalValue): boolean =>
       books.everWritten.values().some((key) => key.endsWith(`=${String(text)}`));
     const isThere = (text: LocalValue): boolean =>
-      writes.all.some(({ cells }) => Object.values(cells).some((value) => value === text));
+      // Also into a column that nobody here knows by name.
+      [...writes.all, ...origin.log].some(({ cells }) => Object.values(cells).some((value) => value === text));
     const isCause = ([kind, local, remote]: readonly unknown[]): boolean => {
       if (kind === 'deletedHere') return names.some((name) => books.everDeleted.has(name));
       // Such a row is gone, and nobody is asked.
