@@ -2,15 +2,14 @@
  * When scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both days on
  * which its clocks change.
  *
- * Input: the `schedule` options. Output: schedules that name the next instant after a given one. The package `croner` (its only
+ * Input: the `schedule` options. Output: schedules that name the next instant after a given one. The package `cron` (its only
  * user) says which local times an expression matches, asked as if local time were UTC. From there to instants is our own way,
- * so that one rule holds for both days on which the clocks change. Pure.
+ * because its own fires a daily job twice, or an hour early, on the day the clocks go back. Pure.
  *
  * On that day, the repeated hour counts once for an expression that names its hours. It counts twice for one that runs at any
  * hour (`*` in the field of hours). Local times that the other day skips are due at once when the clocks have gone forward.
  */
-import { Cron } from 'croner';
-import { must } from '../base/assert.ts';
+import { CronTime } from 'cron';
 import { offsetMsAt } from '../wire/zone.ts';
 
 /** A cron expression in a zone. */
@@ -22,6 +21,8 @@ export interface Schedule {
 }
 
 const DAY_MS = 86_400_000;
+/** After so long the calendar is the same again, weekdays included. */
+const CALENDAR_MS = 146_097 * DAY_MS;
 /** Further ahead than this the way leads over more than one change of the clocks. */
 const HORIZON_MS = 3 * DAY_MS;
 /** Changes of the clocks are never closer to each other than this. */
@@ -49,36 +50,34 @@ export function cronComplaint(text: string): string | null {
     if (step > size) return `has a step of ${step} in the field ${name}, which has ${size} values`;
   }
   try {
-    return parse(text).nextRun(new Date(0)) === null ? 'names a day that never comes' : null;
+    new CronTime(text, 'UTC').getNextDateFrom(new Date(0), 'UTC');
+    return null;
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : '';
-    return `is not understood (${reason.replace(/^CronPattern: /, '')})`;
+    const reason = thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : '';
+    return reason.includes('No execution date') ? 'names a day that never comes' : reason.toLowerCase();
   }
-}
-
-/** As if local time were UTC. A day of every one is any day, and `5/15` means every 15 from 5 on, as in other crons. */
-function parse(text: string): Cron {
-  const fields = text.trim().split(/\s+/);
-  const plain = fields.map((field) => (field === '*/1' ? '*' : field)).join(' ');
-  return new Cron(plain, { utcOffset: 0, mode: '5-part', sloppyRanges: true });
 }
 
 /** The schedule of an expression for which `cronComplaint` is null, in a zone that Intl knows. */
 export function scheduleOf(text: string, zone: string): Schedule {
-  const cron = parse(text);
+  const cron = new CronTime(text, 'UTC');
   const everyHour = (text.trim().split(/\s+/)[1] ?? '').startsWith('*');
   return { text, nextMs: (afterMs) => nextInstant({ cron, zone, everyHour }, afterMs) };
 }
 
 interface Parts {
-  readonly cron: Cron;
+  readonly cron: CronTime;
   readonly zone: string;
   readonly everyHour: boolean;
 }
 
-/** The first matching local time after another, both as if they were UTC. */
-function nextLocal(cron: Cron, localMs: number): number {
-  return must(cron.nextRun(new Date(localMs)), 'cronComplaint refuses what never comes').getTime();
+/**
+ * The first matching local time after another, both as if they were UTC. The package looks no further than eight years past the
+ * time of the machine, which may have been set back a moment ago. So it is asked about the same day 400 years earlier, when
+ * dates, leap years and weekdays were as they are now.
+ */
+function nextLocal(cron: CronTime, localMs: number): number {
+  return cron.getNextDateFrom(new Date(localMs - CALENDAR_MS), 'UTC').toMillis() + CALENDAR_MS;
 }
 
 function nextInstant({ cron, zone, everyHour }: Parts, afterMs: number): number {

@@ -119,7 +119,6 @@ test.each([
   ],
   ['a year ahead', '0 12 1 1 *', '2026-03-01T00:00Z', ['2027-01-01T11:00', '2028-01-01T11:00']],
   ['a leap day ahead', '0 12 29 2 *', '2026-03-01T00:00Z', ['2028-02-29T11:00', '2032-02-29T11:00']],
-  ['a weekday in steps of one is any weekday', '0 12 1 * */1', '2026-03-02T00:00Z', ['2026-04-01T10:00']],
   ['a day of the week', '15 4 * * sun', '2026-03-28T12:00Z', ['2026-03-29T02:15', '2026-04-05T02:15']],
 ])('%s (%s in Paris)', (_fact, expression, from, expected) => {
   expect(due(expression, 'Europe/Paris', from, expected.length)).toEqual(expected);
@@ -137,10 +136,10 @@ test.each([
   ['* * * *', 'five fields'],
   ['* * * * * *', 'five fields'],
   ['', 'five fields'],
-  ['61 * * * *', 'Invalid value for minute: 61'],
+  ['61 * * * *', 'out of range'],
   ['0 0 30 2 *', 'never comes'],
-  ['a b c d e', 'illegal characters'],
-  ['*/0 * * * *', 'illegal stepping: 0'],
+  ['a b c d e', 'unknown alias'],
+  ['*/0 * * * *', 'step of zero'],
   ['*/99 * * * *', 'a step of 99 in the field minute'],
   ['0 6,*/25 * * *', 'a step of 25 in the field hour'],
 ])('%j is no cron expression', (text, complaint) => {

@@ -22,7 +22,7 @@ const shipped = await shippedFolders();
 const production = Object.entries(lock.packages).filter(([path]) => shipped.includes(path));
 
 /** All packages that users get; what a new one brings along is a decision, and is added here. */
-const PRODUCTION_MAX = 64;
+const PRODUCTION_MAX = 65;
 
 test('packages are few, and named with one version each', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3']);

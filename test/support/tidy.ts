@@ -67,7 +67,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'p-queue': ['src/origin/'],
   'better-sqlite3': ['src/replica/', 'src/sandbox/store/'],
   'fast-xml-parser': ['src/wire/'],
-  croner: ['src/config/'],
+  cron: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/'],
   zod: ['src/config/', 'src/mcp/'],
