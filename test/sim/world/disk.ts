@@ -122,6 +122,11 @@ export class Disk {
     return this.#isMainUntouched() ? { main: this.#main, logBytes: statSync(`${this.path}-wal`).size } : this.image();
   }
 
+  /** Whether it can still be put back: what stood in the log alone is gone once that was written into the file. */
+  has(moment: Moment): boolean {
+    return 'log' in moment || this.#isMainUntouched();
+  }
+
   /**
    * Puts what was there in the place of the replica; nobody may be using it. What stands beside the file stays. It goes to a path of its
    * own: everybody opens it anew, and the connections to the first one are as good as new for the next world.

@@ -59,8 +59,10 @@ export class Past {
 
   /** Cuts the power, where that may be and `cuts` says so; returns whether it did. */
   losePower(cuts: () => boolean): boolean {
-    const { note, count } = this.#parts;
+    const { disk, note, count } = this.#parts;
     if (this.#onDisk === null || !cuts()) return false;
+    // The log was written into the file since, and what is written there reaches the disk.
+    if (!disk.has(this.#onDisk)) this.keepOnDisk();
     this.#replace(this.#onDisk);
     count('power cut');
     note('the power failed: what was not on the disk is gone');
