@@ -89,9 +89,10 @@ export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWante
   if (isWhole.get(tableId) !== undefined) beginJournal(tx, tableId, at);
 }
 
-/** Rows of a table that its last sweep did not prove. */
+/** Rows of a table that its last sweep did not prove: one with an edit on its way takes what the origin says only once that is settled. */
 const UNPROVEN = sql`(SELECT row_id FROM _rowsync_suspects WHERE table_id = @tableId
-    UNION SELECT row_id FROM _rowsync_unreadable WHERE table_id = @tableId)`;
+    UNION SELECT row_id FROM _rowsync_unreadable WHERE table_id = @tableId
+    UNION SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId)`;
 
 function beginJournal(tx: Tx, tableId: number, at: string): void {
   const seq = markJournal(tx, tableId, { kind: 'begin', at });
