@@ -3,6 +3,7 @@
  * now. So no change is without an entry, no entry without a change, and none of them is half there. Now and then, all entries lead back to the
  * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there. Input: each transaction before it is committed. Output: complaints.
  */
+import { isTampered } from '../../../src/capture/mode.ts';
 import type { Replica } from '../../../src/replica/database.ts';
 import {
   entriesAfter,
@@ -35,7 +36,6 @@ const MOMENTS_MAX = 12;
 export class HistoryOracle {
   #seq = 0;
   #commitCount = 0;
-  #triggersMax = 0;
   #isSwept = false;
   /** By table, the oldest first. */
   readonly #moments = new Map<number, Moment[]>();
@@ -46,14 +46,6 @@ export class HistoryOracle {
   forget(): void {
     this.#known.clear();
     this.#moments.clear();
-  }
-
-  /** Whether all triggers of ours are there. */
-  #isMarked(db: Reader): boolean {
-    const text = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_capture_*'";
-    const count = db.prepare(text).pluck().get() as number;
-    this.#triggersMax = Math.max(count, this.#triggersMax);
-    return count === this.#triggersMax;
   }
 
   /** What is wrong where the entries of a table are taken back to the oldest moment, and put forward again. */
@@ -117,7 +109,7 @@ export class HistoryOracle {
       const now = knownState(db, tableId);
       // There all edits were looked for, but for those since another client dropped a trigger that marks them.
       const unseen =
-        what.startsWith('Planning the push') && this.#isMarked(db)
+        what.startsWith('Planning the push') && !isTampered(replica, tableId)
           ? differenceOf(now, tableState(db, tableId, localName))
           : '';
       if (unseen !== '') complaints.push(`edits are in no entry: ${unseen}`);
