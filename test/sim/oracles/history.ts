@@ -83,8 +83,10 @@ export class HistoryOracle {
 
   /** What is wrong with the intervals of the entries behind a number, by what was written at the origin. */
   #intervals(db: Reader, writes: readonly OriginWrite[]): readonly string[] {
-    const text = `SELECT seq, row_id, not_before, not_after FROM _rowsync_history
-      WHERE seq > ? AND row_id > 0 AND cause IN ('pull', 'push')`;
+    // A row that was edited here takes what the origin says of it when its edit is settled, which may be after it was vouched for.
+    const text = `SELECT seq, row_id, not_before, not_after FROM _rowsync_history h
+      WHERE seq > ? AND row_id > 0 AND cause IN ('pull', 'push')
+        AND NOT EXISTS (SELECT 1 FROM _rowsync_history e WHERE e.row_id = h.row_id AND e.cause = 'edit' AND e.seq < h.seq)`;
     const rows = db.prepare(text).raw().all(this.#seq) as [number, number, number | null, number][];
     return rows.flatMap(([seq, rowId, notBefore, notAfter]) => {
       const isInside = ({ at, id }: OriginWrite): boolean =>
