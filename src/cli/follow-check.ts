@@ -1,6 +1,6 @@
 /**
- * What `check` says of following: which tables can be followed, whether the origin filters and counts, and what following and sweeping cost an hour
- * under the schedules, by the pages and the runs that the replica knows. Output: one result.
+ * What `check` says of following. Which tables can be followed? Does the origin filter and count? What do following and sweeping cost an hour, by
+ * the schedules and by the pages and runs that the replica knows? Output: one result.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { bytesText, countText, plural, printable } from '../base/text.ts';

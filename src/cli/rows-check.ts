@@ -32,7 +32,7 @@ export async function checkRows(
     return [ok(NAME, `${name}: ${words} ${printable(rows)}`)];
   } catch (thrown) {
     const { kind, message, hint } = asRowsyncError(thrown);
-    const todo = kind === 'originRefused' ? `Correct tables.${rule.pattern}.rows.` : hint;
-    return [fail(NAME, `${name}: ${message}`, todo)];
+    const advice = kind === 'originRefused' ? `Correct tables.${rule.pattern}.rows.` : hint;
+    return [fail(NAME, `${name}: ${message}`, advice)];
   }
 }

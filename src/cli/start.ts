@@ -3,8 +3,8 @@
  * What the package starts: looks whether this Node can run the program, lets V8 keep the compiled program, then loads main.ts as it was
  * bundled. A checkout starts main.ts itself. Every Node since 12 must be able to read this file.
  *
- * The cache holds code that will run, so it stands where nobody else writes: in the home folder that the system names for the
- * user, never where a variable of the environment points to. Where that is not writable, the program is compiled anew.
+ * The cache holds code that will run, so it stands where no other user writes: in the home folder that the system names. A
+ * variable of the environment never says where. Where that is not writable, the program is compiled anew.
  */
 import { enableCompileCache } from 'node:module';
 import { userInfo } from 'node:os';

@@ -1,8 +1,8 @@
 /**
- * In what a row differs between two moments, from its entries in between: a cell was what the first of them that names it begins with,
- * and is what the last one leads to. Input: entries. Output: rows that differ, cell by cell. Pure.
+ * In what a row differs between two moments, from its entries in between. Input: entries. Output: rows that differ, cell by cell. Pure.
  */
 import type { Entry } from '../replica/history-entries.ts';
+import { netOf, type Net } from './net.ts';
 
 /** A cell that differs; both values are JSON text. */
 export interface CellDifference {
@@ -12,10 +12,8 @@ export interface CellDifference {
 }
 
 /** A row that differs. */
-export interface RowDifference {
+export interface RowDifference extends Net<CellDifference> {
   readonly rowId: number;
-  readonly kind: 'insert' | 'update' | 'delete';
-  readonly cells: readonly CellDifference[];
 }
 
 /** Rows that differ, from entries that come row by row, each in order. */
@@ -32,20 +30,12 @@ export function* differencesOf(entries: Iterable<Entry>): IterableIterator<RowDi
 }
 
 function rowDifference(entries: readonly Entry[]): readonly RowDifference[] {
-  const [first] = entries;
-  if (first === undefined) return [];
-  const was = first.kind !== 'insert';
-  const is = entries.at(-1)?.kind !== 'delete';
-  if (!was && !is) return [];
-  const cells = new Map<string, CellDifference>();
-  for (const entry of entries) {
-    for (const cell of cellsOf(entry)) {
-      cells.set(cell.column, { ...cell, before: cells.get(cell.column)?.before ?? cell.before });
-    }
-  }
-  const differing = [...cells.values()].filter(({ before, after }) => before !== after);
-  if (was && is && differing.length === 0) return [];
-  return [{ rowId: first.rowId ?? 0, kind: was ? (is ? 'update' : 'delete') : 'insert', cells: differing }];
+  const net = netOf(entries, {
+    cellsOf,
+    keyOf: ({ column }) => column,
+    differs: ({ before, after }) => before !== after,
+  });
+  return net === null ? [] : [{ rowId: entries[0]?.rowId ?? 0, ...net }];
 }
 
 /** The cells that an entry names, in its order. */

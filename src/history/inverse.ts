@@ -4,12 +4,11 @@
  */
 import { isSameExact, type Exact, type Version } from '../replica/history-cells.ts';
 import type { ExactCell, ExactEntry } from '../replica/history-exact.ts';
+import { netOf, type Net } from './net.ts';
 
 /** What entries did to a row together. */
-export interface NetChange {
+export interface NetChange extends Net<ExactCell> {
   readonly rowId: number;
-  readonly kind: 'insert' | 'update' | 'delete';
-  readonly cells: readonly ExactCell[];
 }
 
 /** A column that may be written. */
@@ -72,21 +71,12 @@ export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<num
 }
 
 function netChange(rowId: number, entries: readonly ExactEntry[]): readonly NetChange[] {
-  const [first] = entries;
-  if (first === undefined) return [];
-  const was = first.kind !== 'insert';
-  const is = entries.at(-1)?.kind !== 'delete';
-  if (!was && !is) return [];
-  const cells = new Map<number, ExactCell>();
-  for (const { cells: changed } of entries) {
-    for (const cell of changed) {
-      const { before } = cells.get(cell.index) ?? cell;
-      cells.set(cell.index, { ...cell, before });
-    }
-  }
-  const differing = [...cells.values()].filter(({ before, after }) => !isSameExact(before, after));
-  if (was && is && differing.length === 0) return [];
-  return [{ rowId, kind: was ? (is ? 'update' : 'delete') : 'insert', cells: differing }];
+  const net = netOf(entries, {
+    cellsOf: ({ cells }) => cells,
+    keyOf: ({ index }) => index,
+    differs: ({ before, after }) => !isSameExact(before, after),
+  });
+  return net === null ? [] : [{ rowId, ...net }];
 }
 
 /** What is to be known of a table and a row. */
