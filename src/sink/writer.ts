@@ -214,6 +214,7 @@ export class SinkWriter {
     const { session, target } = sending;
     const { settings, clock } = this.#context;
     for (;;) {
+      const wholes = readWholeTouches(reader);
       const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
       const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);
       const resting = new Map(
@@ -225,7 +226,6 @@ export class SinkWriter {
         const shaped = await this.#follow(sending, tables, resting);
         const places = new Map((await readPlaces(session, target)).map((place) => [place.tableId, place]));
         const usable = tables.filter(({ id }) => !shaped.problems.has(id));
-        const wholes = readWholeTouches(reader);
         for (const table of usable) {
           const place = places.get(table.id);
           const isWanted = needsLoad(place, {
@@ -242,6 +242,8 @@ export class SinkWriter {
           return place === undefined ? [] : [{ table, place, isStanding: shaped.standing.has(table.id) }];
         });
         await this.#round(sending, reader, taking);
+        // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
+        if (this.#isOutdated(reader, tables, wholes)) continue;
         const after = await readPlaces(session, target);
         const next = usable.flatMap((table) => {
           const load = after.find(({ tableId }) => tableId === table.id)?.load;
@@ -263,6 +265,16 @@ export class SinkWriter {
         this.#troubled(thrown, tables);
       }
     }
+  }
+
+  /** Whether a table ended its first load, or any row of one may be another, since these were read. */
+  #isOutdated(reader: ReplicaReader, tables: readonly SentTable[], wholes: ReadonlyMap<number, number>): boolean {
+    const { settings } = this.#context;
+    const known = new Set(tables.map(({ id }) => id));
+    const hasNew = readSources(reader).some(
+      ({ table }) => table.state !== 'loading' && !known.has(table.id) && settings.takes(table.name),
+    );
+    return hasNew || [...readWholeTouches(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
   }
 
   /** Looks at shapes only where one of them, or of the tables that are left out, is another than at the last look. */

@@ -4,6 +4,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../src/sink/context.ts';
+import { readTables } from '../../src/replica/ledger.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
@@ -42,6 +43,57 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     store.insert('Note', { Title: 'new', Seen: '2026-11-21T17:05:00Z', Starts: '23:59:59', Spent: 90.5 });
     await fixture.pull();
     expect(writer.isBehind()).toBe(true);
+    await writer.work();
+
+    await expectLevel(fixture, address);
+    expect(writer.isBehind()).toBe(false);
+    await writer.close();
+  });
+
+  test('sends a table whose first load ends while the others are looked at', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    let isFirstLook = true;
+    const takes = (): boolean => {
+      if (isFirstLook) {
+        fixture.execute(`
+          INSERT INTO _rowsync_touched SELECT id, 0, 1, 0, unixepoch() FROM _rowsync_tables WHERE true
+            ON CONFLICT DO UPDATE SET seq = excluded.seq;
+          UPDATE _rowsync_tables SET state = 'steady'`);
+      }
+      isFirstLook = false;
+      return true;
+    };
+    const writer = await openWriter(fixture, address, { takes });
+    await fixture.pull();
+    fixture.execute(`UPDATE _rowsync_tables SET state = 'loading'; DELETE FROM _rowsync_touched`);
+
+    expect(await writer.work()).toMatchObject({ loadedRows: 6, tables: [{ tableName: 'Note', state: 'live' }] });
+
+    await expectLevel(fixture, address);
+    await writer.close();
+  });
+
+  test('loads a table again of which any row changed while it was looked at', async () => {
+    await using fixture = await startTwoWay();
+    const address = await server.database();
+    const touch = (row: number): string => `
+      INSERT INTO _rowsync_touched SELECT id, ${row}, (SELECT coalesce(max(seq), 0) + 1 FROM _rowsync_touched), 0, unixepoch()
+        FROM _rowsync_tables WHERE true ON CONFLICT DO UPDATE SET seq = excluded.seq`;
+    let isMoment = false;
+    const takes = (): boolean => {
+      if (isMoment)
+        fixture.execute(`UPDATE _rowsync_base_${noteId} SET "Title" = 'another' WHERE _id = 2; ${touch(0)}`);
+      isMoment = false;
+      return true;
+    };
+    const writer = await openWriter(fixture, address, { takes });
+    await fixture.pull();
+    const noteId = readTables(fixture.replica)[0]?.id;
+    await writer.work();
+    fixture.execute(touch(1));
+    isMoment = true;
+
     await writer.work();
 
     await expectLevel(fixture, address);
