@@ -6,13 +6,12 @@
  * Pure.
  */
 import * as z from 'zod';
-import { isZone } from '../wire/zone.ts';
-import { columns, mask, maskedNeeds } from './column-options.ts';
-import { history } from './history-option.ts';
 import { byteCount, decimalNumber, PRINTABLE, section, text, wholeNumber } from './option-kinds.ts';
-import { cron, cronOrAuto } from './cron-options.ts';
 import { origin } from './origin-options.ts';
+import { schedule } from './schedule-options.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
+import { sinks } from './sink-options.ts';
+import { tables } from './table-options.ts';
 
 const replica = section(
   {
@@ -46,180 +45,6 @@ const replica = section(
   },
   'The local copy.',
 );
-
-const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
-const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
-const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
-const FOLLOW_DOC =
-  'When the daemon reads only the rows that were changed, which costs a few requests however large a table is. ' +
-  'Deletes show in the number of rows. Of what the origin does not stamp, such as formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
-  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more, which sweeping costs more.';
-const FILES_DOC =
-  'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
-  'false leaves them to rowsync files pull.';
-const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
-
-const schedule = section(
-  {
-    timeZone: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the name of a time zone, such as Europe/Paris',
-      doc: 'The zone that the expressions are read in, by its IANA name.',
-    })
-      .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
-      .default('UTC'),
-    sync: cron(SYNC_DOC).default('*/5 * * * *'),
-    pull: cron(PULL_DOC).optional(),
-    push: cron(PUSH_DOC).optional(),
-    follow: cronOrAuto(FOLLOW_DOC).default('auto'),
-    files: cron(FILES_DOC).optional(),
-    verify: cron(VERIFY_DOC).default(false),
-    backup: cron('When the daemon makes a backup in backup.folder.').default(false),
-  },
-  'When `rowsync daemon` does what.',
-);
-
-/** Bytes of a filter of rows in an address; the origin takes no longer ones, with the columns and windows beside it. */
-const ROWS_BYTES_MAX = 4_000;
-const ROWS_MUST_BE =
-  'must be a filter in the language of the origin, in one line of at most 4000 characters as an address has them; left out for all rows';
-
-const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
-
-const CONFLICT_MUST_BE = 'must be origin, local or ask';
-const WORKFLOW_MUST_BE = 'must be run or suppress';
-
-const FILES_MUST_BE = 'must be latest, all or none, or a mapping of revisions, maxFileBytes and types';
-const TYPES_MUST_BE = 'must be a list of media types, such as image/png or image/*';
-
-const revisions = z.enum(['latest', 'all', 'none'], { error: 'must be latest, all or none' });
-
-const tableFiles = z
-  .union(
-    [
-      revisions,
-      z.strictObject({
-        revisions: revisions.optional().meta({
-          description: 'Which revisions to fetch: latest (default), all, or none.',
-        }),
-        maxFileBytes: byteCount('Larger files are left out.'),
-        types: z
-          .array(z.string({ error: TYPES_MUST_BE }).regex(/^[\w.+-]+\/(?:\*|[\w.+-]+)$/, { error: TYPES_MUST_BE }), {
-            error: TYPES_MUST_BE,
-          })
-          .min(1, { error: TYPES_MUST_BE })
-          .optional()
-          .meta({ description: 'Only files of these media types are fetched; image/* stands for every image.' }),
-      }),
-    ],
-    { error: FILES_MUST_BE },
-  )
-  .optional()
-  .meta({
-    description:
-      'Which attached files to fetch: the latest revision of each (default), all revisions, where the column lets its ' +
-      'history be seen, or none. A mapping narrows them by size and type as well.',
-  });
-
-const tableOptions = section(
-  {
-    columns,
-    mask,
-    rows: z
-      .string({ error: ROWS_MUST_BE })
-      .regex(PRINTABLE, { error: ROWS_MUST_BE })
-      .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
-        error: ROWS_MUST_BE,
-      })
-      .optional()
-      .meta({
-        description:
-          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". It goes with every request that lists or ' +
-          'counts rows. A row that it does not select any more leaves here, and stays at the origin. By default all rows.',
-      }),
-    files: tableFiles,
-    history,
-    push: z
-      .boolean({ error: 'must be true or false' })
-      .optional()
-      .meta({
-        description:
-          'Whether the table may be edited here. Edits are captured and sent to the origin; without it (default), the table ' +
-          'is a read-only mirror.',
-      }),
-    match: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the name of a column that is unique and writable at the origin',
-      doc:
-        'The column that identifies rows, by its name at the origin: unique, and writable. With it, an insert whose answer ' +
-        'was lost is never sent twice. Needs push: true.',
-    }).optional(),
-    conflict: z
-      .enum(['origin', 'local', 'ask'], { error: CONFLICT_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'Who wins where a cell was changed here and at the origin: the origin (default), the local edit, or nobody until ' +
-          'a person decides. Whoever loses is kept in sync_conflicts. Needs push: true.',
-      }),
-    workflow: z
-      .enum(['run', 'suppress'], { error: WORKFLOW_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
-          'manage data. Needs push: true.',
-      }),
-    sort: z
-      .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
-      .min(1, { error: SORT_MUST_BE })
-      .max(10, { error: SORT_MUST_BE })
-      .refine((names) => new Set(names).size === names.length, { error: SORT_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'The columns to read the table in order of. By default the time of creation and the key, where the table has ' +
-          'them. Set it where another order is cheaper to follow: best is one in which new rows come last.',
-      }),
-    schedule: section(
-      {
-        sync: cron(SYNC_DOC).optional(),
-        pull: cron(PULL_DOC).optional(),
-        push: cron(PUSH_DOC).optional(),
-        follow: cronOrAuto(FOLLOW_DOC).optional(),
-        files: cron(FILES_DOC).optional(),
-        verify: cron(VERIFY_DOC).optional(),
-      },
-      'Where these tables have a schedule of their own.',
-    ).optional(),
-  },
-  'How to treat the tables that the pattern matches.',
-).superRefine((options, context) => {
-  for (const { pattern, option, name } of maskedNeeds(options)) {
-    const message = `names "${name}", which ${option} needs as it is at the origin`;
-    context.addIssue({ code: 'custom', path: ['mask', pattern], message });
-  }
-  if (options.push === true) return;
-  for (const key of ['match', 'conflict', 'workflow'] as const) {
-    if (options[key] === undefined) continue;
-    context.addIssue({ code: 'custom', path: [key], message: 'says how to push, and needs push: true beside it' });
-  }
-});
-
-const tables = z
-  .record(
-    z.string().min(1),
-    z.union([tableOptions, z.literal(false)], {
-      error: 'must be a mapping of options: {} for the defaults, or false to leave the table alone',
-    }),
-    { error: 'must be a mapping from table names or patterns to options, such as { "*": {} }' },
-  )
-  .default({ '*': {} })
-  .meta({
-    description:
-      'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * stands for any text; ' +
-      'the most specific one decides alone. false leaves a table alone, as does matching nothing.',
-  });
 
 const limits = section(
   {
@@ -363,68 +188,6 @@ const backup = section(
   },
   'Backups on schedule.',
 );
-
-const SINK_MUST_BE = 'must be the name of a schema: 1 to 63 bytes';
-
-const postgres = section(
-  {
-    url: text({
-      pattern: PRINTABLE,
-      mustBe:
-        'must be an address such as postgresql://user@host/database, or name an environment variable, as ${WAREHOUSE_URL}',
-      doc:
-        'The address of the server, as libpq writes it: postgresql://user@host:5432/database?sslmode=verify-full. Without a password; ' +
-        'or an environment variable that has all of it, written as ${NAME}. sslmode is that of libpq; left out, the server is verified ' +
-        '(verify-full), but for a loopback address or a unix socket (?host=/var/run/postgresql).',
-    }).optional(),
-    urlFile: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the path of a file that holds the address',
-      doc: 'A file that holds the address, with the password in it. Nobody but the user who runs rowsync should be able to read it.',
-    }).optional(),
-    passwordFile: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the path of a file that holds the password',
-      doc: 'A file that holds the password, where the address has none.',
-    }).optional(),
-    schema: z
-      .string({ error: SINK_MUST_BE })
-      .regex(PRINTABLE, { error: SINK_MUST_BE })
-      .refine((name) => Buffer.byteLength(name) <= 63 && !/^pg_|^information_schema$/.test(name), {
-        error: SINK_MUST_BE,
-      })
-      .meta({
-        description: 'The schema that the tables stand in; made if it is missing. One replica may write to a schema.',
-      }),
-  },
-  'A PostgreSQL server, 14 or newer: url or urlFile, and the schema.',
-);
-
-const sinks = z
-  .record(
-    z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, { error: 'is no name of a sink: letters, digits, _ and -, at most 40' }),
-    section(
-      {
-        postgres,
-        tables: z
-          .record(z.string().min(1), z.union([z.literal(false), section({}, 'No options yet: {} sends the tables.')]), {
-            error: 'must be a mapping from table names or patterns to {} or false',
-          })
-          .default({ '*': {} })
-          .meta({
-            description: 'Which tables are sent, as under tables: {} for those that are, false for those that are not.',
-          }),
-        deletes: z.enum(['remove', 'keep'], { error: 'must be remove or keep' }).default('remove').meta({
-          description:
-            'What becomes there of a row that was deleted: it goes too, or stays with the time in _deleted_at.',
-        }),
-      },
-      'One sink.',
-    ),
-    { error: 'must be a mapping from names of sinks to what they are' },
-  )
-  .default({})
-  .meta({ description: 'Where the replica is streamed to: PostgreSQL servers, each under a name of your choice.' });
 
 const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';
 
