@@ -90,6 +90,7 @@ export function chooseColumns(descriptor: TableDescriptor, choosing: Choosing): 
     return [];
   });
   problems.push(...strayMasks(descriptor, choosing));
+  leftOut.push(...unseenLeftOut(descriptor, choosing));
   const isChosen = leftOut.length > 0 || columns.some(({ mask }) => mask !== undefined);
   return { descriptor: isChosen ? { ...descriptor, columns, isChosen } : descriptor, leftOut, kept, problems };
 }
@@ -174,6 +175,13 @@ function leftOutBy(
   const before = leftOut.find((one) => one.id === id)?.pattern;
   const pattern = choice.exclude.find((one) => isMatch(one, name) || one === before);
   return pattern === undefined ? null : { pattern };
+}
+
+/** Columns left out before that are not described now: a role may hide them, and show them again under another name. */
+function unseenLeftOut({ columns }: TableDescriptor, { choice, leftOut }: Choosing): readonly LeftOut[] {
+  if (choice === null || choice.include !== null) return [];
+  const described = new Set(columns.map(({ id }) => id));
+  return leftOut.filter(({ id, pattern }) => !described.has(id) && choice.exclude.some((one) => one === pattern));
 }
 
 /** The most specific rule that masks a column; null for none. */

@@ -90,6 +90,22 @@ test('a column stays left out under another name while its pattern is there', ()
   expect(namesOf(chooseColumns(renamed, choosing({ exclude: ['Name'] }, before)).descriptor)).toContain('Remarks');
 });
 
+test('a column that is not described for a while stays left out under another name', () => {
+  const isOther = ({ id }: ColumnDescriptor): boolean => id !== 4;
+  const without = { ...TABLE, columns: TABLE.columns.filter(isOther) };
+  const choice = { exclude: ['Notes'] };
+
+  const hidden = chooseColumns(without, choosing(choice, { leftOut: [{ id: 4, pattern: 'Notes' }] }));
+  const back = { ...TABLE, columns: [...without.columns, column(4, 'Remarks')] };
+
+  expect(namesOf(chooseColumns(back, choosing(choice, { leftOut: hidden.leftOut })).descriptor)).not.toContain(
+    'Remarks',
+  );
+  expect(chooseColumns(without, choosing({ exclude: ['Name'] }, { leftOut: hidden.leftOut })).leftOut).toEqual([
+    { id: 3, pattern: 'Name' },
+  ]);
+});
+
 test('a masked column has the type of its mask, and can neither be written nor measured', () => {
   const masks = [
     { pattern: 'c*', kind: 'hash' as const },

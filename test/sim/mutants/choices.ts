@@ -6,6 +6,13 @@ import type { Mutant } from './mutant.ts';
 /** Planted bugs of choosing columns. */
 export const CHOICE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'hidden-columns-are-forgotten',
+    without: 'A column that is left out comes under another name once it was not described for a while.',
+    edits: [
+      { file: 'reconcile/choose.ts', find: 'leftOut.push(...unseenLeftOut(descriptor, choosing));', replace: '' },
+    ],
+  },
+  {
     name: 'pushes-read-unmasked',
     without: 'What a push reads back is not masked.',
     edits: [{ file: 'capture/table.ts', find: 'mask: column.mask,', replace: 'mask: null,' }],

@@ -28,6 +28,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'following-forgets-the-filter': { test: 'test/pull/rows.test.ts' },
   'pushes-read-unmasked': { test: 'test/pull/choice.test.ts' },
   'star-beside-a-choice': { test: 'test/pull/choice.test.ts' },
+  'hidden-columns-are-forgotten': { test: 'test/reconcile/choose.test.ts' },
   'renames-let-values-through': { test: 'test/pull/choice.test.ts' },
   'history-of-a-column-stays': { test: 'test/pull/choice.test.ts' },
   'nobody-asked-about-columns': { test: 'test/pull/choice.test.ts' },
