@@ -23,6 +23,8 @@ export interface Case {
   readonly drifted?: string;
   /** Whether and how columns are left out and masked in it. */
   readonly choosing?: Choosing | null;
+  /** Whether its table has a journal. Cases that were kept before there was one do not say, and have none. */
+  readonly history?: boolean;
   readonly tapes: TapeRecord;
 }
 
@@ -67,12 +69,7 @@ export function textOfCase(kept: Case): string {
 }
 
 /** The tapes of a kept world. */
-export function tapesOf({
-  seed,
-  tapes,
-  follows = false,
-  choosing = null,
-}: Pick<Case, 'seed' | 'tapes' | 'follows'> & Partial<Pick<Case, 'choosing'>>): Tapes {
-  // Cases were kept before there was a journal, or do not need one.
-  return Tapes.fromRecord(seed, tapes, follows, { history: false, choosing });
+export function tapesOf(kept: Omit<Case, 'oracle' | 'what' | 'about'>): Tapes {
+  const { seed, tapes, follows = false, choosing = null, history = false } = kept;
+  return Tapes.fromRecord(seed, tapes, follows, { history, choosing });
 }

@@ -107,13 +107,14 @@ export class Runner {
       (await this.run(Tapes.fromRecord(seed, tapes, this.#followsIn(seed)))).failure?.oracle === failure.oracle;
     const shrunk = await shrink(record, isSame, runsMax);
     const last = await this.run(Tapes.fromRecord(seed, shrunk.record, this.#followsIn(seed)));
-    const { choosing } = Tapes.fromSeed(seed);
+    const { choosing, history } = Tapes.fromSeed(seed);
     const follows = this.#followsIn(seed) ? ({ follows: true } as const) : {};
     const facts = {
       seed,
       ...(last.failure ?? failure),
       about: '',
       ...(choosing === null ? {} : { choosing }),
+      ...(history ? { history } : {}),
       ...follows,
     };
     return { ...facts, tapes: last.record, runCount: shrunk.runCount };
