@@ -4,10 +4,13 @@
  *
  * Columns whose values are judged are never dropped or retyped: their values would be gone by someone's will. And a name that
  * went to another column comes back only after the engine was told so. Answers name columns, so what was read meanwhile looks
- * like what the descriptions before and behind it say, and no client can tell.
+ * like what the descriptions before and behind it say, and no client can tell. Where a filter names a column, names are not swapped,
+ * and which rows there are is left to others; the column has its name back in the end.
  */
 import type { ModelSnapshot, OriginModel } from '../model/origin.ts';
+import { RENAMED_CHOSEN } from '../world/choosing.ts';
 import type { Column, Names } from '../world/names.ts';
+import type { Setup } from '../world/setup.ts';
 import type { Draw } from '../world/tape.ts';
 
 /** What administrators work with. */
@@ -17,7 +20,14 @@ export interface AdminParts {
   readonly count: (what: string) => void;
   /** The origin is an older one from now on. */
   readonly onRestore: () => void;
+  /** Whether the replica has read the columns that it leaves out or masks, so that it knows them by other names. */
+  readonly knowsChosen?: boolean;
+  /** Whether a filter names the column A. */
+  readonly isFiltered?: boolean;
 }
+
+/** Something that an administrator does, how often, and what counts for it. */
+type Duty = readonly [weight: number, duty: readonly [name: string, act: (draw: Draw) => string]];
 
 /** The ids of columns by their names. */
 type Owners = ReadonlyMap<string, number>;
@@ -41,6 +51,11 @@ interface Backup {
 
 /** The columns that are hidden. */
 const HIDEABLE = ['A', 'B'] as const;
+
+/** What administrators have to know of what a world chooses. */
+export function chosenIn({ choosing = null, isWarm, rows }: Setup): Pick<AdminParts, 'knowsChosen' | 'isFiltered'> {
+  return { knowsChosen: choosing !== null && isWarm, isFiltered: rows !== undefined };
+}
 
 /** All administrators. */
 export class Admin {
@@ -87,25 +102,44 @@ export class Admin {
 
   /** Does what the draw says; returns what that was. */
   act(draw: Draw): string {
-    const [what, act] = draw.weighted<readonly [string, (draw: Draw) => string]>([
-      [4, ['renameColumn', (details) => this.#renameColumn(details)]],
-      [2, ['swapColumns', () => this.#swapColumns()]],
+    const [what, act] = draw.weighted(this.#duties());
+    this.#parts.count(`admin ${what}`);
+    return `admin: ${act(draw)}`;
+  }
+
+  #duties(): readonly Duty[] {
+    const { isFiltered = false, knowsChosen = false } = this.#parts;
+    const ofNames: readonly Duty[] = [[4, ['renameColumn', (details) => this.#renameColumn(details)]]];
+    const ofColumns: readonly Duty[] = [
       [2, ['renameTable', (details) => this.#renameTable(details)]],
       [3, ['addColumn', () => this.#addColumn()]],
       [2, ['changeColumn', (details) => this.#changeColumn(details)]],
       [1, ['dropColumn', (details) => this.#dropColumn(details)]],
       [3, ['token', () => this.#turnToken()]],
+    ];
+    const ofChosen: readonly Duty[] = [
+      [6, ['renameChosen', (details) => this.#renameChosen(details)]],
+      [2, ['dropChosen', () => this.#dropChosen()]],
+    ];
+    if (isFiltered) return [...ofNames, ...ofColumns, ...(knowsChosen ? ofChosen : [])];
+    return [
+      ...ofNames,
+      [2, ['swapColumns', () => this.#swapColumns()]],
+      ...ofColumns,
       [3, ['role', () => this.narrowRole()]],
       [2, ['rights', (details) => this.#changeRights(details)]],
       [3, ['backup', () => this.backUpOrRestore()]],
-    ]);
-    this.#parts.count(`admin ${what}`);
-    return `admin: ${act(draw)}`;
+      ...(knowsChosen ? ofChosen : []),
+    ];
   }
 
-  /** Gives back every right, for the end. */
+  /** Gives back every right, and the column its name by which rows are chosen, for the end. */
   giveBack(): void {
-    const { origin } = this.#parts;
+    const { origin, names, isFiltered = false } = this.#parts;
+    if (isFiltered && names.atOrigin('A') !== 'A') {
+      origin.renameColumn(names.table, names.atOrigin('A'), 'A');
+      this.#noteNames();
+    }
     origin.restoreToken();
     this.isNarrowed = false;
     this.#setRole({ canWrite: true, hidden: null });
@@ -113,9 +147,30 @@ export class Admin {
   }
 
   #renameColumn(draw: Draw): string {
-    const { origin, names } = this.#parts;
     const column = draw.pick<Column>(['A', 'B']);
-    const before = names.atOrigin(column);
+    if (column === 'A' && this.#parts.isFiltered === true) this.#parts.count('the column of a filter is renamed');
+    return this.#rename(this.#parts.names.atOrigin(column), [column, draw]);
+  }
+
+  /** A column that is left out, or masked, gets another name: what was chosen of it stays. */
+  #renameChosen(draw: Draw): string {
+    const column = draw.pick(RENAMED_CHOSEN);
+    const before = this.#parts.names.nameNow(column);
+    return before === null ? 'finds no column to rename' : this.#rename(before, [column, draw]);
+  }
+
+  #dropChosen(): string {
+    const { origin, names } = this.#parts;
+    const name = names.nameNow('Out');
+    if (name === null) return 'finds no column to drop';
+    origin.dropColumn(names.table, name);
+    this.hasLostColumns = true;
+    this.shapeCount += 1;
+    return `drops the column ${name}, which is left out`;
+  }
+
+  #rename(before: string, [column, draw]: readonly [first: string, draw: Draw]): string {
+    const { origin, names } = this.#parts;
     const now = draw.pick([`${column} of old`, `${column} "quoted"`, `${column}\u00e9`, column]);
     const owners = new Map(this.#ownersNow());
     const id = owners.get(before) ?? 0;

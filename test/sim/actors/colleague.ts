@@ -4,7 +4,7 @@
  */
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Books, LocalRow, Tokens } from '../world/books.ts';
-import { chosenCells, chosenColumns, type Choosing } from '../world/choosing.ts';
+import { cellsUnderNamesNow, chosenCells, chosenColumns, type Choosing } from '../world/choosing.ts';
 import { fileColumns, firstFile } from '../world/files-setup.ts';
 import type { ModelDraw } from '../model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from '../model/origin.ts';
@@ -122,7 +122,8 @@ export class Colleague {
   }
 
   #chosenCells(): Readonly<Record<string, string>> {
-    return chosenCells(this.#parts.choosing ?? null, this.#parts.tokens);
+    const { choosing = null, tokens, names } = this.#parts;
+    return cellsUnderNamesNow(chosenCells(choosing, tokens), names);
   }
 
   /** Sets the clock of the origin; returns what that was. */

@@ -123,8 +123,10 @@ const OFTEN = [
 
 /** What happens now and then. */
 const SOMETIMES = [
+  'admin dropChosen',
   'admin dropColumn',
   'admin hideColumn',
+  'admin renameChosen',
   'admin showColumn',
   'clock of the origin',
   'error guard.deletes',
@@ -160,8 +162,10 @@ const SOMETIMES = [
   'point Marking files of deleted rows',
   'point Noting a file that failed',
   'point Storing where files are',
+  'row left its filter',
   'shown over a new row',
   'shown over an edit',
+  'the column of a filter is renamed',
   'user attachToAll',
   'user clearFile',
   'user copyFileValue',

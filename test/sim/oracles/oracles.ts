@@ -49,6 +49,7 @@ export interface OracleParts {
   readonly user: User;
   readonly writes: Writes;
   readonly setup: Setup;
+  readonly count: (what: string) => void;
   readonly fail: (oracle: string, what: string) => void;
 }
 
@@ -384,6 +385,7 @@ export class Oracles {
       const tag = isMirror ? this.#parts.names.tagOf(rowId) : null;
       const isOrigins = tag === null || values.includes(JSON.stringify(tag));
       const isFiltered = reason === 'filtered' && this.#outside.has(rowId);
+      if (isFiltered) this.#parts.count('row left its filter');
       if (isFiltered) continue;
       if (rowId > 0 && isOrigins && this.#isThere(rowId)) {
         this.#parts.fail('I5', `row ${rowId} of ${table} left the replica although the origin has it`);

@@ -1,7 +1,8 @@
 /**
  * Worlds whose configuration leaves columns out and masks one. The table has three more columns: one that is always left out, one that is left out from
  * the second engine on in some worlds, and a masked one, whose mask is another one from then on. Colleagues write texts into them that stand
- * nowhere else, so that each is known wherever it turns up. Input: the setup. Output: columns, cells, the choice, and what is wrong in the end.
+ * nowhere else, so that each is known wherever it turns up. Administrators rename the column that is always left out and the masked one, and drop the
+ * former: it stays left out, and the other one masked, whatever they are called. Input: the setup. Output: columns, cells, the choice, and what is wrong in the end.
  */
 import { createHmac } from 'node:crypto';
 import type { ColumnChoice } from '../../../src/reconcile/choose.ts';
@@ -23,10 +24,26 @@ export function chosenColumns(choosing: Choosing | null): readonly { readonly na
   return choosing === null ? [] : ['Out', 'Late', 'Masked'].map((name) => ({ name, type: 'Text' }));
 }
 
-/** New texts for these columns. */
+/** The columns that administrators rename. The replica keeps apart what it knows by the id, so only one that was read before may be. */
+export const RENAMED_CHOSEN = ['Out', 'Masked'] as const;
+
+/** New texts for these columns, by the names that the world begins with. */
 export function chosenCells(choosing: Choosing | null, tokens: Tokens): Readonly<Record<string, string>> {
   if (choosing === null) return {};
   return { Out: tokens.next('z'), Late: tokens.next('y'), Masked: tokens.next('m') };
+}
+
+/** Cells of a row by the names of now; those of columns that are gone are left out. */
+export function cellsUnderNamesNow(
+  cells: Readonly<Record<string, string>>,
+  names: Names,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(cells).flatMap(([first, value]) => {
+      const name = names.nameNow(first);
+      return name === null ? [] : [[name, value] as const];
+    }),
+  );
 }
 
 /** What the configuration of an engine says of columns; they are counted from 1. */
@@ -49,7 +66,8 @@ export function choiceOf(choosing: Choosing | null, life: number, match: string 
 export function wronglyAsked({ choosing = null }: Pick<Setup, 'choosing'>, path: string): string | null {
   if (choosing === null) return null;
   const asked = new URL(path, 'https://origin.example').searchParams.getAll('column');
-  const wrong = asked.find((name) => name === 'Out' || name === '*');
+  // Every name that the column ever has begins so, and no other column's does.
+  const wrong = asked.find((name) => name.startsWith('Out') || name === '*');
   return wrong === undefined ? null : `a request asks for the column ${wrong}`;
 }
 
@@ -80,18 +98,20 @@ export function judgeChosen(sides: ChosenSides, waiting: ReadonlySet<number>): r
     ...texts.flatMap((text) => tokensIn(text, 'ym', sides)),
   ].map((token) => ({ oracle: 'choice', what: `${token} stands in the replica` }));
   const [name] = query(
-    `SELECT local_name FROM _rowsync_columns WHERE table_id = ${names.tableId} AND name = 'Masked' AND state = 'live'`,
+    `SELECT local_name FROM _rowsync_columns
+     WHERE table_id = ${names.tableId} AND id = ${names.firstIdOf('Masked')} AND state = 'live' AND mask IS NOT NULL`,
   );
-  if (name === undefined) return [...leaks, { oracle: 'choice', what: 'the masked column is not there' }];
+  const atOrigin = names.nameNow('Masked');
+  if (name === undefined || atOrigin === null)
+    return [...leaks, { oracle: 'choice', what: 'the masked column is not there, or not masked' }];
   const [table] = query(`SELECT local_name FROM _rowsync_tables WHERE id = ${names.tableId}`);
   const here = new Map(
-    query(`SELECT _id, "${String(name[0])}" FROM "${String(table?.[0]).replaceAll('"', '""')}"`).map(([id, value]) => [
-      Number(id),
-      value,
-    ]),
+    query(
+      `SELECT _id, "${String(name[0]).replaceAll('"', '""')}" FROM "${String(table?.[0]).replaceAll('"', '""')}"`,
+    ).map(([id, value]) => [Number(id), value]),
   );
   const wrong = origin.rows(names.table).flatMap(({ id, values }) => {
-    const there = values['Masked'] ?? null;
+    const there = values[atOrigin] ?? null;
     const expected = there === null ? null : isLater ? 'masked' : hashOf(String(there));
     if (!here.has(id) || waiting.has(id) || here.get(id) === expected) return [];
     return [{ oracle: 'choice', what: `row ${id} has ${String(here.get(id))} in the masked column` }];

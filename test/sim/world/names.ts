@@ -25,6 +25,7 @@ export class Names {
   readonly #tableId: number;
   readonly #idByColumn: ReadonlyMap<Column, number>;
   readonly #columnById: ReadonlyMap<number, Column>;
+  readonly #idByFirstName: ReadonlyMap<string, number>;
   /** The table's name at the origin. */
   table = 'Thing';
   /** Whether a row of the origin is one that comes here, as the configuration of the present engine has it. */
@@ -41,6 +42,7 @@ export class Names {
       const known = COLUMNS.find((name) => name === column.name);
       return known === undefined ? [] : [[known, column.id] as const];
     });
+    this.#idByFirstName = new Map(columns.map((column) => [column.name, column.id]));
     this.#idByColumn = new Map(pairs);
     this.#columnById = new Map(pairs.map(([column, columnId]) => [columnId, column]));
   }
@@ -53,6 +55,17 @@ export class Names {
   atOrigin(column: Column): string {
     const id = this.#idByColumn.get(column);
     return this.#origin.table(this.table).columns.find((candidate) => candidate.id === id)?.name ?? column;
+  }
+
+  /** What a column is called at the origin that the world began with, edited or not; null where it is gone. */
+  nameNow(firstName: string): string | null {
+    const id = this.firstIdOf(firstName);
+    return this.#origin.table(this.table).columns.find((candidate) => candidate.id === id)?.name ?? null;
+  }
+
+  /** The id of a column by the name that the world began with; 0 where it had none of it. */
+  firstIdOf(firstName: string): number {
+    return this.#idByFirstName.get(firstName) ?? 0;
   }
 
   /** Cells by the names of the origin, under the names of the simulation; other columns are left out. */

@@ -30,23 +30,25 @@ const OTHER = withoutEnds('147');
 /** Whose seeds have such worlds: none that is named anywhere as one that finds something. */
 const isOne = (seed: number): boolean => seed % 9 === 4;
 
-/** Draws the filters of a world; null where all rows come. */
-export function drawRows(tapes: Tapes): RowsSetup | null {
+/** Draws the filters of a world, and whether administrators work on its columns; null where all rows come. */
+export function drawRows(tapes: Tapes): { readonly rows: RowsSetup; readonly hasAdmin: boolean } | null {
   const draw = tapes.of('rows').draw();
   if (draw.isCalm || !isOne(tapes.seed)) return null;
-  return draw.weighted<RowsSetup>([
+  const rows = draw.weighted<RowsSetup>([
     [3, [FIRST, FIRST]],
     [1, [null, FIRST]],
     [1, [FIRST, null]],
     [1, [FIRST, OTHER]],
   ]);
+  return { rows, hasAdmin: draw.chance(0.4) };
 }
 
-/** A setup with filters, in which the column keeps its name. */
-export function withRows(setup: Setup, rows: RowsSetup): Setup {
-  const isAway = (actor: string): boolean => actor === 'admin' || actor === 'hider';
+/** A setup with filters, in which the calling user sees all columns. */
+export function withRows(setup: Setup, { rows, hasAdmin }: NonNullable<ReturnType<typeof drawRows>>): Setup {
+  const isAway = (actor: string): boolean => (actor === 'admin' && !hasAdmin) || actor === 'hider';
   const actors = setup.actors.map(([weight, actor]) => [isAway(actor) ? 0 : weight, actor] as const);
-  return { ...setup, rows, actors, hideWeight: 0, isAdminAway: true };
+  const isAdminAway = actors.every(([weight, actor]) => actor !== 'admin' || weight === 0);
+  return { ...setup, rows, actors, hideWeight: 0, isAdminAway };
 }
 
 /** Which rows come to an engine; they are counted from 1. */

@@ -13,7 +13,7 @@ import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from '../actors/files-people.ts';
 import { filesOf, type FilesWorld } from './files-world.ts';
 import type { OriginModel } from '../model/origin.ts';
-import { Admin } from '../actors/admin.ts';
+import { Admin, chosenIn } from '../actors/admin.ts';
 import { Colleague, makeOrigin } from '../actors/colleague.ts';
 import { Names } from './names.ts';
 import { Network } from './network.ts';
@@ -96,6 +96,7 @@ export class World {
     };
     this.#admin = new Admin({
       ...around,
+      ...chosenIn(setup),
       onRestore: () => {
         this.#writes.noteRestore();
         this.#files?.noteRestore();
@@ -114,9 +115,7 @@ export class World {
     this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
     this.#writes = new Writes(this.#origin, this.#names, (name) => this.#files?.askedFor(name) ?? null);
     this.#oracles = new Oracles({
-      books: this.#books,
-      names: this.#names,
-      origin: this.#origin,
+      ...around,
       admin: this.#admin,
       user: this.#user,
       writes: this.#writes,
