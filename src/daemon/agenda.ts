@@ -2,8 +2,8 @@
  * What is due when: one entry per scheduled job, moved on by the wall clock. Input: schedules, the time, and which jobs
  * have just run. Output: new entries. Pure.
  *
- * A tick is never queued. What was missed while the machine slept or the daemon was down is one run at most, and so is what comes
- * while the same job runs. A clock that is set back or forward moves the entries with it.
+ * A tick is never queued. Ticks that were missed while the machine slept, the daemon was down or the same job ran make one run at most. A clock that
+ * is set back or forward moves the entries with it.
  */
 import type { Schedule } from '../config/schedule.ts';
 
@@ -24,11 +24,11 @@ export function armEntry(schedule: Schedule, nowMs: number, isDue: boolean): Ent
 export function tickEntry(entry: Entry, schedule: Schedule, nowMs: number): Entry {
   const nextAtMs = schedule.nextMs(nowMs);
   if (entry.nextAtMs <= nowMs) return { nextAtMs, isDue: true };
-  // Further away than the next tick from here: the clock was set back, and waiting for the old time could take years.
+  // The entry is later than the next tick: the clock was set back, and waiting for the old time could take years.
   return entry.nextAtMs > nextAtMs ? { ...entry, nextAtMs } : entry;
 }
 
-/** The entry after a run that ended now: its ticks are served, those that came meanwhile as well. */
+/** The entry after a run that ended now: it served its ticks, and those that came meanwhile. */
 export function serveEntry(schedule: Schedule, nowMs: number): Entry {
   return { nextAtMs: schedule.nextMs(nowMs), isDue: false };
 }

@@ -1,7 +1,6 @@
 /**
- * A backup with everything: the replica, then the files that it names, whoever asks for it. Here replica and file store are
- * brought together. Input: a configuration. Output: a file, and a folder beside it where there are any files; the folder has its
- * name before the file has (I15), and is removed after it.
+ * A whole backup: the replica, then the files that it names. For the command and the daemon. Input: a configuration. Output: a file, and a folder
+ * beside it where there are any files; the folder has its name before the file has (I15), and is removed after it.
  */
 import { chmodSync, chownSync, existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +11,7 @@ import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type Rest
 import { readStoreFolder, type Content } from '../replica/files.ts';
 import { openReader } from '../replica/reader.ts';
 
-/** A backup; `files` is null where they were left out. */
+/** A backup; `files` is null if they were left out. */
 export type BackupReport = CopyReport & { readonly files: CarryReport | null };
 
 /** Makes a backup in the given file. @throws RowsyncError as `backUp` and `carryToBackup` do. */
@@ -44,7 +43,7 @@ export async function backUpAll(
   }
 }
 
-/** That a backup lacks content, and so is not all of what the replica names; null where it lacks none. */
+/** An error if a backup lacks content that the replica names; null if it lacks none. */
 export function lostFilesError(files: CarryReport | null): RowsyncError | null {
   const count = files?.lost.length ?? 0;
   if (count === 0) return null;
@@ -54,7 +53,7 @@ export function lostFilesError(files: CarryReport | null): RowsyncError | null {
   });
 }
 
-/** Where the content is that the replica names; the configuration may have been changed since it came. */
+/** Where the named content is; the configuration may have changed since it was stored. */
 function storeFolder({ path, files }: Config['replica']): string {
   const reader = openReader(path);
   try {
@@ -65,8 +64,8 @@ function storeFolder({ path, files }: Config['replica']): string {
 }
 
 /**
- * Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. One without a single row, as of a
- * replica that was made anew and could not be filled yet, takes the place of none.
+ * Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. A backup without rows, as of a new
+ * replica before its first pull, replaces none.
  */
 export async function backUpDated(
   config: Config,
@@ -84,7 +83,7 @@ export async function backUpDated(
   return report;
 }
 
-/** When the last dated backup was begun, in milliseconds; 0 where there is none, null where the configuration names no folder for them. */
+/** When the last dated backup was begun, in milliseconds; 0 for none, null if no folder is configured. */
 export function lastBackupMs({ backup, origin, replica }: Config, nowMs: number): number | null {
   if (backup.folder === null) return null;
   const { database } = origin;
@@ -92,7 +91,7 @@ export function lastBackupMs({ backup, origin, replica }: Config, nowMs: number)
   return last === undefined ? 0 : dateOfBackup(last);
 }
 
-/** Folders of files whose backup is gone, or never got its name because the power went: nothing leads to them any more. */
+/** Folders of files whose backup is gone, or never got its name because of a power cut. */
 function removeRemains(backup: string, folder: string): void {
   const stem = basename(backup).slice(0, -'19700101T000000Z.db'.length);
   for (const name of readdirSync(folder)) {
@@ -117,7 +116,7 @@ export async function restoreAll(
   return report;
 }
 
-/** Whoever shares the replica may write its folder, and what root restores is given away behind it: root follows no link of theirs. */
+/** People who share the replica may write to its folder. Restored files get their owner afterwards, so root must not follow their links. */
 function requireNoLink({ path, files }: Config['replica']): void {
   if (process.getuid?.() !== 0) return;
   for (const place of [path, `${path}.lock`, files]) {
@@ -130,7 +129,7 @@ function requireNoLink({ path, files }: Config['replica']): void {
   }
 }
 
-/** What root restores belongs to whoever the folder of the replica belongs to, as whom the daemon runs. */
+/** Files that root restores get the owner of the replica's folder, as whom the daemon runs. */
 function giveToOwner({ path, files }: Config['replica']): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));

@@ -1,10 +1,10 @@
 /**
- * When to try again what failed. One circuit breaker stops all tables: the origin is down, it refuses the credentials, or the
- * replica cannot be written. Each table that fails by itself has a backoff of its own. Input: how a run ended, the time, chance.
- * Output: new states. Pure; times are monotonic milliseconds.
+ * When to try again what failed. One circuit breaker stops all tables: the origin is down, it refuses the credentials, or the replica cannot be
+ * written. A table that fails alone has its own backoff. Input: how a run ended, the time, chance. Output: new states. Pure; times are monotonic
+ * milliseconds.
  *
- * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no word here: a
- * cycle that does not reach the origin, or is refused by it, deletes nothing.
+ * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule here: a cycle that does not reach
+ * the origin, or is refused by it, deletes nothing.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
@@ -15,7 +15,7 @@ import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
  */
 export type Cause = 'originDown' | 'auth' | 'replica' | 'other';
 
-/** Failures in a row that concern all tables; none where `failureCount` is 0. */
+/** Successive failures that concern all tables; none if `failureCount` is 0. */
 export interface Circuit {
   readonly failureCount: number;
   readonly cause: Cause | null;
@@ -38,8 +38,8 @@ export function afterFailure(circuit: Circuit, cause: Cause, at: { nowMs: number
 }
 
 /**
- * A circuit that lets work through at once, as after a first failure, since what failed may be mended. A failure is not forgotten
- * before work has succeeded: whoever was told of it is told of the end as well.
+ * A circuit that lets work through at once, because the cause may be repaired. A failure is not forgotten before work has succeeded: a person who was
+ * told of it is also told of the end.
  */
 export function halfOpen(circuit: Circuit): Circuit {
   return circuit.failureCount === 0 ? CLOSED : { ...circuit, failureCount: 1, retryAtMs: 0 };

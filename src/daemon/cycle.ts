@@ -1,12 +1,12 @@
 /**
- * What a cycle does about files: they come behind the rows, which say which there are, and a table whose rows failed is left for the next
- * cycle. `rowsync sync` pushes between the two; the daemon's pull brings both, and its push is a job of its own.
+ * Attached files in a cycle: they come after the rows, which name them. A table whose rows failed waits for the next cycle. `rowsync sync` pushes
+ * between rows and files; the daemon's pull brings both, and its push is a separate job.
  */
 import type { FilesContext, FilesReport } from '../files/context.ts';
 import { pullFiles } from '../files/pull.ts';
 import type { PullReport } from '../pull/report.ts';
 
-/** Brings the files of the tables here that a pull has just brought up to date; null where there are none. */
+/** Fetches the files of tables that a pull has just brought up to date; null if there are none. */
 export async function pullFilesAfter(context: FilesContext, rows: PullReport): Promise<FilesReport | null> {
   const tables = rows.tables.filter(({ error }) => error === null).map(({ table }) => table);
   const isOver = rows.error !== null && rows.error.kind !== 'needsPerson';

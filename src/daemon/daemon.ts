@@ -1,9 +1,9 @@
 /**
- * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks step.ts what
- * to do, does it, and stores what came of it; nothing else decides here.
+ * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks step.ts what to do, does it, and stores
+ * the result; it decides nothing itself.
  *
- * Input: a configuration, three signals (stop, reload, a cycle now), the clock. Output: a replica and events in the log. One
- * piece of work at a time. What fails is tried again, later and later, and never given up; only a stop ends the loop.
+ * Input: a configuration, three signals (stop, reload, a cycle now), the clock. Output: a replica and events in the log. One piece of work at a time.
+ * Failures are retried at growing intervals, and never given up; only a stop ends the loop.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
@@ -34,7 +34,7 @@ import { isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './wo
 import { WayWatch } from './ways.ts';
 import { WorkBook } from './work-book.ts';
 
-/** What the world asks of a running daemon; each listener is called for every signal. */
+/** The signals that a running daemon gets; each listener is called for every signal. */
 export interface DaemonSignals {
   readonly stop: AbortSignal;
   onReload(listener: () => void): void;
@@ -50,11 +50,11 @@ export interface DaemonParts {
   readonly notifier: Notifier;
   /** Called before a wait. */
   readonly atRest?: () => void;
-  /** The log; asked for again with every configuration, because it hides the secrets of that one. */
+  /** The log; made anew for every configuration, because it hides that configuration's secrets. */
   readonly logFor: (config: Config) => Logger;
 }
 
-/** How long work that is under way may take to end once it was asked to: with FLUSH_MS_MAX behind it, all is over within 20 seconds. */
+/** How long current work may take to end once it was asked to. With FLUSH_MS_MAX after it, the daemon ends within 20 seconds. */
 const STOP_MS_MAX = 14_000;
 /** What a person does about rows that wait. */
 const PARKED_HINT = 'rowsync failures and rowsync conflicts list them, with the reasons.';
@@ -62,8 +62,8 @@ const PARKED_HINT = 'rowsync failures and rowsync conflicts list them, with the 
 const FLUSH_MS_MAX = 5_000;
 
 /**
- * Runs until the stop signal; returns when the work under way has ended, or cannot be waited for any longer.
- * @throws RowsyncError when the replica or the HTTP address cannot be opened at the start; later failures are waited out.
+ * Runs until the stop signal; returns when the current work has ended, or after a time limit. @throws RowsyncError if the replica or the HTTP address
+ * cannot be opened at the start; later failures are retried.
  */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
   const pulse = new Pulse();
@@ -99,7 +99,7 @@ class Daemon {
   #ways = new WayWatch();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
-  /** A right to write may be missing where reading goes well, so pushes wait by themselves. */
+  /** A right to write may be missing while reading works, so pushes have their own waits. */
   readonly #pushTroubles = new Troubles();
   readonly #pulse: Pulse;
   readonly #startedAtMs: number;
@@ -155,7 +155,7 @@ class Daemon {
       this.#pulse.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
-        // The work of the moment is done; whoever wakes us from here on ends this wait.
+        // The current work is done; from here on, a wake-up ends this wait.
         this.#wake = new AbortController();
         this.#parts.atRest?.();
         if (!this.#isAnythingAsked()) await clock.sleep(step.ms, this.#wake.signal);
@@ -192,7 +192,7 @@ class Daemon {
     this.#wake.abort();
   }
 
-  /** Makes one kind of work due now, whatever its schedule and its waits say. */
+  /** Makes one kind of work due now, regardless of its schedule and its waits. */
   #askFor(work: WorkKind): void {
     for (const { id, kind } of this.#jobs.all) {
       const entry = this.#entryById.get(id);
@@ -202,14 +202,14 @@ class Daemon {
     this.#wake.abort();
   }
 
-  /** Waits for work to end; false where it continues although it was asked to stop. */
+  /** Waits for work to end; false if it continues although it was asked to stop. */
   async #endsInTime(work: Promise<void>): Promise<boolean> {
     const { signals, clock } = this.#parts;
     const done = new AbortController();
     const ended = work.then(
       () => true,
       (thrown: unknown) => {
-        // Work reports what fails; what comes here is a defect, which must not end the service.
+        // Work reports its failures; an exception here is a defect, which must not end the service.
         this.#fail(asRowsyncError(thrown));
         return true;
       },
@@ -224,7 +224,7 @@ class Daemon {
     return inTime;
   }
 
-  /** Sets up every job of the configuration; pulls and pushes are due at once, because nobody knows what was missed. */
+  /** Sets up every job of the configuration; pulls and pushes are due at once, because it is unknown what was missed. */
   #arm(): void {
     const nowMs = this.#parts.clock.nowMs();
     this.#entryById = new Map(
@@ -255,7 +255,7 @@ class Daemon {
     });
   }
 
-  /** The tables to push because they were edited, and when to look again. */
+  /** The edited tables to push now, and when to look again. */
   #lookForEdits(): { readonly editedTables: ReadonlySet<string>; readonly lookMs: number } {
     const { delayMs } = this.#sides.config.push;
     const none = new Set<string>();
@@ -267,7 +267,7 @@ class Daemon {
       const at = { nowMs: this.#parts.clock.monotonicMs(), delayMs };
       return { editedTables: this.#edits.tables(at, mayBe), lookMs: LOOK_MS };
     } catch (thrown) {
-      // Work meets the same failure soon, but it may be the only one that is due for an hour.
+      // Work reports the same failure, but the next work may be an hour away.
       if (this.#circuit.failureCount === 0) this.#fail(errorFromReading(thrown, this.#sides.replica.path));
       return { editedTables: none, lookMs: LOOK_MS };
     }
@@ -307,7 +307,7 @@ class Daemon {
           },
         },
       },
-      // What an earlier push left behind is finished with the table's own options, whatever is due.
+      // An unfinished earlier push is settled with the table's own options, whatever else is due.
       push: {
         ...shared,
         files: { keep: uploadKeeper({ ...shared, settings: filesSettings(config) }) },
@@ -413,7 +413,7 @@ class Daemon {
     const nowMs = this.#parts.clock.nowMs();
     for (const { id, kind, schedule } of this.#jobs.all) {
       if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
-      // Who asks for a cycle wants both directions, and the files.
+      // A requested cycle has both directions, and the files.
       else if (isAsked && (kind === 'push' || kind === 'files'))
         this.#entryById.set(id, { nextAtMs: schedule.nextMs(nowMs), isDue: true });
     }
@@ -437,7 +437,7 @@ class Daemon {
     this.#troubles.forgetUnasked(included, startedMs);
   }
 
-  /** Takes over a changed configuration, or keeps the present one where anything is wrong with the new one. */
+  /** Applies a changed configuration, or keeps the present one if the new one has a problem. */
   async #reload(): Promise<void> {
     this.#isReloadAsked = false;
     const { load } = this.#parts;
@@ -463,7 +463,7 @@ class Daemon {
     this.#tellStatus();
   }
 
-  /** Opens all that a new configuration names before anything old is closed. @throws with everything left as it was. */
+  /** Opens everything that a new configuration names before it closes the old. @throws with everything left as it was. */
   async #changeTo(config: Config): Promise<void> {
     const { logFor, clock } = this.#parts;
     const before = this.#server;
@@ -479,7 +479,7 @@ class Daemon {
     if (server !== before) await before?.close();
   }
 
-  /** Starts the HTTP server that a configuration asks for; null where it asks for none. */
+  /** Starts the HTTP server of a configuration; null if it has none. */
   async #serve(config: Config): Promise<StatusServer | null> {
     const server = await openFront(config, {
       clock: this.#parts.clock,

@@ -1,7 +1,6 @@
 /**
- * What people decide while the daemon runs, from its page or from the command line. Decisions wait here until no work is under
- * way. The daemon itself carries them out, so that the replica keeps one writer that knows all it does. Whoever asked gets an
- * answer within seconds: what was done, or that nothing was.
+ * Decisions of people while the daemon runs, from its page or from the command line. They wait here until no work runs. The daemon itself carries
+ * them out, so that the replica keeps one writer. The person gets an answer within seconds: what was done, or that nothing was.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
@@ -9,7 +8,7 @@ import type { Logger } from '../base/log.ts';
 import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../capture/decide.ts';
 import type { Replica } from '../replica/database.ts';
 
-/** What became of a decision; nothing was changed where the daemon is busy, or has failed. */
+/** The result of a decision; nothing was changed if the daemon is busy, or has failed. */
 export type DecisionAnswer =
   | DecisionOutcome
   | { readonly kind: 'busy'; readonly words: string }
@@ -17,25 +16,25 @@ export type DecisionAnswer =
 
 /** Longest wait for the work under way; a person looks at a page meanwhile. */
 const WAIT_MS_MAX = 10_000;
-/** Decisions that wait at once; more is no person. */
+/** Decisions that wait at once; people do not make more. */
 const WAITING_MAX = 100;
 
 const BUSY = 'nothing was changed: the daemon is at work, which takes longer; try again when it has ended';
 
 interface Waiting {
   readonly decision: PersonDecision;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the person no longer waits. */
   readonly signal: AbortSignal;
   readonly settle: (answer: DecisionAnswer) => void;
 }
 
-/** Decisions on their way from whoever asks to the daemon's loop. */
+/** Decisions on their way to the daemon's loop. */
 export class DecisionQueue {
   readonly #clock: Clock;
   readonly #onAsked: () => void;
   #waiting: Waiting[] = [];
 
-  /** `onAsked` makes the loop come round. */
+  /** `onAsked` wakes the loop. */
   constructor(clock: Clock, onAsked: () => void) {
     this.#clock = clock;
     this.#onAsked = onAsked;
@@ -46,7 +45,7 @@ export class DecisionQueue {
     return this.#waiting.length > 0;
   }
 
-  /** Hands a decision over and waits for what becomes of it. Never rejects. */
+  /** Hands a decision over and waits for its result. Never rejects. */
   async ask(decision: PersonDecision): Promise<DecisionAnswer> {
     if (this.#waiting.length >= WAITING_MAX) return { kind: 'busy', words: BUSY };
     const given = new AbortController();
@@ -60,7 +59,7 @@ export class DecisionQueue {
     answered.abort();
     if (first !== null) return first;
     given.abort();
-    // Either it still waits, and never will be looked at again, or a transaction decides it now.
+    // Either it still waits, and will never be carried out, or a transaction is carrying it out now.
     const isLeft = this.#waiting.some(({ signal }) => signal === given.signal);
     this.#waiting = this.#waiting.filter(({ signal }) => signal !== given.signal);
     return isLeft ? { kind: 'busy', words: BUSY } : answer;
@@ -81,7 +80,7 @@ export class DecisionQueue {
     return isDone;
   }
 
-  /** Tells everybody who still waits that the daemon ends. */
+  /** Answers all that still wait: the daemon ends. */
   close(): void {
     for (const { settle } of this.#waiting)
       settle({ kind: 'busy', words: 'nothing was changed: the daemon is stopping' });

@@ -1,10 +1,10 @@
 /**
- * Edits that are to be pushed soon. Some seconds after the last one, so that nobody waits for the schedule and a stream of edits
- * leaves as one push. Input: the replica's version for other clients, which our own writes do not move, and the time. Output: the
- * tables with edits once it has been quiet for long enough.
+ * Edits that are pushed some seconds after the last one, so that they need not wait for the schedule, and a stream of edits leaves as one push.
+ * Input: the replica's version for other clients, which our own writes do not move, and the time. Output: the tables with edits once it has been
+ * quiet for long enough.
  *
- * This is for speed alone. What it does not see (an edit around the triggers, an edit while the daemon was down) is pushed
- * on schedule, or when the daemon starts.
+ * This is for speed only. Edits that it does not see (around the triggers, or while the daemon was down) are pushed on schedule, or when the daemon
+ * starts.
  */
 import type { Replica } from '../replica/database.ts';
 import { readEditedTables } from '../replica/push-rows.ts';
@@ -16,7 +16,7 @@ export const LOOK_MS = 1_000;
 export class EditWatch {
   readonly #replica: Replica;
   #version: number;
-  /** When the last edit was noticed; null where all that was noticed is served. */
+  /** When the last edit was noticed; null once all noticed edits are pushed. */
   #noticedAtMs: number | null = null;
 
   constructor(replica: Replica) {
@@ -44,7 +44,7 @@ export class EditWatch {
     this.#noticedAtMs = nowMs;
   }
 
-  /** What was noticed so far has been pushed, or is not to be. */
+  /** The noticed edits have been pushed, or must not be. */
   serve(): void {
     this.#noticedAtMs = null;
   }

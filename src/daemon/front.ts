@@ -1,6 +1,6 @@
 /**
- * What the HTTP server shows of a running daemon and hands on to it. Input: the daemon's insides, asked for with every request, because
- * a reload exchanges them. Output: a server, where the configuration asks for one.
+ * Connects the HTTP server with a running daemon. Input: the daemon's parts, read with every request, because a reload exchanges them. Output: a
+ * server, if the configuration has one.
  */
 import { resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -20,7 +20,7 @@ import type { Sides } from './sides.ts';
 import { unreadyReason, type DaemonState } from './state.ts';
 import type { WorkSnapshot } from './work-book.ts';
 
-/** What the server is allowed to see and ask for. */
+/** What the server may see and request. */
 export interface Insides {
   readonly clock: Clock;
   readonly decisionQueue: DecisionQueue;
@@ -31,13 +31,13 @@ export interface Insides {
   work(): WorkSnapshot;
   /** Says how long a table may go without being read before it is late, by its name at the origin; null for ever. */
   lateness(nowMs: number): (table: string, isFollowed: boolean) => number | null;
-  /** Calls as work begins, continues and ends; returns how to stop that. */
+  /** Calls when work begins, advances and ends; returns a function that stops the calls. */
   onWork(listener: () => void): () => void;
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;
 }
 
-/** Starts the server that a configuration asks for; null where it asks for none. @throws RowsyncError `daemon.listen`, `replica.path`. */
+/** Starts the server of a configuration; null if it has none. @throws RowsyncError `daemon.listen`, `replica.path`. */
 export async function openFront(config: Config, insides: Insides): Promise<StatusServer | null> {
   if (config.http.listen === null) return null;
   const { clock, decisionQueue, loopDelay } = insides;
@@ -97,7 +97,7 @@ function lateAfterMs(insides: Insides, nowMs: number): ReadonlyMap<string, numbe
   );
 }
 
-/** Who may decide, by the key of a configuration; another one for another replica, whose key stands beside that. */
+/** Who may decide, by the key beside the replica of a configuration; made anew for another replica. */
 function gates(): (config: Config) => PageAuth {
   let last: { readonly path: string; readonly auth: PageAuth } | null = null;
   return ({ replica: { path, shared } }) => {

@@ -9,7 +9,7 @@ import { scheduleOf, type Schedule } from '../config/schedule.ts';
 /** Kinds of work that have a schedule, in the order in which they are done when several are due. */
 export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify', 'backup'] as const;
 
-/** When `follow: auto` reads what changed; where nothing is ever pulled, never. */
+/** When `follow: auto` reads changes; never if nothing is ever pulled. */
 const AUTO_FOLLOW = '* * * * *';
 
 /** One of WORK_KINDS. */
@@ -17,7 +17,7 @@ export type WorkKind = (typeof WORK_KINDS)[number];
 
 /** One schedule of one kind of work. */
 export interface Job {
-  /** Unique: the kind, and the pattern where it has one. */
+  /** Unique: the kind, and the pattern if it has one. */
   readonly id: string;
   readonly kind: WorkKind;
   readonly schedule: Schedule;
@@ -26,9 +26,9 @@ export interface Job {
 /** The jobs that a configuration asks for, and which one serves a table. */
 export interface Jobs {
   readonly all: readonly Job[];
-  /** The job of this kind that a table belongs to, by its origin name; null where nothing is scheduled for it. */
+  /** The job of this kind for a table, by its origin name; null if none is scheduled. */
   find(kind: WorkKind, tableName: string): Job | null;
-  /** Whether the files of a table come with its rows, because nothing is said of when else. */
+  /** Whether the files of a table come with its rows, because they have no schedule. */
   comesWithPull(tableName: string): boolean;
 }
 
@@ -61,7 +61,7 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   };
 }
 
-/** Says how long a table may go without being read before it is late: two ticks of its schedule; null where it has none. */
+/** Says how long a table may go without being read before it is late: two ticks of its schedule; null without one. */
 export function lateness(jobs: Jobs, nowMs: number): (tableName: string, isFollowed: boolean) => number | null {
   // Thousands of tables share a few schedules.
   const twoTicksById = new Map<string, number>();

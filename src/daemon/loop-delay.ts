@@ -1,10 +1,10 @@
 /**
- * How late the event loop is, watched all the time at little cost: what keeps it busy keeps requests, timers and the watchdog waiting.
- * Output: the 99th percentile since the last look. The one use of node:perf_hooks.
+ * The delay of the event loop, measured all the time at little cost: a busy loop delays requests, timers and the watchdog. Output: the 99th
+ * percentile since the last look. The one use of node:perf_hooks.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Between two samples; a delay that lasts shorter is not seen. */
+/** Between two samples; shorter delays are not seen. */
 const RESOLUTION_MS = 20;
 
 /** Watches the event loop of this process until it is stopped. */
@@ -15,7 +15,7 @@ export class LoopDelay {
     this.#histogram.enable();
   }
 
-  /** Seconds that 99 of 100 turns since the last call were late at most, beyond the time between two samples. */
+  /** The 99th percentile of the delays since the last call, in seconds, beyond the time between two samples. */
   takeP99Seconds(): number {
     const lateNs = this.#histogram.percentile(99) - RESOLUTION_MS * 1e6;
     this.#histogram.reset();

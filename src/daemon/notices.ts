@@ -1,10 +1,9 @@
 /**
- * Notices: what a person should hear of without looking, decided from the events of the log. Input: an event with its facts,
- * what was told before, the monotonic time, since nobody must go unheard because a clock was set. Output: a notice, or null. Pure.
+ * Notices: messages to people, decided from the events of the log. Input: an event with its facts, earlier notices, and the monotonic time, so that
+ * setting the clock suppresses no notice. Output: a notice, or null. Pure.
  *
- * It tells what needs a person (refused credentials, guards, rows that wait), what keeps failing, a table's first failure, and
- * work that failed. It also tells when something is well again. The same thing is told again only after a while, and all of them
- * together are bounded by the hour: a storm of messages is read by nobody.
+ * A notice tells what needs a person (refused credentials, guards, waiting rows), repeated failures, a table's first failure, failed work, and
+ * recovery. The same notice is repeated only after a while, and their number in an hour is bounded: people do not read a storm of messages.
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts } from '../base/log.ts';
@@ -15,31 +14,31 @@ export type NoticeKind = 'needsPerson' | 'failing' | 'recovered';
 /** One message to a person. */
 export interface Notice {
   readonly kind: NoticeKind;
-  /** What it is about: a table, a kind of work, or `everything`. */
+  /** Its subject: a table, a kind of work, or `everything`. */
   readonly subject: string;
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** What was told so far. */
+/** Earlier notices. */
 export interface Told {
-  /** When a subject was last told to be failing, or to need a person, by kind and subject. */
+  /** When a notice of a kind was last sent, by kind and subject. */
   readonly atMsByKey: ReadonlyMap<string, number>;
   /** When the notices of the last hour were sent. */
   readonly recentMs: readonly number[];
 }
 
-/** The memory of a daemon that has told nothing yet. */
+/** The state before the first notice. */
 export const NOTHING_TOLD: Told = { atMsByKey: new Map(), recentMs: [] };
 
-/** Failures in a row of an origin that is down before it is told: some three minutes, longer than a restart there. */
+/** Successive failures of the origin before a notice: some three minutes, longer than a restart there. */
 const FAILURES_BEFORE_TELLING = 3;
 const HOUR_MS = 3_600_000;
 /** Notices in an hour. */
 const PER_HOUR_MAX = 12;
 
-/** What an event is worth telling; null for nothing, or too soon. */
+/** The notice for an event; null for none, or too soon. */
 export function judgeNotice(
   event: LogEvent,
   facts: LogFacts,
@@ -66,7 +65,7 @@ export function judgeNotice(
 
 function noticeOf(event: LogEvent, facts: LogFacts): Notice | null {
   const text = (fact: keyof LogFacts): string => String(facts[fact] ?? '');
-  // What is no error has the name of its event.
+  // An event without an error code has its own name as code.
   const said = { code: text('code') || event, message: text('message'), hint: text('hint') };
   const attempt = Number(facts.attempt ?? 0);
   switch (event) {

@@ -1,7 +1,7 @@
 /**
- * Sends notices the ways that the configuration names: a command gets the notice on its standard input, a webhook gets it posted, as
- * one JSON object. Input: the events of the log. Output: processes and requests, one at a time, each with a deadline. What
- * fails is logged, without the address, which may be a secret, and never tried again: the next notice is the next try.
+ * Sends notices as one JSON object: to a command on its standard input, and to a webhook by POST. Input: the events of the log. Output: processes and
+ * requests, one at a time, each with a deadline. A failure is logged without the address, which may be a secret, and never retried: the next notice
+ * is the next try.
  */
 import { spawn } from 'node:child_process';
 import type { Clock } from '../base/clock.ts';
@@ -11,16 +11,16 @@ import type { LogFacts, Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { judgeNotice, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
 
-/** Mail servers think for a while; whatever takes longer hangs. */
+/** Mail servers may be slow; a longer command hangs. */
 const COMMAND_MS_MAX = 60_000;
 
 /** Chat services answer within a second. */
 const WEBHOOK_MS_MAX = 30_000;
 
-/** The ways to a person, out of the configuration. */
+/** The ways to a person, from the configuration. */
 type Ways = Pick<Config['notify'], 'command' | 'webhook'>;
 
-/** Watches a log and sends what a person should hear of. */
+/** Watches a log and sends its notices. */
 export class NotificationSender {
   readonly #clock: Clock;
   #told: Told = NOTHING_TOLD;
@@ -50,7 +50,7 @@ export class NotificationSender {
     return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
   }
 
-  /** Resolves when everything that was worth telling is told. */
+  /** Resolves when all notices are sent. */
   flush(): Promise<void> {
     return this.#sending;
   }
@@ -90,7 +90,7 @@ async function post(address: string, notice: Notice): Promise<string | null> {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...authorization },
       body: JSON.stringify({ ...notice, text: printable(text) }),
-      redirect: 'manual', // the address may be a secret, and so is nobody else's business
+      redirect: 'manual', // the address may be a secret
       signal: AbortSignal.timeout(WEBHOOK_MS_MAX),
     });
     await answer.body?.cancel();

@@ -1,12 +1,12 @@
 /**
- * Rows that wait for a person or a timer, watched from one piece of work to the next. Told are the tables that have more of them
- * than before, and those that have none any more. Input: the replica. Output: what changed.
+ * Rows that wait for a person or a timer, compared before and after each piece of work. Input: the replica. Output: tables with more waiting rows
+ * than before, and tables that have none any more.
  */
 import type { Replica } from '../replica/database.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readParkedCounts } from '../replica/push-rows.ts';
 
-/** A table whose waiting rows have become more, or are gone (0). */
+/** A table with more waiting rows, or with none any more (0). */
 export interface ParkedChange {
   /** Its name at the origin. */
   readonly table: string;
@@ -17,7 +17,7 @@ export interface ParkedChange {
 export class ParkedWatch {
   #countByTable: ReadonlyMap<string, number> = new Map();
 
-  /** What changed since the last look; nothing waits before the first. @throws RowsyncError of the replica. */
+  /** Changes since the last call; before the first one, nothing waited. @throws RowsyncError of the replica. */
   look(replica: Replica): readonly ParkedChange[] {
     const before = this.#countByTable;
     const now = read(replica);

@@ -2,9 +2,8 @@
  * Whether work advances, for the watchdog. A program that hangs in a request that never ends, or in a loop of promises, still
  * answers timers, and must be restarted anyway (L4).
  *
- * Alive is who has done something since the last look (a request, a page, a step of the daemon), or who waits on purpose. Every
- * deliberate wait goes through the clock. A request that hangs is ended by its own deadline, which is shorter than the time
- * between two looks has to be.
+ * Signs of life are a request, a page or a step of the daemon since the last look, and every deliberate wait, which goes through the clock. A request
+ * that hangs ends by its own deadline, which is shorter than the time between two looks.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Notifier } from './systemd.ts';
@@ -53,7 +52,7 @@ export class Pulse {
   }
 }
 
-/** Tells the manager again and again that work advances; says nothing as soon as it does not. */
+/** Tells the manager regularly that work advances; stays silent when it does not. */
 export async function watch(
   { clock, notifier }: { readonly clock: Clock; readonly notifier: Notifier },
   signal: AbortSignal,

@@ -1,10 +1,10 @@
 /**
- * The daemon's HTTP server: the status page at `/`, `/livez`, `/readyz`, `/status` and `/metrics` for monitoring on this machine,
- * and the feed `/changes`. Input: a view of the daemon, asked for anew with every request. Output: pages, text and JSON without secrets, and
- * without row values (I16) but for who has signed in to the page.
+ * The daemon's HTTP server: the status page at `/`, `/livez`, `/readyz`, `/status` and `/metrics` for monitoring on this machine, and the feed
+ * `/changes`. Input: a view of the daemon, read with every request. Output: pages, text and JSON without secrets. Only signed-in browsers get values
+ * of rows (I16).
  *
- * It listens on a loopback address or a unix socket and takes no request that a web page could have made a browser send. The Host
- * has to be one of its own names (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
+ * It listens on a loopback address or a unix socket, and refuses requests that another web page could cause. The Host has to be one of its own names
+ * (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
  */
 import { rmSync, statSync, chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -19,34 +19,34 @@ import { answerDesk, failureReply, isDeskPath, streamWork } from './page/gate.ts
 import { answerPost, isSignedIn, POST_PATHS, SAID, TYPES, type Actions, type Reply } from './page/posts.ts';
 import type { WorkProgress } from './work-book.ts';
 
-/** What is answered; each is asked for when a request comes. */
+/** The answers; each is made when a request comes. */
 export interface ServerView extends Actions, FeedView {
   /** Whether work advances. */
   isAlive(): boolean;
-  /** Why the daemon cannot work; null where it can. */
+  /** Why the daemon cannot work; null if it can. */
   unreadyReason(): string | null;
   status(): unknown;
   metrics(): Promise<string>;
-  /** The status page; with values and buttons for who has signed in. */
+  /** The status page; with values and buttons after signing in. */
   page(options: { readonly isSignedIn: boolean; readonly said: string | null }): string;
-  /** How far the work under way is; null while nothing is. */
+  /** The progress of the current work; null for none. */
   progress(): WorkProgress | null;
 }
 
 /** A running server. */
 export interface StatusServer {
-  /** Where it listens, with the port that was chosen for port 0. */
+  /** Its address, with the port that was chosen for port 0. */
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** Requests of one monitor or two; a browser tab that reloads is no reason to slow down a pull. */
+/** Connections at once: enough for a monitor or two and some browsers, without slowing down a pull. */
 const CONNECTIONS_MAX = 32;
 const REQUEST_MS_MAX = 10_000;
-/** Its group may read and write the replica as well, so it may ask how it stands. */
+/** The group may read and write the replica, so it may also read the status. */
 const SOCKET_MODE = 0o660;
 
-/** Starts the server. @throws RowsyncError `daemon.listen` where the address cannot be used. */
+/** Starts the server. @throws RowsyncError `daemon.listen` if the address cannot be used. */
 export async function startServer(address: ListenAddress, view: ServerView): Promise<StatusServer> {
   const feeds = new Feeds(view, HEADERS);
   const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX }, (request, response) =>
@@ -72,7 +72,7 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
   };
 }
 
-/** Where too many connections stand, the one goes that has sent no whole request for longest, so that a probe is always answered. */
+/** If there are too many connections, the one that was idle for longest is closed, so that a probe is always answered. */
 function boundConnections(server: Server): void {
   const waiting = new Set<Socket>();
   const open = new Set<Socket>();
@@ -95,7 +95,7 @@ function boundConnections(server: Server): void {
   });
 }
 
-/** What a daemon that was killed left behind. The lock of the replica is ours, so nobody listens there any more. */
+/** The socket of a daemon that was killed. We hold the lock of the replica, so no process listens there. */
 function removeStaleSocket(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
 }
@@ -109,7 +109,7 @@ function listenError(address: ListenAddress, cause: NodeJS.ErrnoException): Rows
   });
 }
 
-/** Names of this machine, which no other site's name server can point elsewhere. */
+/** Names of this machine that no foreign name server can resolve. */
 const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'] as const;
 
 /** The values of a Host header that mean this server; null for a socket, which has no port, and may be reached through a tunnel with any. */
@@ -121,7 +121,7 @@ function namesOf(server: Server, address: ListenAddress): readonly string[] | nu
   return [...new Set([host, ...OWN_NAMES])].map((name) => `${name}:${port}`);
 }
 
-/** Nothing runs or loads but what this server serves, and no other client may show the page in a frame. */
+/** The page runs and loads only what this server serves, and no other site may show it in a frame. */
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy':
@@ -149,10 +149,10 @@ function answer(request: IncomingMessage, response: ServerResponse, served: Serv
       response.end();
       return;
     }
-    // Where the answer breaks off, so does the connection: nobody takes half of it for the whole.
+    // If the answer breaks off, the connection is closed, so that half of it is not taken for the whole.
     await pipeline(body, response).catch(() => response.destroy());
   };
-  // The replica cannot be read; what it says of itself must not travel further than the log.
+  // The replica cannot be read; the details go to the log only.
   reply(request, response, served)
     .then(
       (answered) => (answered === null ? undefined : send(answered)),
@@ -161,14 +161,14 @@ function answer(request: IncomingMessage, response: ServerResponse, served: Serv
     .catch(() => response.destroy());
 }
 
-/** What answers are made of; `names` as of `namesOf`. */
+/** The input of answers; `names` as of `namesOf`. */
 interface Served {
   readonly view: ServerView;
   readonly feeds: Feeds;
   readonly names: readonly string[] | null;
 }
 
-/** Null where the answer is on its way already. */
+/** Null if the answer has begun. */
 async function reply(
   request: IncomingMessage,
   response: ServerResponse,
@@ -195,7 +195,7 @@ async function reply(
   return answerMonitor(path, view);
 }
 
-/** The first page: with rows, from the page process; where that has none, and for who has not signed in, as the daemon itself sees it. */
+/** The first page: from the page process, with rows. If that fails, or before signing in, the daemon makes it without rows. */
 async function answerFirst(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,7 +1,6 @@
 /**
- * The two sides that the daemon stands between, opened from one configuration, and exchanged when that changes. Input: a
- * configuration. Output: an open origin and replica. A replica that stays the same file stays open, because its lock
- * must not be let go of for a moment.
+ * The origin and the replica of the daemon, opened from one configuration, and exchanged when that changes. Input: a configuration. Output: an open
+ * origin and replica. An unchanged replica stays open, because its lock must be held all the time.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -13,7 +12,7 @@ import { openReplica, type Replica } from '../replica/database.ts';
 import { startSinks, type RunningSinks } from '../sink/runner.ts';
 import { WholeWatch } from './whole.ts';
 
-/** What both sides are opened with. */
+/** The input for opening both sides. */
 interface SideParts {
   readonly clock: Clock;
   readonly log: Logger;
@@ -28,7 +27,7 @@ export interface Sides {
   readonly whole: WholeWatch;
   /** Removes content of attached files that no row names any more. */
   readonly removeContents: (hashes: readonly string[]) => Promise<unknown>;
-  /** Opens what the new configuration names, then closes what it no longer does; throws with everything left as it was. */
+  /** Opens what the new configuration names, then closes the rest; throws with everything left as it was. */
   changeTo(config: Config, parts: SideParts): Promise<Sides>;
   close(): Promise<void>;
 }
@@ -36,7 +35,7 @@ export interface Sides {
 /** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
 export function openSides(
   config: Config,
-  // The clock of the sinks is one of their own: their waits say nothing of whether the daemon advances.
+  // Sinks have their own clock: their waits are no sign of life of the daemon.
   parts: SideParts & { readonly sinkClock: Clock },
 ): Sides {
   const origin = openOrigin(originSettings(config), parts);

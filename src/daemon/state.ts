@@ -1,6 +1,6 @@
 /**
- * What the daemon knows of itself, as plain values, for whoever asks: systemd's status line, the HTTP endpoints, the
- * command line. No row values and no secrets stand in here (I16). Pure.
+ * The state of the daemon in plain values, for systemd's status line, the HTTP endpoints and the command line. Without row values and secrets (I16).
+ * Pure.
  */
 import { stampFromMs } from '../base/clock.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
@@ -21,7 +21,7 @@ export interface DaemonState {
   readonly circuit: Circuit;
   /** The code and words of the failure that opened the circuit; null while it is closed. */
   readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
-  /** Until the circuit lets work through, from now; 0 where it does. */
+  /** The time until the circuit lets work through; 0 if it does. */
   readonly circuitWaitMs: number;
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
   readonly heldTables: readonly string[];
@@ -35,7 +35,7 @@ export interface DaemonState {
   readonly wayByTable: ReadonlyMap<string, string>;
 }
 
-/** Why the daemon cannot do its work; null where it can, or waits for an origin that is down. */
+/** Why the daemon cannot do its work; null if it can, or waits for an origin that is down. */
 export function unreadyReason({ circuit, failure }: DaemonState): string | null {
   const isOurs = circuit.cause === 'auth' || circuit.cause === 'replica';
   return circuit.failureCount > 0 && isOurs ? (failure?.message ?? circuit.cause) : null;

@@ -6,18 +6,18 @@ import type { Entry } from './agenda.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 import { WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
 
-/** All that the next step depends on. */
+/** The facts that decide the next step. */
 export interface Situation {
   readonly jobs: readonly Job[];
   readonly entryById: ReadonlyMap<string, Entry>;
   readonly circuit: Circuit;
-  /** Tables that failed by themselves, by origin name. */
+  /** Tables that failed alone, by origin name. */
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
-  /** A person asked for a cycle now: nothing that failed is waited for. */
+  /** A person asked for a cycle now: it skips the waits after failures. */
   readonly isAsked: boolean;
-  /** Tables with edits that are to be pushed now, whatever the schedule says. */
+  /** Tables with edits to push now, regardless of the schedule. */
   readonly editedTables: ReadonlySet<string>;
-  /** When to look for edits again; Infinity where nobody waits for any. */
+  /** When to look for edits again; Infinity if none are expected. */
   readonly lookMs: number;
   /** Wall time, which schedules follow. */
   readonly nowMs: number;
@@ -31,7 +31,7 @@ export type Step =
   | {
       readonly kind: 'run';
       readonly work: WorkKind;
-      /** The jobs whose turn it is; empty where only tables are tried again that failed. */
+      /** The jobs whose turn it is; empty if only failed tables are retried. */
       readonly jobIds: ReadonlySet<string>;
       /** Tables that are pushed beside those of the jobs. */
       readonly editedTables: ReadonlySet<string>;
@@ -39,7 +39,7 @@ export type Step =
       readonly probeFirst: boolean;
     };
 
-/** Longest wait without a look at the clock, which may have been set, or have stood still with the machine. */
+/** Longest wait without a look at the clock, which may have been set, or stopped while the machine slept. */
 export const WAIT_MS_MAX = 60_000;
 
 /** Decides on the next step. */
@@ -81,7 +81,7 @@ function wait(candidatesMs: readonly number[]): Step {
   return { kind: 'wait', ms: Math.max(0, Math.min(WAIT_MS_MAX, ...candidatesMs)) };
 }
 
-/** A run under way, as far as it decides which tables take part. */
+/** The facts about a run that decide which tables take part. */
 export interface Run {
   readonly work: WorkKind;
   readonly jobIds: ReadonlySet<string>;
@@ -90,10 +90,10 @@ export interface Run {
   readonly monotonicMs: number;
 }
 
-/** A table, as far as it decides whether it takes part. */
+/** The facts about a table that decide whether it takes part. */
 export interface Candidate {
   readonly name: string;
-  /** That its work of this kind belongs to; null where none is scheduled. */
+  /** The job of its work of this kind; null if none is scheduled. */
   readonly job: Job | null;
   readonly trouble: TableTrouble | undefined;
 }

@@ -1,10 +1,9 @@
 /**
  * Messages to the service manager (sd_notify(3)): started, one line of status, alive, stopping.
  *
- * Node cannot write to a unix datagram socket, and its foreign function interface is experimental. So each message is sent by the
- * program `systemd-notify`, which waits until the manager has taken it. The unit therefore needs `NotifyAccess=all`. Input: the
- * environment that systemd gives. Output: nothing at all where it gave none. Messages are sent one after the other, and never
- * keep the daemon waiting.
+ * Node cannot write to a unix datagram socket, and its foreign function interface is experimental. So each message is sent by the program
+ * `systemd-notify`, which waits until the manager has taken it. The unit therefore needs `NotifyAccess=all`. Input: the environment that systemd
+ * gives. Output: messages; none outside of systemd. They are sent one after the other, and never keep the daemon waiting.
  */
 import { spawn } from 'node:child_process';
 import type { Logger } from '../base/log.ts';
@@ -12,9 +11,9 @@ import type { Environment } from '../config/secrets.ts';
 
 /** The daemon's side of the conversation. */
 export interface Notifier {
-  /** How often the manager wants to hear that work advances; null where it does not watch. */
+  /** How often the manager expects a sign of life; null if it does not watch. */
   readonly watchdogMs: number | null;
-  /** Before the replica is opened, which may take long where it has to be brought to a new version. */
+  /** Before the replica is opened, which may take long if it needs an upgrade. */
   starting(): void;
   /** The replica is open, what a crash left is settled, the schedules are armed. */
   ready(): void;
@@ -22,11 +21,11 @@ export interface Notifier {
   status(line: string): void;
   alive(): void;
   stopping(): void;
-  /** Resolves when all that was said is sent. */
+  /** Resolves when all messages are sent. */
   flush(): Promise<void>;
 }
 
-/** Where nobody listens. */
+/** Without a manager. */
 export const silentNotifier: Notifier = {
   watchdogMs: null,
   starting: ignore,
@@ -37,11 +36,11 @@ export const silentNotifier: Notifier = {
   flush: () => Promise.resolve(),
 };
 
-/** How much longer than configured a start may take: a replica of many gigabytes that is brought to a new version. */
+/** How much longer than configured a start may take: the upgrade of a replica of many gigabytes. */
 const START_EXTENSION_MS = 600_000;
-/** A message that was not taken by then is given up. */
+/** A message is given up after this time. */
 const SEND_MS_MAX = 5_000;
-/** Messages waiting to be sent; more means that nobody takes them. */
+/** Messages waiting to be sent; more means that the manager does not read. */
 const QUEUE_MAX = 16;
 
 /** A notifier for the manager that the environment names. */

@@ -1,6 +1,6 @@
 /**
- * The tables that fail by themselves in one kind of work, and until when each is left out. Input: how it went for the tables that
- * took part. Output: waits (circuit.ts says how long), and an event when a table begins to wait or is well again.
+ * Tables that fail alone in one kind of work, and until when each is left out. Input: outcomes of the tables that took part. Output: waits
+ * (circuit.ts says how long), and an event when a table begins to wait or recovers.
  */
 import type { Clock } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
@@ -16,7 +16,7 @@ export class Troubles {
     return this.#byTable;
   }
 
-  /** Notes how a table fared that took part; null where it is well. */
+  /** Notes the outcome of a table that took part; null for success. */
   note(
     table: string,
     error: RowsyncError | null,
@@ -36,14 +36,14 @@ export class Troubles {
     }
   }
 
-  /** Forgets tables whose turn had come at `turnMs` and for which nobody asked: the origin has no such table any more. */
+  /** Forgets tables whose turn had come at `turnMs` but that took no part: the origin no longer has them. */
   forgetUnasked(asked: ReadonlySet<string>, turnMs: number): void {
     for (const [table, { retryAtMs }] of this.#byTable) {
       if (!asked.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
     }
   }
 
-  /** Lets every table take part again, since what was changed may be what failed, and forgets those that nobody wants any more. */
+  /** Lets every table take part again, since the change may repair it, and forgets tables that are no longer configured. */
   tryAgain(isWanted: (table: string) => boolean): void {
     for (const table of this.#byTable.keys()) {
       if (isWanted(table)) this.#byTable.set(table, { failureCount: 1, retryAtMs: 0 });

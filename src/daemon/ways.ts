@@ -1,7 +1,6 @@
 /**
- * How each table is kept up to date, in words: when it is followed and when it is swept, or why it is swept alone. Input: the jobs, the settings, and
- * what the replica knows of its tables. Output: a sentence per table,
- * told to the log where it changed since the last look.
+ * How each table is kept up to date, in words: when it is followed and when it is swept, or why it is only swept. Input: the jobs, the settings, and
+ * what the replica knows of its tables. Output: a sentence per table, logged if it changed.
  */
 import type { Logger } from '../base/log.ts';
 import { pullSettings } from '../config/settings.ts';
@@ -11,14 +10,14 @@ import { readTableDescriptor, readTables, type LedgerTable } from '../replica/le
 import type { Jobs } from './jobs.ts';
 import type { Sides } from './sides.ts';
 
-/** What a table is kept up to date by. */
+/** The facts about how a table is kept up to date. */
 export interface WayFacts {
   /** When it is followed, and swept, as cron expressions; null for never. */
   readonly follow: string | null;
   readonly sweep: string | null;
   readonly follows: PullSettings['follows'];
   readonly table: LedgerTable;
-  /** Asked for only where it decides. */
+  /** Called only if it decides. */
   readonly hasStamp: () => boolean;
 }
 
@@ -39,16 +38,16 @@ function whyNot({ follows, table, hasStamp }: Pick<WayFacts, 'follows' | 'table'
     : 'the next sweep asks from when on to follow it';
 }
 
-/** Remembers what was said of each table. */
+/** Remembers the sentence of each table. */
 export class WayWatch {
   #textByTable: ReadonlyMap<string, string> = new Map();
 
-  /** What is done for each table, by its name here. */
+  /** The sentence of each table, by its name here. */
   get textByTable(): ReadonlyMap<string, string> {
     return this.#textByTable;
   }
 
-  /** Tells of tables for which something else is done than at the last look, by their names here. @throws errors of SQLite. */
+  /** Logs the tables whose sentence changed since the last call. @throws errors of SQLite. */
   tell({ replica, origin, config }: Pick<Sides, 'replica' | 'origin' | 'config'>, jobs: Jobs, log: Logger): void {
     const { follows } = pullSettings(config);
     const before = this.#textByTable;

@@ -1,7 +1,6 @@
 /**
- * What the daemon is at, for people who look at its page: how far the work under way is, and the last work that has no record in
- * `sync_runs`, such as a backup, or a pull that could not begin. Input: the daemon says what it begins, does and ends. Output: plain
- * values. Kept in memory only, and bounded.
+ * The work of the daemon, for its page: the progress of the current work, and recent work without a record in `sync_runs`, such as a backup. Input:
+ * begin, steps and end of work. Output: plain values. Kept in memory only, and bounded.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullProgress } from '../pull/report.ts';
@@ -15,20 +14,20 @@ export interface WorkNote {
   readonly finishedAtMs: number;
   readonly durationMs: number;
   readonly outcome: string;
-  /** Those to which anything happened. */
+  /** Tables that changed or failed. */
   readonly tables: readonly TableResult[];
   readonly tableCount: number;
   readonly words: string | null;
   readonly hint: string | null;
 }
 
-/** How far the work under way is. */
+/** The progress of the current work. */
 export interface WorkProgress {
   readonly work: WorkKind;
   readonly startedAtMs: number;
   readonly table: string | null;
   readonly tablesDoneCount: number;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   readonly tableCount: number | null;
   readonly rowCount: number;
   readonly expectedRowCount: number;
@@ -42,7 +41,7 @@ export interface WorkSnapshot {
 }
 
 const NOTES_MAX = 200;
-/** Changes are told at most this often; someone watches a bar. */
+/** The shortest time between two reports of progress. */
 const TELL_MS_MIN = 250;
 
 /** Keeps it. */
@@ -52,7 +51,7 @@ export class WorkBook {
   #progress: WorkProgress | null = null;
   #toldAtMs = -Infinity;
 
-  /** Calls whenever something may be told; returns how to stop that. */
+  /** Calls when there is progress to report; returns a function that stops the calls. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -86,7 +85,7 @@ export class WorkBook {
     this.#tell();
   }
 
-  /** `isRecorded` where the replica keeps what it did. */
+  /** `isRecorded` if the replica records the work. */
   end(
     note: Omit<WorkNote, 'tables' | 'tableCount'>,
     { tables, isRecorded }: { readonly tables: readonly TableOutcome[]; readonly isRecorded: boolean },
@@ -107,7 +106,7 @@ export class WorkBook {
   }
 }
 
-/** Work under way, after one more step of it. */
+/** The current work after one more step. */
 function progressAfter(before: WorkProgress, event: PullProgress): WorkProgress {
   switch (event.kind) {
     case 'start':
@@ -123,7 +122,7 @@ function progressAfter(before: WorkProgress, event: PullProgress): WorkProgress 
   }
 }
 
-/** Null where nothing happened to the table. */
+/** Null if nothing happened to the table. */
 function resultOf({ localName, counts, error, held }: TableOutcome): TableResult | null {
   const { insertedCount: inserted, updatedCount: updated, deletedCount: deleted } = counts;
   const trouble: RowsyncError | null = error ?? held;

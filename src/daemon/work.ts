@@ -1,9 +1,9 @@
 /**
- * The kinds of scheduled work: what each one runs, and what came of it in one form for all. A new kind is one entry of
- * WORK here, and one of WORK_KINDS in jobs.ts.
+ * The kinds of scheduled work: what each one runs, with outcomes in one form for all. A new kind is one entry of WORK here, and one of WORK_KINDS in
+ * jobs.ts.
  *
- * Input: the surroundings of a pull, narrowed to the tables whose turn it is. Output: an outcome per table, and what
- * concerns all of them. Work never throws for what happens to one table.
+ * Input: the context of a pull, narrowed to the tables whose turn it is. Output: an outcome per table, and one for all. Work never throws for a
+ * failure of one table.
  */
 import { must } from '../base/assert.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
@@ -25,7 +25,7 @@ import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
 import type { WholeWatch } from './whole.ts';
 
-/** How it went for one table. */
+/** The outcome of one table. */
 export interface TableOutcome {
   /** Its name at the origin, and here. */
   readonly name: string;
@@ -35,17 +35,17 @@ export interface TableOutcome {
   readonly held: RowsyncError | null;
   /** Rows that were changed here by a pull, at the origin by a push. */
   readonly counts: { readonly insertedCount: number; readonly updatedCount: number; readonly deletedCount: number };
-  /** Whether only what was changed was read. */
+  /** Whether only changes were read. */
   readonly isFollowed: boolean;
 }
 
-/** What came of one piece of work. */
+/** The outcome of one piece of work. */
 export interface WorkOutcome {
-  /** What kept all tables from being worked on, or would have. */
+  /** An error that concerns all tables. */
   readonly error: RowsyncError | null;
-  /** That the work ended with that error: it is known that no table would have fared better. */
+  /** Whether the work ended with that error, because every table would fail in the same way. */
   readonly isOver: boolean;
-  /** Why this work alone failed, of which nothing else is to suffer; it is tried again on its next tick. */
+  /** Why this work alone failed; other work continues, and this one is tried again on its next tick. */
   readonly own: RowsyncError | null;
   /** A guard over all tables that waits for a person; the work itself continued. */
   readonly held: RowsyncError | null;
@@ -54,15 +54,15 @@ export interface WorkOutcome {
   readonly facts: LogFacts;
 }
 
-/** What work is handed: both directions, narrowed to the tables whose turn it is. */
+/** The input of work: both directions, narrowed to the tables whose turn it is. */
 export interface WorkContext {
   readonly pull: PullContext;
   readonly push: PushContext;
-  /** Whose turn it is when files have a schedule of their own, and whose files come with the rows. */
+  /** Tables whose files are due by their own schedule, and tables whose files come with the rows. */
   readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
   readonly whole: WholeWatch;
-  /** Called as work continues that asks the origin for nothing, for the watchdog. */
+  /** Called for the watchdog by work that advances without requests to the origin. */
   readonly onAdvance: () => void;
 }
 
@@ -125,8 +125,8 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   const failures = report.tables.flatMap(({ error }) => (error === null || isForbidden(error) ? [] : [error]));
   const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);
   const failed = failures.find(isOfAll) ?? failures[0] ?? null;
-  // Rows that wait have timers of their own, so a table that could not be pushed is simply pushed on its next tick; only a right
-  // that is missing comes back by a person's hand, and is asked for less and less often.
+  // Waiting rows have their own timers, so a table that could not be pushed is pushed on its next tick. Only a missing right needs a person, so it is
+  // tried at growing intervals.
   const tables = report.tables.map((table) => {
     const { error } = table;
     return { ...table, error: error !== null && isForbidden(error) ? error : null };
@@ -187,7 +187,7 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
   const tables = report.tables.map((table) => ({
     table: table.table,
     error: table.error,
-    // Nothing that waiting mends: a person decides, so it is no reason to leave the table out of the next pull.
+    // A person has to decide, so waiting does not help, and the next pull includes the table.
     held: mismatchOf(table) ?? table.held,
   }));
   const facts = {

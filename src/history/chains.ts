@@ -1,6 +1,6 @@
 /**
- * Whether the journal of a table proves itself: what each entry leads to is what the next one of the row begins with, cell by cell, and
- * rows come and go in turn. Input: the replica. Output: rows whose chain is broken, which must not happen.
+ * Whether the journal of a table is consistent. Each entry of a row must begin, cell by cell, with the values that the entry before it ended with.
+ * Inserts and deletes must alternate. Input: the replica. Output: the broken places; there should be none.
  */
 import { sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -10,14 +10,14 @@ import { queryRows } from '../replica/query.ts';
 /** Broken places listed; all are counted. */
 const LISTED_MAX = 20;
 
-/** A place where an entry does not begin with what the one before it led to. */
+/** A place where an entry does not begin with the values that the entry before it ended with. */
 export interface BrokenLink {
   readonly rowId: number;
   /** The entry, as in `sync_history`. */
   readonly id: number;
 }
 
-/** Entries whose cells, one by one, do not begin where the one before ended. A cell that an entry of a whole row leaves out is empty. */
+/** Entries with a cell that does not begin with the value before. A cell that an entry of a whole row leaves out is empty. */
 const BROKEN_CELLS = sql`
   SELECT row_id, seq FROM (
     SELECT h.row_id, h.seq, c.value -> '$[1]' AS before,
@@ -25,7 +25,7 @@ const BROKEN_CELLS = sql`
     FROM entries h, json_each(h.cells) c)
   WHERE led_to IS NOT NULL AND led_to <> before`;
 
-/** Entries that follow one after which there was a row, or none, where they need the other. */
+/** Inserts of a row that was there, and updates or deletes of one that was not. */
 const BROKEN_LIVES = sql`
   SELECT row_id, seq FROM (
     SELECT row_id, seq, kind, lag(kind) OVER (PARTITION BY row_id ORDER BY seq) AS former

@@ -1,5 +1,5 @@
 /**
- * In what a row differs between two moments, from its entries in between. Input: entries. Output: rows that differ, cell by cell. Pure.
+ * How a row differs between two moments, from the entries in between. Input: entries. Output: rows that differ, cell by cell. Pure.
  */
 import type { Entry } from '../replica/history-entries.ts';
 import { netOf, type Net } from './net.ts';

@@ -13,7 +13,7 @@ const ROW_TYPES: Readonly<Record<string, string>> = {
   delete: 'rowsync.row.deleted',
 };
 
-/** Of one block; an event may be longer than that. */
+/** Of one block; a single event may be longer. */
 const EVENTS_MAX = 500;
 const CHARS_MAX = 1_000_000;
 

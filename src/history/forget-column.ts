@@ -1,9 +1,9 @@
 /**
- * Forgetting a column of a table, in all rows: what is kept of it beside the table goes for good. For columns that the configuration leaves out or masks
- * from now on. Called in the transaction that drops the column, before it does. Input: the column. Output: the journal,
- * `sync_deleted`, conflicts, refusals and files without its values, and an entry that says so.
+ * Forgetting a column of a table, in all rows: values of it that are kept beside the table are removed. For columns that the configuration now leaves
+ * out or masks. Called in the transaction that drops the column, before the drop. Input: the column. Output: the journal, `sync_deleted`, conflicts,
+ * refusals and files without its values, and an entry that says so.
  *
- * Evidence of deleted rows names columns as they were called then. What is there under a name that no column has now may be of this one, and goes as well.
+ * Deleted rows name columns as they were called then. A value under a name that no column has now may belong to this column, so it is removed too.
  */
 import { sql, type Sql } from '../base/sql.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -12,8 +12,8 @@ import { forgetFilesOfColumn } from '../replica/files.ts';
 import { readColumns, type LedgerColumn } from '../replica/tables.ts';
 
 /**
- * Forgets a column; no row of the table may be on its way to the origin, or wait with an edit of the column. Returns the content of its files, which other
- * files may have as well.
+ * Forgets a column; no row of the table may be on its way to the origin, or wait with an edit of the column. Returns the contents of its files, which
+ * other files may share.
  */
 export function forgetColumn(tx: Tx, tableId: number, column: LedgerColumn, at: string): readonly string[] {
   tx.journal.flush();
@@ -29,7 +29,7 @@ export function forgetColumn(tx: Tx, tableId: number, column: LedgerColumn, at: 
   return forgetFilesOfColumn(tx, tableId, column.id);
 }
 
-/** The cells of a column in entries of rows, and in what the journal knows of edits; who changed a row last is a column as well. */
+/** The cells of a column in entries of rows, and in the edits that the journal knows. The author of the last change is a column too. */
 function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): number {
   const values = { tableId, seq };
   const isOther = sql`c.value ->> 0 <> @seq`;
@@ -62,7 +62,7 @@ function forgetDeleted(tx: Tx, tableId: number, { seq }: LedgerColumn): void {
   removeKeys(tx, { table: sql`_rowsync_deleted`, column: sql`row_values`, isGone }, { tableId, kept });
 }
 
-/** A conflict about one of its cells goes whole. */
+/** A conflict about one of its cells is removed whole. */
 function forgetConflicts(tx: Tx, tableId: number, { seq, localName }: LedgerColumn): void {
   const cells = sql`DELETE FROM _rowsync_conflicts WHERE table_id = ? AND kind = 'cell' AND column_seq = ?`;
   tx.prepare(cells).run(tableId, seq);
@@ -73,7 +73,7 @@ function forgetConflicts(tx: Tx, tableId: number, { seq, localName }: LedgerColu
   }
 }
 
-/** The origin's words may quote a value: where a row does not wait any more, they go. */
+/** The origin's words may quote a value. They are removed if the row no longer waits. */
 function forgetRefusals(tx: Tx, tableId: number, { localName }: LedgerColumn): void {
   tx.prepare(
     sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND NOT EXISTS (SELECT 1 FROM _rowsync_rows r
@@ -83,7 +83,7 @@ function forgetRefusals(tx: Tx, tableId: number, { localName }: LedgerColumn): v
   removeKeys(tx, { table: sql`_rowsync_refusals`, column: sql`sent`, isGone }, { tableId, name: localName });
 }
 
-/** Removes keys from JSON objects, one of each at a time, so that the digits of the others stay as they are written. */
+/** Removes keys from JSON objects one at a time, so that the other values keep their digits. */
 function removeKeys(
   tx: Tx,
   place: { readonly table: Sql; readonly column: Sql; readonly isGone: Sql; readonly only?: Sql },

@@ -1,9 +1,10 @@
 /**
- * Forgetting a row, or one column of it: what is kept of it beside the table goes for good. The table itself is not touched, since it shows what the
- * origin has. Input: a row. Output: the journal, `sync_deleted`, conflicts and files of deleted rows without its values, and an entry that says so.
+ * Forgetting a row, or one column of it: values of it that are kept beside the table are removed. The table itself is not touched, since it shows
+ * what the origin has. Input: a row. Output: the journal, `sync_deleted`, conflicts and files of deleted rows without its values, and an entry that
+ * says so.
  *
- * Entries stay, with their kinds and times, so that chains prove themselves; their cells go. A conflict goes whole: a person could take a
- * version of it again, which would then be empty.
+ * Entries keep their kinds and times, so that chains stay consistent, and lose their cells. A conflict is removed whole: otherwise a person could
+ * take an emptied version of it.
  */
 import { ident, sql, type Sql } from '../base/sql.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -14,7 +15,7 @@ import { queryNumbers, queryRows } from '../replica/query.ts';
 /** A row that may be kept somewhere. */
 export interface ForgettableRow {
   readonly tableId: number;
-  /** As it is called here, or was. */
+  /** The name that it has here, or had. */
   readonly table: string;
   readonly rowId: number;
   /** Null for the whole row. */
@@ -35,11 +36,11 @@ export interface ForgetReport {
   readonly deletedCount: number;
   readonly conflictCount: number;
   readonly fileCount: number;
-  /** Content of these files, which other files may have as well. */
+  /** Contents of removed files, which other files may share. */
   readonly contents: readonly string[];
 }
 
-/** What is called so, of tables that stand here, are pruned, or had rows deleted; null where nothing is. */
+/** A row by the name of its table, which may be pruned or known from deleted rows only; null if there is none. */
 export function findForgettable(
   from: Connection,
   name: string,
@@ -52,7 +53,7 @@ export function findForgettable(
   return row === undefined ? null : { id: Number(row[0]), table: String(row[1]) };
 }
 
-/** A column by its name here, also one that was pruned; null where none is called so. */
+/** A column by its name here, also a pruned one; null if there is none. */
 export function findForgettableColumn(from: Connection, tableId: number, name: string): ForgettableColumn | null {
   const names = sql`SELECT seq, local_name AS name, id FROM _rowsync_columns WHERE table_id = ?
       UNION ALL SELECT column_seq, name, NULL FROM _rowsync_history_names WHERE table_id = ? AND column_seq > 0`;
@@ -62,15 +63,15 @@ export function findForgettableColumn(from: Connection, tableId: number, name: s
   return { seq: Number(row[0]), name: String(row[1]), originId: row[2] === null ? null : Number(row[2]) };
 }
 
-/** A conflict of the row that waits for a person; its versions are still needed. Null for none. */
+/** An open conflict of the row, whose versions are still needed; null for none. */
 export function findOpenConflict(from: Connection, { tableId, rowId }: ForgettableRow): number | null {
   const text = sql`SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open' LIMIT 1`;
   return queryNumbers(from, text, [tableId, rowId])[0] ?? null;
 }
 
-/** Removes what is kept of a row, and leaves an entry that it did; does nothing where nothing is kept. */
+/** Removes the kept values of a row and adds an entry about it; does nothing if none are kept. */
 export function forgetRow(tx: Tx, row: ForgettableRow, at: string): ForgetReport {
-  // What this transaction has yet to write is of the row as well.
+  // Entries that this transaction has yet to write are of the row as well.
   tx.journal.flush();
   const ids = [row.rowId, ...formerIds(tx, row)];
   const entryCount = ids.reduce((sum, id) => sum + forgetEntries(tx, row, id), 0);
@@ -119,14 +120,14 @@ function forgetDeleted(tx: Tx, { tableId, column }: ForgettableRow, rowId: numbe
     const all = sql`UPDATE _rowsync_deleted SET row_values = '{}' WHERE ${isOwn} AND row_values <> '{}'`;
     return tx.prepare(all).run(values).changes;
   }
-  // As it was called then; a name of now may be that of another column then, but of this row all the same.
+  // The name of that time. Today's name may have meant another column then, but still of this row.
   const place = sql`SELECT v.fullkey FROM json_each(row_values) v WHERE v.key = @name COLLATE NOCASE`;
   const text = sql`UPDATE _rowsync_deleted SET row_values = json_remove(row_values, (${place} LIMIT 1))
       WHERE ${isOwn} AND EXISTS (${place})`;
   return tx.prepare(text).run({ ...values, name: column.name.replace(/ \(pruned\)$/, '') }).changes;
 }
 
-/** Conflicts that are decided, and refusals of rows that do not wait any more. */
+/** Decided conflicts, and refusals of rows that no longer wait. */
 function forgetConflicts(tx: Tx, { tableId, column }: ForgettableRow, rowId: number): number {
   const ofColumn = column === null ? sql`1` : sql`(kind <> 'cell' OR column_seq = ${column.seq})`;
   const conflicts = sql`DELETE FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state <> 'open' AND ${ofColumn}`;
@@ -136,7 +137,7 @@ function forgetConflicts(tx: Tx, { tableId, column }: ForgettableRow, rowId: num
   return tx.prepare(conflicts).run(tableId, rowId).changes;
 }
 
-/** Whether the row stands in its table: then its files are those of the origin. */
+/** Whether the row is in its table: then its files are those of the origin. */
 function isHere(from: Connection, { tableId, rowId }: ForgettableRow): boolean {
   const [name] = queryRows(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
   const table = name === undefined ? null : String(name[0]);

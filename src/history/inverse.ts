@@ -1,6 +1,6 @@
 /**
- * How changes are taken back: what they did to a row as a whole, and the edit that undoes it, held against what stands there today. What changed
- * since is refused, never overwritten. Input: entries and today's row. Output: an edit, and what is refused. Pure.
+ * How changes are taken back: their net effect on a row, and the edit that undoes it. Cells that changed since are refused, never overwritten. Input:
+ * entries and today's row. Output: an edit, and what is refused. Pure.
  */
 import { isSameExact, type Exact, type Version } from '../replica/history-cells.ts';
 import type { ExactCell, ExactEntry } from '../replica/history-exact.ts';
@@ -17,14 +17,14 @@ export interface WritableColumn {
   readonly name: string;
   /** Its values name files. */
   readonly isFile: boolean;
-  /** The origin gives a new row a value: always, or where it has none. */
+  /** The origin gives a new row a value: always, or if it has none. */
   readonly given: 'never' | 'always' | 'if empty';
 }
 
 /** A cell as an edit changes it, by its column's name. */
 export interface InverseCell {
   readonly column: string;
-  /** What stands there today. */
+  /** The value today. */
   readonly today: Exact;
   /** What the edit makes of it. */
   readonly edited: Exact;
@@ -44,15 +44,15 @@ export interface Refusal {
   readonly why: string;
 }
 
-/** What becomes of one change; no edit where there is nothing to take back. */
+/** The result for one change; no edit if there is nothing to take back. */
 export interface Inverse {
   readonly edit: InverseEdit | null;
   readonly refusals: readonly Refusal[];
 }
 
 /**
- * What entries did to each row, from entries that come row by row, in order. A new row that got the id of the origin counts as the row that it
- * was; that it got the id is no change. Rows that came and went, or are as they were, are left out.
+ * What entries did to each row, from entries that come row by row, in order. A new row keeps its identity when it gets the id of the origin; the new
+ * id is no change. Rows that came and went, or are unchanged, are left out.
  */
 export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<number, number>): readonly NetChange[] {
   const byRow = new Map<number, ExactEntry[]>();
@@ -64,7 +64,7 @@ export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<num
     byRow.set(rowId, own);
   }
   return [...byRow].flatMap(([rowId, own]) => {
-    // That a row got its id says nothing of a row that was there already. Else it says what the origin made of the new row.
+    // For a row that was there already, the entry about its new id holds no change. Otherwise it holds what the origin made of the new row.
     const isNew = own[0]?.kind === 'insert' && own[0].wasId === null;
     return netChange(rowId, isNew ? own : own.filter(({ wasId }) => wasId === null));
   });
@@ -79,14 +79,14 @@ function netChange(rowId: number, entries: readonly ExactEntry[]): readonly NetC
   return net === null ? [] : [{ rowId, ...net }];
 }
 
-/** What is to be known of a table and a row. */
+/** The facts about a table and a row that the decision needs. */
 export interface InverseFacts {
   readonly columns: readonly WritableColumn[];
   /** The row today. */
   readonly today: Version;
   /** Values of the row were forgotten. */
   readonly isForgotten: boolean;
-  /** The row that has the values of a deleted one today; null for none. */
+  /** Today's row with the values of a deleted one; null for none. */
   readonly twinId: number | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What several entries did to a row together. Input: entries of one row, in order. Output: one change, or null where the row is as it was. Pure.
+ * The net effect of several entries on a row. Input: entries of one row, in order. Output: one change, or null if the row is unchanged. Pure.
  */
 
 /** A change of a row; each cell is as it was first and as it is last. */
@@ -8,7 +8,7 @@ export interface Net<C> {
   readonly cells: readonly C[];
 }
 
-/** The whole change; a row that came and went, or is as it was, is none. */
+/** The net change; null for a row that came and went, or is unchanged. */
 export function netOf<E extends { readonly kind: string }, C extends { readonly before: unknown }>(
   entries: readonly E[],
   {

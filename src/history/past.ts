@@ -1,7 +1,7 @@
 /**
- * Tables as they were here at a moment, for whoever reads the replica: today's table with the entries behind the moment taken back. What
- * it costs follows what changed since. What was forgotten since is NULL, and an edit that is in no entry yet is not there. Input: a
- * connection that only reads. Output: views of that connection alone, in place of the tables.
+ * Tables as they were here at a moment: today's table with all later entries taken back. The cost depends on how much changed since. Values that were
+ * forgotten since are NULL, and an edit that is in no entry yet is not there. Input: a connection that only reads. Output: views of that connection
+ * alone, in place of the tables.
  *
  *    temp._rowsync_then_N_ids   rows that may have been otherwise
  *    temp._rowsync_then_N       what those of them were that were there
@@ -21,8 +21,8 @@ import { readExactEntries } from '../replica/history-exact.ts';
 import { reverseEntry } from './reverse.ts';
 
 /**
- * Asks a question of the tables as they were at a moment, in seconds since 1970; to be called once for a connection.
- * @throws RowsyncError `history.unknown` where that is not known of a table that it names, and as `ReplicaReader.query`.
+ * Queries the tables as they were at a moment, in seconds since 1970; called once for a connection. @throws RowsyncError `history.unknown` if the
+ * journal of a named table does not cover the moment, and as `ReplicaReader.query`.
  */
 export function queryPast(
   reader: ReplicaReader,
@@ -53,7 +53,7 @@ function namedTables(reader: ReplicaReader, text: string): readonly { readonly i
   }));
 }
 
-/** Has the connection show one table as it was behind an entry. */
+/** Makes the connection show one table as it was after an entry. */
 export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTable, 'id' | 'table'>, seq: number): void {
   const journal = findJournal(reader, id);
   const rows = journal === null ? null : openKnownRows(reader, journal);
@@ -71,7 +71,7 @@ export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTabl
       sql`INSERT OR IGNORE INTO temp.${ids} SELECT row_id FROM _rowsync_history WHERE seq > ? AND table_id = ? AND row_id IS NOT NULL`,
     )
     .run(seq, id);
-  // What was edited here, and may not be in any entry yet.
+  // Edits that may not be in any entry yet.
   for (const source of [sql`_rowsync_rows`, sql`_rowsync_history_edits`])
     reader.prepare(sql`INSERT OR IGNORE INTO temp.${ids} SELECT row_id FROM ${source} WHERE table_id = ?`).run(id);
   let after = Number.MIN_SAFE_INTEGER;
@@ -126,7 +126,7 @@ class ThenTable {
     );
   }
 
-  /** Puts in what some rows were behind an entry, by ascending id. */
+  /** Adds rows as they were after an entry, by ascending id. */
   fill(ids: readonly number[], seq: number): void {
     const list = joinSql(this.#names.map((name) => ident(name)));
     const here = ident(this.#rows.localName);

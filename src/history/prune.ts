@@ -1,6 +1,6 @@
 /**
- * The bounds of the journal: how long the changes of a table are kept, and how much room they may take. What is pruned are the oldest entries
- * of the table, and one entry says until when. Input: bounds from the configuration. Output: `_rowsync_history`.
+ * The bounds of the journal: how long the changes of a table are kept, and how much space they may take. The oldest entries are pruned, and one entry
+ * says until when. Input: bounds from the configuration. Output: `_rowsync_history`.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { sql } from '../base/sql.ts';
@@ -20,10 +20,10 @@ export interface HistoryBounds {
 const DAY_S = 86_400;
 /** Entries deleted in one transaction, so that no reader waits long. */
 const CHUNK = 5_000;
-/** What is beyond the bounds may wait until it is this share of them: pruning looks at the entries of other tables as well. */
+/** Entries beyond the bounds may wait until they are this share of them, because pruning also reads the entries of other tables. */
 const SLACK = 0.02;
 
-/** Prunes the journals of all tables for which there are bounds. @throws RowsyncError of the replica. */
+/** Prunes the journals of all tables that have bounds. @throws RowsyncError of the replica. */
 export async function pruneHistories({
   replica,
   clock,
@@ -40,7 +40,7 @@ export async function pruneHistories({
 }
 
 /**
- * Prunes what is beyond the bounds of a table; returns how many entries went. Does nothing for a table without journal.
+ * Prunes the entries beyond the bounds of a table; returns their number. Does nothing for a table without a journal.
  * @throws RowsyncError of the replica.
  */
 async function pruneHistory(

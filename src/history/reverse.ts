@@ -1,9 +1,9 @@
 /**
- * Entries of a row, taken back: from what it is to what it was before. Input: a state and an entry that led to it. Output: the state before. Pure.
+ * Entries of a row, taken back: from its state to the one before. Input: a state and an entry that led to it. Output: the state before. Pure.
  */
 import type { Exact, Version } from '../replica/history-cells.ts';
 
-/** An entry of a row; cells go by the place of their column, and those of columns that are gone are left out. */
+/** An entry of a row; cells go by the place of their column, without those of columns that are gone. */
 export interface ReversibleEntry {
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
   /** What the cells were before. */
@@ -11,7 +11,7 @@ export interface ReversibleEntry {
 }
 
 /**
- * The state before an entry, from the one behind it. `width`: how many columns a state has. What was forgotten is not known before either, so
+ * The state before an entry, from the state after it. `width`: how many columns a state has. Forgotten values are unknown before the entry too, so
  * those cells are empty.
  */
 export function reverseEntry(after: Version, { kind, cells }: ReversibleEntry, width: number): Version {

@@ -1,6 +1,6 @@
 /**
  * Taking changes back: those of a run, or all since a moment, as ordinary edits of two-way tables. Input: which changes, and a transaction of a
- * client that knows nothing of rowsync. Output: edits of rows, which triggers see as those of anybody, and what was refused.
+ * client that knows nothing of rowsync. Output: edits of rows, which triggers capture like any client's, and the refused changes.
  */
 import { allOf, ident, joinSql, sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -20,7 +20,7 @@ import {
   type WritableColumn,
 } from './inverse.ts';
 
-/** Changes to take back: of a run, or behind an entry; of one row, or of all for null. */
+/** Changes to take back: of a run, or after an entry; of one row, or of all rows for null. */
 export interface UndoWish {
   readonly which: { readonly runId: number } | { readonly afterSeq: number };
   readonly rowId: number | null;
@@ -38,7 +38,7 @@ export interface TableUndo {
 }
 
 /**
- * Takes changes of a table back, as far as nothing changed since. Rows that were deleted are made anew, and get another id.
+ * Takes changes of a table back, except where cells changed since. Deleted rows are created again and get another id.
  * @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
  */
 export function undoTable(
@@ -94,7 +94,7 @@ function readChanges(
   const moved = sql`SELECT was_id, row_id FROM _rowsync_history WHERE table_id = ? AND was_id IS NOT NULL ORDER BY seq`;
   const idNow = new Map(queryRows(from, moved, [id]).map(([wasId, newId]) => [Number(wasId), Number(newId)]));
   const span = 'runId' in which ? sql`h.run_id = @span` : sql`h.seq > @span`;
-  // A column that was added was filled, and a row entered or left the filter of its table: that is no change of the row.
+  // Filling an added column, and entering or leaving the filter, are no changes of the row.
   const filter = sql`${span} AND h.kind <> 'forgotten' AND h.cause NOT IN ('schema', 'filter')`;
   const values = { span: 'runId' in which ? which.runId : which.afterSeq };
   const place = { tableId: id, columns: rows.columns, order: sql`ASC` };
@@ -107,7 +107,7 @@ function isForgotten(from: Connection, id: number, rowId: number): boolean {
   return from.prepare(text).get(rowId, id) !== undefined;
 }
 
-/** The row that is today what a deleted one was: by the value that identifies rows, else by all values. */
+/** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */
 function findTwin(
   from: Connection,
   { cells }: NetChange,

@@ -12,7 +12,7 @@ import type { Question } from './request.ts';
 
 /** Tables, and columns of a table, that are listed. */
 const LISTED_MAX = 500;
-/** Characters of one value, and of all values of an answer: more is more than an agent reads. */
+/** Characters of one value, and of all values of an answer; agents do not read more. */
 const VALUE_CHARS_MAX = 2_000;
 const ANSWER_CHARS_MAX = 100_000;
 /** Characters of a name, and of the origin's words. */
@@ -72,7 +72,7 @@ function freshnessOf(table: TableStatus, nowMs: number): object {
     age_seconds: last === undefined ? null : Math.max(0, Math.round((nowMs - Date.parse(last)) / 1000)),
     edits_not_at_origin: table.pendingCount + table.parkedCount,
     conflicts: table.conflictCount,
-    // Who counts rows has to know that others never come here.
+    // An agent that counts rows has to know that the others never come here.
     ...(table.isFiltered ? { has_only_some_rows: true } : {}),
     ...(problem === null ? {} : { problem: cut(problem, NAME_CHARS_MAX), hint: cut(hint ?? '', NAME_CHARS_MAX) }),
   };
@@ -105,7 +105,7 @@ function columnsOf(table: BrowsedTable): readonly object[] {
   }));
 }
 
-/** What begins a statement that only asks; blanks and comments may stand before it. */
+/** The words that begin a query; blanks and comments may precede them. */
 const ASKS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:SELECT|WITH|VALUES)\b/i;
 
 function query(

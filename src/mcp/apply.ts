@@ -1,7 +1,7 @@
 /**
- * A proposal held against the replica of today, and written as ordinary edits, which triggers see as those of anybody. Input: a proposal, and a
- * transaction of a client that knows nothing of rowsync. Output: edits and refusals as an undo has them. Whoever called
- * takes everything back where anything is refused: a proposal is applied whole or not at all.
+ * Compares a proposal with the replica of today, and writes it as ordinary edits, which triggers capture like any client's. Input: a proposal, and a
+ * transaction of a client that knows nothing of rowsync. Output: edits and refusals, in the form of an undo. The caller rolls back if anything is
+ * refused: a proposal is applied whole or not at all.
  */
 import { findBrowsedTable, type BrowsedTable } from '../replica/browse.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -14,7 +14,7 @@ import { reasonNotEdited, writableOf } from './look.ts';
 import type { Proposal, StoredEdit } from './wish.ts';
 
 /**
- * Writes the edits of a proposal, as far as nothing changed since; by table.
+ * Writes the edits of a proposal by table, except where cells changed since.
  * @throws what SQLite or a trigger says against an edit.
  */
 export function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[] {

@@ -1,5 +1,6 @@
 /**
- * Cells of proposed edits: what an agent wrote, as the column would store it. Input: values of JSON. Output: exact values, and why one is not taken. Pure.
+ * Cells of proposed edits: what an agent wrote, as the column would store it. Input: JSON values. Output: exact values, or the reason for a refusal.
+ * Pure.
  */
 import type { BrowsedColumn } from '../replica/browse.ts';
 import type { Exact } from '../replica/history-cells.ts';
@@ -18,13 +19,13 @@ export function exactOf(column: BrowsedColumn, value: string | number | boolean 
   return typeof stored === 'number' && Number.isSafeInteger(stored) ? BigInt(stored) : stored;
 }
 
-/** Whether a new row needs a value for a column, which the origin does not give. */
+/** Whether a new row needs a value in a column, because the origin gives none. */
 export function isNeeded({ isRequired, kind, ...column }: BrowsedColumn): boolean {
   const isGiven = kind === 'Key' || kind === 'RecordOwner';
   return isRequired && !isGiven && reasonNotWritten({ isRequired, kind, ...column }) === null;
 }
 
-/** Why a column takes no proposed value; null where it does. */
+/** Why a column takes no proposed value; null if it takes one. */
 export function reasonNotWritten(column: BrowsedColumn | undefined): string | null {
   if (column === undefined) return 'there is no such column';
   if (columnType(column.type) === 'Attachment') return 'files are attached by people';

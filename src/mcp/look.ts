@@ -1,6 +1,6 @@
 /**
- * A look at edits before they are proposed. Input: edits as an agent wrote them, and the replica, read-only. Output: the edits with what stands in
- * their cells today, or everything that is wrong with them.
+ * Checks edits before they are proposed. Input: edits as an agent wrote them, and the replica, read-only. Output: the edits with today's values of
+ * their cells, or everything that is wrong with them.
  */
 import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../replica/browse.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -9,7 +9,7 @@ import { readExactCells } from '../replica/exact-row.ts';
 import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './wish.ts';
 
-/** What a look found; edits are whole only where there are no complaints. */
+/** The result of a check; the edits are complete only if there are no complaints. */
 export interface Look {
   readonly edits: readonly StoredEdit[];
   readonly complaints: readonly string[];
@@ -89,7 +89,7 @@ export function reasonNotEdited(table: BrowsedTable, action: StoredEdit['kind'])
   return action === 'insert' && !table.allowsAdd ? 'the calling user may not add rows' : null;
 }
 
-/** The columns whose change since would make a delete another one than was proposed. */
+/** The columns whose later change makes a proposed delete invalid. */
 export function writableOf(table: BrowsedTable): readonly string[] {
   return table.columns.filter(({ isWritable }) => isWritable).map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 /**
- * The tool process: answers one question of an agent at a time, over a replica that is opened read-only for it. Whoever started it ends it where an
- * answer takes too long (daemon/page/host.ts). Input: questions on its channel. Output: JSON; what is wrong has the status 400.
+ * The tool process: answers one question of an agent at a time, over a replica that is opened read-only for it. Its parent ends it if an answer takes
+ * too long (daemon/page/host.ts). Input: questions on its channel. Output: JSON; a wrong question gets status 400.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { serveQuestions } from '../daemon/page/process.ts';
@@ -13,7 +13,7 @@ import type { ToolRequest } from './request.ts';
 /** Memory of SQLite for one answer. */
 const SQLITE_BYTES_MAX = 96 * 1024 * 1024;
 
-/** Answers until whoever started the process goes. */
+/** Answers until the parent process ends. */
 export function serveTools(): void {
   serveQuestions(answer);
 }

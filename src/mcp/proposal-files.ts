@@ -2,9 +2,8 @@
  * Proposals in a folder beside the replica, one file each, so that an agent's server never writes to the replica. Input: a folder and proposals.
  * Output: what is there.
  *
- * NAME.json waits for a person. Whoever applies it takes it first, under the name NAME.applying.json: two people never apply the same one, and
- * one whose process died is not applied again (`interrupted`). NAME.applied.json is kept as a record. A name is taken as long as any of them is
- * there.
+ * NAME.json waits for a person. Applying begins by renaming it to NAME.applying.json. So two people never apply the same proposal, and one whose
+ * process died is not applied again (`interrupted`). NAME.applied.json is kept as a record. A name is taken while any of these files exists.
  */
 import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +19,7 @@ export interface FoundProposal {
   readonly proposal: Proposal | null;
 }
 
-/** Proposals in a folder, applied ones included: more are nobody's work any more. */
+/** Proposals in a folder, applied ones included: people do not review more. */
 const PROPOSALS_MAX = 200;
 /** Bytes of a file: more than EDITS_MAX edits of a few long values have. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
@@ -50,7 +49,7 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
   if (found.length >= PROPOSALS_MAX) {
     throw usage(
       `There are ${found.length} proposals already`,
-      'Somebody has to drop some: rowsync proposals drop NAME.',
+      'A person has to drop some: rowsync proposals drop NAME.',
     );
   }
   const path = join(folder, `${proposal.name}${ENDINGS.waiting}`);
@@ -58,7 +57,7 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
   try {
     if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
     writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
-    // Whatever the mask of the process: the group of a shared replica decides as well.
+    // Independent of the umask of the process, since the group of a shared replica may decide too.
     if (isShared) chmodSync(partial, 0o660);
     linkSync(partial, path); // whole, and never in the place of another one
   } catch (thrown) {
@@ -68,17 +67,17 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
   }
 }
 
-/** Takes a waiting proposal for whoever applies it. @throws RowsyncError `usage.invalid` where another one was faster. */
+/** Claims a waiting proposal, to apply it. @throws RowsyncError `usage.invalid` if another process was faster. */
 export function takeProposal(folder: string, name: string): void {
   move(folder, name, ['waiting', 'interrupted']);
 }
 
-/** Puts a proposal back that was taken, and of which nothing was applied. */
+/** Returns a claimed proposal, of which nothing was applied. */
 export function putProposalBack(folder: string, name: string): void {
   move(folder, name, ['interrupted', 'waiting']);
 }
 
-/** Keeps a proposal as applied that was taken. */
+/** Marks a claimed proposal as applied. */
 export function markProposalApplied(folder: string, name: string): void {
   move(folder, name, ['interrupted', 'applied']);
 }
@@ -100,7 +99,7 @@ function move(folder: string, name: string, [from, to]: readonly [ProposalState,
   }
 }
 
-/** Null where the file is none that keepProposal wrote: others may write the folder of a shared replica. */
+/** Null for a file that keepProposal did not write: other users may write to the folder of a shared replica. */
 function readProposal(path: string, name: string): Proposal | null {
   try {
     const stat = statSync(path);

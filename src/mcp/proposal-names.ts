@@ -1,12 +1,12 @@
 /**
- * Where proposals are, by the names of their files, and how many wait: for whoever reads none of them. Input: a folder. Output: names.
+ * The states of proposals by the names of their files, without reading the files. Input: a folder. Output: names.
  */
 import { readdirSync } from 'node:fs';
 
-/** Where a proposal is on its way. */
+/** The state of a proposal. */
 export type ProposalState = 'waiting' | 'interrupted' | 'applied';
 
-/** What stands behind the name of a proposal in that of its file. */
+/** The end of a proposal's file name. */
 export const ENDINGS = { waiting: '.json', interrupted: '.applying.json', applied: '.applied.json' } as const;
 
 const FILE = /^([a-z0-9][a-z0-9-]{0,59})(\.applying|\.applied)?\.json$/;

@@ -1,13 +1,13 @@
 /**
- * What the server for agents asks its tool process. Plain values, since they cross a channel between two processes; the server has checked their
- * shape by then.
+ * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two processes. The server has checked
+ * their shape.
  */
 import type { ProposedEdit } from './wish.ts';
 
 /** The first word of a command line that starts this program as a tool process. */
 export const TOOL_PROCESS = 'tool-process';
 
-/** What an agent wants to know. */
+/** A question of an agent. */
 export type Question =
   | { readonly tool: 'list_tables' }
   | { readonly tool: 'freshness' }

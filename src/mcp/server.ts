@@ -2,8 +2,8 @@
  * The server for agents: the Model Context Protocol over standard input and output, by the official SDK. Input: calls of tools. Output: answers as JSON
  * texts, and proposals in their folder.
  *
- * Nothing in this process opens the replica or the origin, and no secret is loaded. Questions are answered by a tool process, read-only, which is ended
- * when it takes too long. The one thing that is written is a proposal (proposal-files.ts), which does nothing before a person applies it.
+ * This process opens neither the replica nor the origin, and loads no secret. A read-only tool process answers questions, and is ended when it takes
+ * too long. The server writes only proposals (proposal-files.ts), which have no effect before a person applies them.
  */
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -67,7 +67,7 @@ export async function serveAgents(settings: ServerSettings): Promise<void> {
 interface Surroundings {
   readonly host: PageHost<ToolRequest>;
   readonly settings: ServerSettings;
-  /** Comes when the agent does not want the answer any more. */
+  /** Aborted when the agent cancels the question. */
   readonly signal: AbortSignal;
 }
 

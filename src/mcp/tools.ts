@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Question } from './request.ts';
 import { EDITS_MAX, proposalName, proposalNote, proposedEdits } from './wish.ts';
 
-/** Rows of an answer, where nothing is said and at most. */
+/** Rows of an answer: by default, and at most. */
 const ROWS_DEFAULT = 100;
 const ROWS_MAX = 1_000;
 /** Characters of a query. */

@@ -1,8 +1,8 @@
 /**
- * What an agent may propose, and what is kept of it: edits of rows in plain values, never SQL. Input: JSON from outside. Output: checked values. Pure.
+ * What an agent may propose, and how it is kept: edits of rows in plain values, never SQL. Input: JSON from outside. Output: checked values. Pure.
  *
- * A stored edit says for every cell what stood there when it was proposed (`was`), so that nobody who changed it since is overwritten. Values are
- * kept as JSON texts with every digit (replica/history-cells.ts).
+ * A stored edit has the former value of every cell (`was`), so that later changes are never overwritten. Values are kept as JSON texts with every
+ * digit (replica/history-cells.ts).
  */
 import * as z from 'zod';
 

@@ -1,6 +1,6 @@
 /**
- * Rows into a table of the target. They go by COPY into a temporary table, and from there into the table, where only those are written that
- * differ: every needless update would cost standbys and logical replication as much as a real one. Input: a session in a transaction.
+ * Rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ are written. A needless update would
+ * cost standbys and logical replication as much as a real one. Input: a session in a transaction.
  */
 import { allOf, ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import type { PgType } from '../reconcile/sink-shape.ts';
@@ -11,7 +11,7 @@ import { columnNames, type SentTable } from './shape.ts';
 import type { Target } from './target.ts';
 import { copyLine } from './values.ts';
 
-/** Where rows go, and what comes with them. */
+/** The target of rows, and what comes with them. */
 export interface Sending {
   readonly session: PgSession;
   readonly target: Target;
@@ -40,7 +40,7 @@ export function copyRowsText(table: SentTable, rows: Iterable<SourceRow>, replac
   return lines.join('');
 }
 
-/** Lists what was replaced in rows of a table, and forgets what was listed of these rows before; null for all rows. */
+/** Lists the replaced values in rows of a table, in place of the former list of these rows; null for all rows. */
 export async function listReplaced(
   { session, target }: Sending,
   table: SentTable,
@@ -88,7 +88,7 @@ export function mergeSql(
     ON CONFLICT (${key}) DO UPDATE SET ${joinSql(sets)} WHERE (${here}) IS DISTINCT FROM (${there})`;
 }
 
-/** Writes rows as they are now, and deletes those that are gone; `made` names the temporary tables that the transaction has. */
+/** Writes rows as they are now, and deletes missing ones; `made` names the temporary tables of the transaction. */
 export async function applyRows(
   sending: Sending,
   table: SentTable,
@@ -112,7 +112,7 @@ export async function applyRows(
   if (replaced.length > 0 || made.has(LISTED)) await listReplaced(sending, table, [...ids, ...gone], replaced);
 }
 
-/** Among the temporary tables of a round: that cells are listed as replaced, so that rows may have to leave the list. */
+/** An entry among the temporary tables of a round: some cells are listed as replaced, so rows may have to leave that list. */
 export const LISTED = 'sync_replaced';
 
 /** An empty temporary table of the same columns. */
@@ -140,7 +140,7 @@ async function deleteRows(
   await session.query(text, [ids]);
 }
 
-/** Brings a table to what a load has, and drops the load. Views and rights of others stay with the table. */
+/** Makes a table equal to a load, and drops the load. Views and rights of others stay with the table. */
 export async function mergeSide(sending: Sending, table: SentTable, side: Sql): Promise<void> {
   const { session, target, deletes } = sending;
   const here = target.of(table.name);

@@ -30,9 +30,9 @@ export interface PgSession {
 const CONNECT_MS_MAX = 10_000;
 /** A merge of a table of millions of rows takes minutes; what takes longer hangs. */
 const STATEMENT_MS_MAX = 15 * 60_000;
-/** The server gives up a transaction whose client is gone without a word. */
+/** After this, the server ends a transaction whose client has vanished. */
 const IDLE_MS_MAX = 5 * 60_000;
-/** A reader may hold a row or a table; whoever waits for it in turn must not wait long. */
+/** A reader may hold a row or a table. rowsync must not wait long for it, because others then wait for rowsync. */
 const LOCK_MS_MAX = 5_000;
 
 /** PostgreSQL 14 has all that is used here, and is the oldest that its makers maintain. */
@@ -95,7 +95,7 @@ export class PgConnection implements PgSession {
       state.thrown ??= thrown;
       resolve();
     });
-    // A connection that breaks ends no stream by itself.
+    // A broken connection does not end a stream.
     this.#client.once('end', resolve);
     try {
       for await (const chunk of chunks) {
@@ -114,7 +114,7 @@ export class PgConnection implements PgSession {
     if (this.#isBroken) throw pgError(new Error('Connection terminated unexpectedly'));
   }
 
-  /** Runs `work` in one transaction; whatever it throws takes everything back. */
+  /** Runs `work` in one transaction, which any error rolls back. */
   async transact<T>(work: () => Promise<T>): Promise<T> {
     await this.query(sql`BEGIN`);
     try {
@@ -162,7 +162,7 @@ export async function connect(address: PgAddress): Promise<PgConnection> {
   }
 }
 
-/** Tries another way where the first one fails as that may. */
+/** Tries a second way if the first one fails in an expected manner. */
 async function orElse<T>(
   first: () => Promise<T>,
   isExpected: (thrown: unknown) => boolean,
@@ -187,7 +187,7 @@ function isWithoutTls(thrown: unknown): boolean {
   );
 }
 
-/** As in libpq: `require` with a root is `verify-ca`; less than that proves nothing of the other side. */
+/** As in libpq: `require` with a root is `verify-ca`; weaker modes do not identify the server. */
 function tlsOptions({ sslMode, sslRoot, sslCert, sslKey }: PgAddress): ConnectionOptions {
   const isChecked = sslMode === 'verify-full' || sslMode === 'verify-ca' || (sslMode === 'require' && sslRoot !== null);
   const root = sslRoot === null ? {} : { ca: sslRoot === 'system' ? getCACertificates('system') : read(sslRoot) };

@@ -1,5 +1,5 @@
 /**
- * What the work on a sink is handed, and what it says. Types only.
+ * Input and output of the work on a sink. Types only.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -31,7 +31,7 @@ export interface SinkSettings {
   readonly schema: string;
   /** Whether a table is sent, by its name at the origin. */
   readonly takes: (table: string) => boolean;
-  /** What becomes of rows that were deleted: they go too, or stay with the time in `_deleted_at`. */
+  /** What happens to deleted rows: they are removed too, or stay with the time in `_deleted_at`. */
   readonly deletes: 'remove' | 'keep';
 }
 
@@ -42,7 +42,7 @@ export interface SinkContext {
   readonly log: Logger;
   readonly settings: SinkSettings;
   readonly signal?: AbortSignal | undefined;
-  /** Called before and after every statement that a kill may come between; for tests. */
+  /** Called before and after every statement, as places where tests may kill the process. */
   readonly onStep?: ((step: string) => void) | undefined;
   readonly onProgress?: ((event: SinkProgress) => void) | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Tables as files of a folder, for those who want nothing but files. Each file is whole and of one moment; the manifest names the files of one
- * export, and takes the place of the one before when all are there. Whoever reads the manifest first never meets half an export. Input: the
- * replica, read only. Output: files and `manifest.json`; the files of the export before go at the end.
+ * Tables as files of a folder. Each file shows its table at one moment. The manifest names the files of one export, and replaces the former manifest
+ * when all files are there. So a reader that begins with the manifest never sees half an export. Input: the replica, read only. Output: files and
+ * `manifest.json`; the files of the export before are removed at the end.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ function* countRows(rows: Iterable<readonly Stored[]>, counted: { count: number 
   }
 }
 
-/** Files of the export that stands in the folder; only plain names, since another program may have written it. */
+/** Files of the former export; only plain names, since another program may have written the manifest. */
 function readManifest(folder: string): readonly string[] {
   const path = join(folder, MANIFEST);
   if (!existsSync(path)) return [];

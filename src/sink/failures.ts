@@ -12,7 +12,7 @@ interface Explanation {
   readonly words?: string;
 }
 
-const AGAIN = 'rowsync tries again by itself; what was sent is whole.';
+const AGAIN = 'rowsync tries again; what was sent is whole.';
 
 /** By SQLSTATE (PostgreSQL's documentation, appendix A) or the code of the system, and by what the driver says; the first match wins. */
 const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
@@ -91,7 +91,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
 
 const OTHER: Explanation = { kind: 'originRefused', code: 'sink.refused', hint: 'Look into the log of the server.' };
 
-/** The error that something thrown by the driver stands for. */
+/** The RowsyncError for an error of the driver. */
 export function pgError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const { code, message, constraint, column, table } = partsOf(thrown);
@@ -113,7 +113,7 @@ function partsOf(thrown: unknown): Readonly<Record<'code' | 'message' | 'constra
     const value: unknown = Reflect.get(thrown, name);
     return typeof value === 'string' ? value : '';
   };
-  // Of several addresses that were tried, Node says nothing but the codes.
+  // If several addresses were tried, Node reports only the codes.
   const message = part('message') === '' ? part('code') : part('message');
   return { code: part('code'), message, constraint: part('constraint'), column: part('column'), table: part('table') };
 }

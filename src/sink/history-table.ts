@@ -1,7 +1,6 @@
 /**
- * The journal of the replica as a table of the target, where history is on: entries behind the last one that stands there. An entry stays
- * there for good, also where the replica pruned it; but where a person had values forgotten, all entries of that table are sent anew. Input:
- * a session in a transaction. Output: `sync_history` there.
+ * The journal of the replica as a table of the target: sends the entries after the last one there. The target keeps entries that the replica pruned.
+ * After values were forgotten, all entries of that table are sent again. Input: a session in a transaction. Output: `sync_history` there.
  */
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import type { PgType } from '../reconcile/sink-shape.ts';
@@ -39,12 +38,12 @@ const TABLE = NAMES.indexOf('table');
 /** Entries read at once. */
 const BLOCK = 1_000;
 
-/** Whether an entry stands behind this one. */
+/** Whether there is a later entry. */
 export function hasHistoryAfter(from: Connection, id: number): boolean {
   return readHistory(from, NAMES, { after: id, limit: 1, table: null }).length > 0;
 }
 
-/** The last entry that stands there; 0 where there is none, or no table. */
+/** The last entry of the target; 0 if there is none, or no table. */
 export async function readLastEntry(session: PgSession, target: Target): Promise<number> {
   const here = target.of('sync_history');
   const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [here]);
@@ -53,7 +52,7 @@ export async function readLastEntry(session: PgSession, target: Target): Promise
   return Number(row?.['last']);
 }
 
-/** Sends the entries behind one, and returns the last that stands there. */
+/** Sends the entries after one, and returns the last entry of the target. */
 export async function sendHistory(
   session: PgSession,
   target: Target,
@@ -97,7 +96,7 @@ async function copyEntries(
   }
 }
 
-/** jsonb has no NUL, in whatever spelling. */
+/** jsonb has no NUL, in any spelling. */
 function withoutNul(stored: Stored): Stored {
   return typeof stored === 'string' && stored.includes('\\u0000') ? stored.replaceAll('\\u0000', '\\ufffd') : stored;
 }

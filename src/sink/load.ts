@@ -1,7 +1,7 @@
 /**
- * Loading a table as a whole, beside the one that stands there, a part at a time. Each part is a transaction of its own that also says how
- * far the load is, so that it goes on after any break. Rows that change meanwhile are touched, and are sent when the load takes its
- * place. Input: a table. Output: a load that is whole, or a part of it.
+ * Loads a whole table in parts, beside the table of the target. Each part is a transaction that also stores the progress, so a load continues after
+ * any break. Rows that change meanwhile are touched, and are sent when the load replaces the table. Input: a table. Output: a load, complete or in
+ * part.
  */
 import { joinSql, sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -13,10 +13,10 @@ import { dropSide, sideName, type TablePlace } from './target.ts';
 
 /** Rows of one part; a second or so. */
 const PART_ROWS = 50_000;
-/** Rows read at once, between which others have their turn; more of them outlive a collection, and make the heap grow. */
+/** Rows read at once, before other work has its turn. More rows would outlive a garbage collection, and make the heap grow. */
 const BLOCK_ROWS = 200;
 
-/** Begins a load; what an earlier one left goes. */
+/** Begins a load, and removes the rest of an earlier one. */
 export async function beginLoad(sending: Sending, from: Connection, table: SentTable): Promise<void> {
   const { session, target } = sending;
   await dropSide(session, target, table.id);
@@ -29,7 +29,7 @@ export async function beginLoad(sending: Sending, from: Connection, table: SentT
   );
 }
 
-/** Loads the next part; returns how many rows it had. Another writer, or a load begun anew, makes it fail. */
+/** Loads the next part; returns its number of rows. Fails if another writer took over, or the load was begun anew. */
 export async function loadPart(
   sending: Sending & { readonly session: PgConnection },
   from: Connection,
@@ -55,7 +55,7 @@ export async function loadPart(
   return part.rowCount;
 }
 
-/** Someone else went on with the load; what stands there is read again. */
+/** Another process continued the load; the state of the target is read again. */
 export class LoadMoved extends Error {}
 
 class Part {

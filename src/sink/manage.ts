@@ -1,6 +1,6 @@
 /**
- * What people ask of a sink: how it stands, whether it can work, whether it has what the replica has, and its end. Input: settings and a
- * replica. Output: answers; only `dropSink` changes anything there.
+ * What people ask about a sink: its state, whether it can work, whether it equals the replica, and its removal. Input: settings and a replica.
+ * Output: answers; only `dropSink` changes anything there.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -33,7 +33,7 @@ async function withTarget<T>(
   }
 }
 
-/** Connects, and looks whether the user may do what will be done. */
+/** Connects, and checks whether the user has all rights that a sink needs. */
 export function checkSink(settings: SinkSettings): Promise<SinkCheck> {
   return withTarget(settings, async (session, { schema }) => {
     const [row] = await session.query(
@@ -122,7 +122,7 @@ async function compareTable(
   const differing: number[] = [];
   let after = 0n;
   let rowCount = 0;
-  // Ends with the last block of rows here, which is compared with all that follow there.
+  // Ends with the last block of rows here, which is compared with all further rows of the target.
   for (let isLast = false; !isLast;) {
     const from = after;
     const rows: readonly SourceRow[] = blockReader(reader, table.source)(after, BLOCK_ROWS);
@@ -160,7 +160,7 @@ function differenceSql(target: Target, table: SentTable, { deletes }: SinkSettin
     WHERE here._id IS NULL OR there._id IS NULL OR (${cells(sql`here`)}) IS DISTINCT FROM (${cells(sql`there`)})`;
 }
 
-/** Rows of a table that were touched since `after`: what differs of them may have been on its way. */
+/** Rows of a table that were touched since `after`, whose differences may be on their way. */
 function touchedSince(reader: ReplicaReader, tableId: number, start: number): ReadonlySet<number> {
   const ids = new Set<number>();
   let after = start;

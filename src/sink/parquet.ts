@@ -1,6 +1,6 @@
 /**
- * Tables as Parquet files. Numbers are DECIMAL, with the digits that the column needs, so that none is rounded; where 38 do not suffice, the
- * column is text. Input: rows twice, once to count digits. Output: a file. The library is loaded only here.
+ * Tables as Parquet files. Numbers are DECIMAL with the digits that the column needs, so that none is rounded. A column that needs more than 38
+ * digits is text. Input: rows twice, once to count digits. Output: a file. The library is loaded only here.
  */
 import type { SchemaElement } from 'hyparquet';
 import { numericFromText, numericToPlain } from '../wire/decimal.ts';
@@ -20,7 +20,7 @@ export interface WrittenColumn {
   readonly type: string;
 }
 
-/** Rows of a group, which is in memory as a whole. */
+/** Rows of a group, which is held in memory. */
 const GROUP_ROWS = 20_000;
 /** Digits of a DECIMAL of 16 bytes, and of one of 8. */
 const DIGITS_MAX = 38;
@@ -76,7 +76,7 @@ interface Digits {
   readonly scale: number;
 }
 
-/** Digits before and behind the point that numbers of each column need. */
+/** Digits before and after the point that the numbers of each column need. */
 function countDigits(columns: readonly FileColumn[], rows: Iterable<readonly Stored[]>): readonly Digits[] {
   const most = columns.map(() => ({ whole: 1, scale: 0 }));
   const numbers = columns.flatMap(({ type }, index) => (type === 'numeric' ? [index] : []));
@@ -94,7 +94,7 @@ function countDigits(columns: readonly FileColumn[], rows: Iterable<readonly Sto
   return most;
 }
 
-/** A number with all its digits; null for what is none. */
+/** A number with all its digits; null for other text. */
 function plainOf(stored: Stored): string | null {
   if (stored === null || (typeof stored === 'number' && !Number.isFinite(stored))) return null;
   const exact = typeof stored === 'string' ? numericFromText(stored) : stored;
@@ -108,7 +108,7 @@ function formOf({ name, type }: FileColumn, digits: Digits): Form {
     words: 'text',
     valueOf: String,
   };
-  /** Of what is not as its type says, nothing is written. */
+  /** A value that does not fit its type is not written. */
   const checked =
     (convert: (given: string) => ParquetValue) =>
     (stored: Exclude<Stored, null>): ParquetValue =>
@@ -178,7 +178,7 @@ function dayOf(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 }
 
-/** Microseconds since 1970, of which a date of JavaScript keeps only thousands. */
+/** Microseconds since 1970, because a JavaScript date has only milliseconds. */
 function microsOf(instant: string): bigint {
   const [seconds = '', fraction = ''] = instant.replace('Z', '').split('.');
   return BigInt(Date.parse(`${seconds}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));

@@ -1,6 +1,6 @@
 /**
- * What people read in the target beside the tables: how fresh each one is, which columns there are, and which files. The views of the replica
- * under the same names, as tables; written only where they differ. Input: a session in a transaction. Output: tables of the schema.
+ * Views of the replica that people read in the target beside the tables: freshness, columns and files. They are tables of the same names, and are
+ * written only if they differ. Input: a session in a transaction. Output: tables of the schema.
  */
 import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
@@ -13,7 +13,7 @@ import type { PgSession } from './connection.ts';
 import { TYPE_SQL, type Target } from './target.ts';
 import { copyLine } from './values.ts';
 
-/** A view of the replica as it stands there. */
+/** A view of the replica, as a table of the target. */
 interface PublicTable {
   readonly name: string;
   readonly view: Sql;
@@ -81,11 +81,11 @@ const PUBLIC: readonly PublicTable[] = [
   },
 ];
 
-/** Remembers what was written, so that nothing is sent that stands there already. */
+/** Remembers what was written, so that nothing is sent twice. */
 export class PublicTables {
   readonly #digests = new Map<string, string>();
 
-  /** Which of them are other than they were written last, with their lines. */
+  /** Those that differ from what was last written, with their lines. */
   read(from: Connection): readonly ChangedTable[] {
     return PUBLIC.flatMap((table) => {
       const lines: string[] = [];

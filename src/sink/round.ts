@@ -1,7 +1,7 @@
 /**
- * One round: everything that was touched since the cursor, in one transaction of the target. Lines are read in short snapshots until none is
- * left, so what is committed is a state that existed here. Loads that are whole take their place in the same transaction, and the cursor
- * moves in it. Input: tables and their places. Output: the number of the last line that is stored there.
+ * One round: all rows that were touched since the cursor, in one transaction of the target. Lines are read in short snapshots until none is left, so
+ * the committed state existed here. The same transaction moves the cursor, and puts complete loads in the place of their tables. Input: tables and
+ * their places. Output: the number of the last stored line.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { sql } from '../base/sql.ts';
@@ -22,11 +22,11 @@ const SNAPSHOTS_MAX = 500;
 export interface RoundTable {
   readonly table: SentTable;
   readonly place: TablePlace;
-  /** Whether it stands in the target, under its name. */
+  /** Whether the target has it, under its name. */
   readonly isStanding: boolean;
 }
 
-/** One table failed, and the round is to be made without it. */
+/** One table failed; the round has to be repeated without it. */
 export class TableFailure extends Error {
   readonly tableId: number;
   readonly error: RowsyncError;
@@ -38,7 +38,7 @@ export class TableFailure extends Error {
   }
 }
 
-/** A round, inside of a transaction; `from` is where the cursor stands. Returns where it stands now. */
+/** A round, inside a transaction; `from` is the cursor. Returns the new cursor. */
 export async function makeRound(
   sending: Sending,
   from: Connection,
@@ -80,12 +80,12 @@ export async function makeRound(
   });
 }
 
-/** Stores how far the tables of a round are. In a round that moves all of them on, as most are, no line of them is written. */
+/** Stores the progress of the tables of a round. Most rounds advance all tables, and then no line about them is written. */
 async function storePlaces(
   { session, target }: Sending,
   { ids, from, seq }: { readonly ids: readonly number[]; readonly from: number; readonly seq: number },
 ): Promise<void> {
-  // What took no part falls back behind the cursor, and catches up from there.
+  // A table that took no part falls behind the cursor, and catches up later.
   await session.query(
     sql`UPDATE ${target.tables} SET seq = $1 WHERE seq = ${LEVEL} AND NOT table_id = ANY ($2::bigint[])`,
     [from, ids],
@@ -99,7 +99,7 @@ async function storePlaces(
   );
 }
 
-/** An error of the server about one table is that table's; one about the connection is everybody's. */
+/** An error about one table concerns only that table; an error of the connection concerns all. */
 async function guarded(tableId: number, work: () => Promise<void>): Promise<void> {
   try {
     await work();

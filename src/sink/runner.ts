@@ -1,7 +1,6 @@
 /**
- * Sinks beside the work of the daemon: each one is looked after by a loop of its own, which sends some time after a change and waits longer
- * and longer after a failure. It holds up neither pull nor push, since it only reads the replica. Input: settings. Output: targets that
- * follow.
+ * Sinks run beside the work of the daemon, each in its own loop. The loop sends shortly after a change, and waits ever longer after failures. It
+ * holds up neither pull nor push, since it only reads the replica. Input: settings. Output: targets that follow.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
@@ -9,9 +8,9 @@ import { ensureSinks, type SinkTableState } from '../replica/sink-book.ts';
 import type { SinkContext, SinkSettings } from './context.ts';
 import { SinkWriter } from './writer.ts';
 
-/** Between two looks: what changes within it goes as one batch. */
+/** Between two rounds; changes within this time go as one batch. */
 const PAUSE_MS = 1_000;
-/** How long nothing may be touched until a sink is looked at all the same, for what tells of the replica and what failed before. */
+/** A quiet sink still has a round after this time, for the views about the replica and for tables that failed. */
 const QUIET_MS = 30_000;
 
 /** Sinks at work. */
@@ -20,7 +19,7 @@ export interface RunningSinks {
   stop(): Promise<void>;
 }
 
-/** Begins to look after the sinks of a configuration; without any, the replica forgets those that it had. */
+/** Starts the sinks of a configuration; without any, the replica forgets its former sinks. */
 export function startSinks(
   sinks: readonly SinkSettings[],
   parts: Pick<SinkContext, 'replica' | 'clock' | 'log'>,
@@ -62,7 +61,7 @@ async function follow(context: SinkContext & { readonly signal: AbortSignal }): 
   }
 }
 
-/** Says which tables something stands in the way of that did not before; returns all of them. */
+/** Reports newly held tables; returns all held tables. */
 function tellHeld(
   { log, settings }: Pick<SinkContext, 'log' | 'settings'>,
   tables: readonly SinkTableState[],

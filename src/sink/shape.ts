@@ -1,6 +1,6 @@
 /**
- * The shape of the tables in PostgreSQL, which follows that of the replica: names, columns, comments. What must be done is decided in
- * reconcile/sink-shape.ts. A table or a column that rowsync did not make is never touched, and holds the table whose name it has.
+ * The shape of the tables in PostgreSQL, which follows that of the replica: names, columns, comments. reconcile/sink-shape.ts decides what must be
+ * done. A table or column that rowsync did not make is never touched; the table that needs its name is held.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -26,11 +26,11 @@ export interface SentTable {
   readonly name: string;
   readonly source: SinkSource;
   readonly columns: readonly PgColumn[];
-  /** Tells whether a load that was begun is still one of the same columns. */
+  /** Identifies the columns, to detect a load that was begun with others. */
   readonly shape: string;
 }
 
-/** How a table stands in PostgreSQL. */
+/** The state of a table in PostgreSQL. */
 export function sentTable(source: SinkSource): SentTable {
   const columns = source.columns.map((column) => ({
     seq: column.seq,
@@ -62,7 +62,7 @@ export function createSql(target: Target, table: SentTable, { deletes }: Pick<Si
   return sql`CREATE TABLE ${target.of(side)} (${joinSql([sql`_id bigint`, sql`_allow text`, ...types, ...kept, key])})`;
 }
 
-/** What became of the tables: which stand as they should, and why others do not. */
+/** The result for the tables: which have their shape, and why others do not. */
 export interface ShapeOutcome {
   /** Tables that stand in the target, by id. */
   readonly standing: ReadonlySet<number>;
@@ -70,8 +70,8 @@ export interface ShapeOutcome {
 }
 
 /**
- * Brings names and columns of all tables that stand in the target to what they are here; called in a transaction. Several tables may swap
- * their names, so all names are looked at together.
+ * Gives all tables of the target the names and columns that they have here; called in a transaction. Tables may swap their names, so all names are
+ * considered together.
  */
 export async function followShapes(
   session: PgSession,
@@ -128,7 +128,7 @@ async function followNames(
   const rename = (from: string, to: string): Promise<unknown> =>
     session.query(sql`ALTER TABLE ${target.of(from)} RENAME TO ${ident(to)}`);
   const moving = tables.filter(({ id, name }) => byId.has(id) && byId.get(id)?.name !== name && !problems.has(id));
-  // A table that nobody sends any more keeps its rows under another name.
+  // A table that is no longer sent keeps its rows under another name.
   for (const { id, name } of moving) {
     const holder = relations.find((relation) => relation.name === name && relation.tableId !== id);
     if (holder !== undefined && !moving.some((other) => other.id === holder.tableId))
@@ -138,7 +138,7 @@ async function followNames(
   for (const { id, name } of moving) await rename(`_rowsync_moving_${id}`, name);
 }
 
-/** Something of someone else's has the name of a table. */
+/** A relation that rowsync did not make has the name of a table. */
 function foreignError({ schema }: Target, name: string): RowsyncError {
   return new RowsyncError('needsPerson', 'sink.foreign', {
     message: `${schema}.${name} was not made by rowsync, and is not touched; the table is not sent`,
@@ -181,7 +181,7 @@ async function followColumns(
   const left = known
     .map((column) => ({ ...column, name: nameOf(column) }))
     .filter(({ name, seq }) => !names.has(name) && !seqs.has(seq));
-  // Their values are not to stand anywhere any more; a negative number says that they do not.
+  // Their values must be removed everywhere; a negative number marks the column as removed.
   const emptied = left.filter((column) => column.seq > 0 && isTakenOut(table, column));
   if (emptied.length > 0) {
     const cells = emptied.map(({ name }) => sql`${ident(name)} = NULL`);
@@ -198,7 +198,7 @@ async function followColumns(
   return null;
 }
 
-/** Whether the configuration leaves a column out that was sent before, or masks what takes its place. */
+/** Whether the configuration leaves out a column that was sent before, or masks its replacement. */
 function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
   return (
     source.table.leftOut.some(({ id }) => id === originId) ||
@@ -206,7 +206,7 @@ function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
   );
 }
 
-/** Comments that say where a table and its columns come from. */
+/** Comments that name the origin of a table and its columns. */
 async function describeTable(session: PgSession, target: Target, { name, source, columns }: SentTable): Promise<void> {
   const { table } = source;
   const here = target.of(name);
@@ -229,7 +229,7 @@ function wordsFor({ name, type, state, kind, mask }: LedgerColumn): string {
   return `Column "${name}" of the origin: ${what}${kind === null ? '' : ` (${kind})`}${masked}${ending}`;
 }
 
-/** Gives a load its name, or what it is compared with; called once it is whole. The primary key says from then on that it is ours. */
+/** Gives a complete load the name of its table. From then on, the primary key marks it as ours. */
 export async function placeSide(session: PgSession, target: Target, table: SentTable): Promise<void> {
   const side = sideName(table.id);
   await session.query(

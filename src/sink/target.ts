@@ -1,6 +1,6 @@
 /**
- * What rowsync keeps in the schema of a target beside the tables: the cursor, how far each table is, and which columns are ours. Input: a
- * session. Output: places. The cursor moves in the transaction that stores rows, so the two never differ.
+ * What rowsync keeps in the schema of a target beside the tables: the cursor, the progress of each table, and our columns. Input: a session. Output:
+ * places. The cursor moves in the transaction that stores rows, so the two never differ.
  *
  *    _rowsync_cursor    one row: the series of batches, the last touched line that is stored, whose replica writes
  *    _rowsync_tables    seq: everything of the table up to this line is stored (LEVEL: as far as the cursor is), null before its first load; whole: the line from which
@@ -13,7 +13,7 @@ import { PG_TYPES, type PgColumn, type PgType } from '../reconcile/sink-shape.ts
 import type { TargetPlace } from '../reconcile/sink-cursor.ts';
 import type { PgRow, PgSession } from './connection.ts';
 
-/** The place of a table that is as far as the cursor, so that nothing need be written when that moves. Larger than any line. */
+/** The place of a table that is level with the cursor. Nothing need be written for it when the cursor moves. Larger than any line. */
 export const LEVEL = Number.MAX_SAFE_INTEGER;
 
 /** A table's place in the target. */
@@ -68,7 +68,7 @@ export class Target {
   }
 }
 
-/** Types as they stand in statements. */
+/** Types as statements write them. */
 export const TYPE_SQL: Readonly<Record<PgType, Sql>> = {
   text: sql`text`,
   boolean: sql`boolean`,
@@ -79,12 +79,12 @@ export const TYPE_SQL: Readonly<Record<PgType, Sql>> = {
   bigint: sql`bigint`,
 };
 
-/** The name of the primary key by which a table is known as ours; it outlasts renames, comments, and a dump that is read back. */
+/** The name of the primary key that marks a table as ours; it survives renames, comments, and a dump with restore. */
 export function keyName(tableId: number): string {
   return `_rowsync_pk_${tableId}`;
 }
 
-/** Where a load is put together, and its primary key. */
+/** The table that holds a load, and its primary key. */
 export function sideName(tableId: number): string {
   return `_rowsync_load_${tableId}`;
 }
@@ -115,7 +115,7 @@ export async function prepareTarget(session: PgSession, target: Target): Promise
   }
 }
 
-/** Where the target stands, held until the transaction ends; null where nothing was ever written. */
+/** The cursor of the target, locked until the transaction ends; null if nothing was ever written. */
 export async function readCursor(
   session: PgSession,
   target: Target,
@@ -126,7 +126,7 @@ export async function readCursor(
     : { epoch: String(row['epoch']), seq: Number(row['seq']), replica: String(row['replica']) };
 }
 
-/** Begins a new series of batches: every table is to be compared as a whole, and stays as it is until then. */
+/** Begins a new series of batches: every table has to be compared as a whole, and stays as it is until then. */
 export async function beginSeries(
   session: PgSession,
   target: Target,
@@ -137,7 +137,7 @@ export async function beginSeries(
         ON CONFLICT (lock) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, replica = excluded.replica, at = now()`,
     [epoch, seq, replica],
   );
-  // Entries of the journal have numbers of the file that they come from.
+  // Numbers of journal entries belong to the file that they come from.
   const history = target.of('sync_history');
   const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [history]);
   if (found?.['found'] === true) await session.query(sql`DELETE FROM ${history}`);
@@ -147,7 +147,7 @@ export async function beginSeries(
   );
 }
 
-/** Moves the cursor; false where it does not stand where we left it. */
+/** Moves the cursor; false if another process moved it. */
 export async function moveCursor(
   session: PgSession,
   target: Target,
@@ -157,7 +157,7 @@ export async function moveCursor(
   return (await session.change(text, [to, epoch, from])) === 1;
 }
 
-/** How far every table is. */
+/** The progress of every table. */
 export async function readPlaces(session: PgSession, target: Target): Promise<readonly TablePlace[]> {
   const rows = await session.query(sql`SELECT * FROM ${target.tables} ORDER BY table_id`);
   return rows.map((row) => ({
@@ -181,7 +181,7 @@ function numberOf(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 
-/** What stands in the schema, by name; views, foreign tables and the like among them. */
+/** The relations of the schema by name, including views and foreign tables. */
 export async function readRelations(session: PgSession, { schema }: Target): Promise<readonly Relation[]> {
   const rows = await session.query(
     sql`SELECT c.relname AS name, substring(k.conname FROM '^_rowsync_pk_([0-9]+)$') AS id,

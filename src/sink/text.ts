@@ -1,10 +1,10 @@
 /**
- * How a sink is, in lines for people. Pure.
+ * The state of a sink, in lines for people. Pure.
  */
 import { countText, plural, printable } from '../base/text.ts';
 import type { SinkStatus } from '../replica/sink-book.ts';
 
-/** One line of a sink, and what stands in its way below. */
+/** One line about a sink, and its problems below. */
 export function sinkLines(sink: SinkStatus): readonly string[] {
   const { name, tables, problem } = sink;
   const held = tables.filter(({ problem: own }) => own !== null);
@@ -18,9 +18,9 @@ export function sinkLines(sink: SinkStatus): readonly string[] {
   ].map(printable);
 }
 
-/** How far a sink is, in one sentence. */
+/** The progress of a sink, in one sentence. */
 export function sinkSentence({ epoch, lagRows, lagSeconds, problem, tables }: SinkStatus): string {
-  if (problem !== null) return `cannot go on (${problem.code}); ${lagText(lagRows, lagSeconds)}`;
+  if (problem !== null) return `cannot continue (${problem.code}); ${lagText(lagRows, lagSeconds)}`;
   if (epoch === null) return 'nothing was sent yet';
   const loading = tables.filter(({ state }) => state === 'loading' || state === 'waits').length;
   const held = tables.filter(({ state }) => state === 'held').length;

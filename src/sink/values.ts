@@ -10,8 +10,7 @@ import type { Stored } from '../replica/rows.ts';
 /** NULL in the text format. */
 const NULL = '\\N';
 
-// Control characters of the format, and NUL, which no text there may have.
-// oxlint-disable-next-line no-control-regex
+// Control characters of the format, and NUL, which PostgreSQL does not allow. oxlint-disable-next-line no-control-regex
 const SPECIAL = /[\\\n\r\t\0]/;
 
 function escaped(text: string): string {
@@ -21,7 +20,7 @@ function escaped(text: string): string {
   return returned.includes('\t') ? returned.replaceAll('\t', '\\t') : returned;
 }
 
-/** Undefined where PostgreSQL has no such value. */
+/** Undefined if PostgreSQL has no such value. */
 type CellWriter = (value: string | number | bigint) => string | undefined;
 
 const WRITERS: Readonly<Record<PgType, CellWriter>> = {
@@ -43,7 +42,7 @@ const WRITERS: Readonly<Record<PgType, CellWriter>> = {
   timestamptz: (value) => (typeof value === 'string' && isInstant(value) ? value : undefined),
 };
 
-/** Dates that were looked at: most of a table are few, and each is looked at once. */
+/** Checked dates: most tables have few different ones, and each is checked once. */
 const seenDates = new Set<string>();
 const SEEN_MAX = 20_000;
 
@@ -56,7 +55,7 @@ function isRealDate(text: string): boolean {
   return true;
 }
 
-/** Behind the date of an instant: at most microseconds; more would be rounded. */
+/** The time of an instant, with at most microseconds; more digits would be rounded. */
 const REST = /^T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z$/;
 
 function isInstant(text: string): boolean {
@@ -75,12 +74,12 @@ export function copyText(stored: Stored, type: PgType): string | undefined {
   return stored === null ? NULL : WRITERS[type](stored);
 }
 
-/** What stands in the place of a value that PostgreSQL cannot hold, and why. */
+/** The replacement of a value that PostgreSQL cannot hold, and the reason. */
 function replacement(stored: Stored, type: PgType): { readonly text: string; readonly why: string } {
   if (type === 'text' && typeof stored === 'string') {
     return {
       text: escaped(stored.replaceAll('\0', '\uFFFD')),
-      why: 'the text has a NUL, which stands there as U+FFFD',
+      why: 'the text has a NUL, which is replaced by U+FFFD',
     };
   }
   return { text: NULL, why: `PostgreSQL has no such ${type}; the cell is empty there` };

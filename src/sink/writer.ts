@@ -1,7 +1,7 @@
 /**
- * The work on one sink: it finds out where the target stands, brings its tables to the shape of those here, loads what has to be loaded as a
- * whole, and sends what was touched. Input: a replica, settings, a clock. Output: a target that is level with the replica, and in the
- * replica how far it is and what stands in the way. Whatever breaks, the next call goes on from what the target says.
+ * The work on one sink: reads the cursor of the target, gives its tables their shape, loads tables that need it, and sends touched rows. Input: a
+ * replica, settings, a clock. Output: a target that is level with the replica; the replica gets the progress and the problems. After any failure, the
+ * next call continues from the state of the target.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -31,7 +31,7 @@ import { makeRound, TableFailure, type RoundTable } from './round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape.ts';
 import { beginSeries, prepareTarget, readCursor, readPlaces, Target, type TablePlace } from './target.ts';
 
-/** What one piece of work came to. */
+/** The result of one piece of work. */
 export interface SinkReport {
   readonly loadedRows: number;
   /** The last touched line that is stored there. */
@@ -39,9 +39,9 @@ export interface SinkReport {
   readonly tables: readonly SinkTableState[];
 }
 
-/** What a person said. */
+/** The decision of a person. */
 export interface SinkChoice {
-  /** Take over what another replica, or this one before it was made anew, wrote there. */
+  /** Take over a schema that another replica, or a former file of this one, wrote. */
   readonly agreed: boolean;
   /** Tables to load again, by their names here; none for all. Null for nothing. */
   readonly load: readonly string[] | null;
@@ -49,9 +49,9 @@ export interface SinkChoice {
 
 const NOTHING: SinkChoice = { agreed: false, load: null };
 
-/** How long the tables that only tell of the replica may be behind. */
+/** How long the tables about the replica may be behind. */
 const PUBLIC_MS = 30_000;
-/** How long a table is left alone after it failed, at first; it doubles. */
+/** The first wait after a table failed; it doubles. */
 const TABLE_WAIT_MS = 30_000;
 const TABLE_WAIT_MS_MAX = 15 * 60_000;
 
@@ -70,26 +70,26 @@ export class SinkWriter {
   #seq = 0;
   #hasReplaced = false;
   #publicAtMs = -Infinity;
-  /** The last entry of the journal that stands there. */
+  /** The last journal entry of the target. */
   #lastEntry = 0;
-  /** What the last look at the shapes saw, and came to; null where they have to be looked at again. */
+  /** Input and result of the last look at the shapes; null if they have to be checked again. */
   #shaped: { readonly seen: string; readonly outcome: ShapeOutcome } | null = null;
 
   constructor(context: SinkContext) {
     this.#context = context;
     this.#target = new Target(context.settings.schema);
-    // Whatever is under way there may take minutes, and loses nothing when it is cut off.
+    // A running statement may take minutes, and loses nothing when it is cut off.
     context.signal?.addEventListener('abort', () => void this.#connection?.close(), { once: true });
   }
 
-  /** Whether anything was touched that is not there yet. */
+  /** Whether a touched row has not been sent yet. */
   isBehind(): boolean {
     const { replica, settings } = this.#context;
     const place = readPlace(replica, settings.name);
     return place !== null && (readHead(replica) > place.sent || readAsked(replica, settings.name) !== null);
   }
 
-  /** Brings the target level. @throws RowsyncError where nothing at all can be done; what concerns single tables is in the report. */
+  /** Brings the target level with the replica. @throws RowsyncError if no table can be sent; problems of single tables are in the report. */
   async work(choice: SinkChoice = NOTHING): Promise<SinkReport> {
     try {
       const report = await this.#work(choice);
@@ -152,7 +152,7 @@ export class SinkWriter {
     return { session, target: this.#target, deletes: this.#context.settings.deletes };
   }
 
-  /** Finds out where the target stands, and begins a new series where that is not where this replica left it. */
+  /** Reads the cursor of the target, and begins a new series if this replica did not leave it there. */
   async #begin({ agreed }: SinkChoice): Promise<void> {
     const { replica, settings, clock } = this.#context;
     await this.#connection?.close();
@@ -202,7 +202,7 @@ export class SinkWriter {
     );
   }
 
-  /** Shapes, a beginning of loads, and a round; returns the load to go on with, where there is one. */
+  /** Shapes, new loads, and a round; returns the load to continue, if there is one. */
   async #turn(
     sending: Sending & { readonly session: PgConnection },
     reader: ReplicaReader,
@@ -267,7 +267,7 @@ export class SinkWriter {
     }
   }
 
-  /** Whether a table ended its first load, or any row of one may be another, since these were read. */
+  /** Whether a table ended its first load, or may have changed in any row, since these were read. */
   #isOutdated(reader: ReplicaReader, tables: readonly SentTable[], wholes: ReadonlyMap<number, number>): boolean {
     const { settings } = this.#context;
     const known = new Set(tables.map(({ id }) => id));
@@ -277,7 +277,7 @@ export class SinkWriter {
     return hasNew || [...readWholeTouches(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
   }
 
-  /** Looks at shapes only where one of them, or of the tables that are left out, is another than at the last look. */
+  /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */
   async #follow(
     { session, target, deletes }: Sending & { readonly session: PgConnection },
     tables: readonly SentTable[],
@@ -296,7 +296,7 @@ export class SinkWriter {
     return outcome;
   }
 
-  /** Leaves a table out that failed by itself. @throws what concerns more than that. */
+  /** Leaves out a table that failed alone. @throws errors that concern more than one table. */
   #troubled(thrown: unknown, tables: readonly SentTable[]): void {
     if (!(thrown instanceof TableFailure) || this.#connection?.isBroken !== false)
       throw thrown instanceof TableFailure ? thrown.error : thrown;
@@ -349,7 +349,7 @@ export class SinkWriter {
       this.#context.onStep?.('written');
       const place = requirePlace(this.#context);
       if (moved !== place.sent) {
-        // On the disk before the target commits: if its answer is lost, this is where it may stand.
+        // On the disk before the target commits: if its answer is lost, this may be its cursor.
         await replica.writeDurably('Noting what is sent', (tx) =>
           storePlace(tx, settings.name, { ...place, pending: moved }),
         );
@@ -389,7 +389,7 @@ export class SinkWriter {
 function stoppedError(): RowsyncError {
   return new RowsyncError('originDown', 'origin.stopped', {
     message: 'The work on the sink was abandoned because rowsync was asked to stop',
-    hint: 'The next one goes on from there.',
+    hint: 'The next one continues from there.',
   });
 }
 
@@ -399,7 +399,7 @@ function openSmall(path: string): ReplicaReader {
   return reader;
 }
 
-/** Whether a table has to be loaded: never was, is not there any more, or any of its rows may be another one. */
+/** Whether a table has to be loaded: it never was, the target lost it, or any of its rows may have changed. */
 function needsLoad(
   place: TablePlace | undefined,
   { touched, isStanding }: { readonly touched: number; readonly isStanding: boolean },

@@ -1,17 +1,17 @@
 /**
- * What stands in the address of a table's page, and addresses of what the pages link to: `?Status=Open&Total=>1000&_sort=-Total`. A
- * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and holds no
- * secret. Input: the query of an address. Output: what is wanted, and addresses. Pure.
+ * The address of a table's page, `?Status=Open&Total=>1000&_sort=-Total`, and addresses that the pages link to. A parameter with the name of a column
+ * is a filter; ours begin with `_`. Every address can be sent to a colleague, and holds no secret. Input: the query of an address. Output: what it
+ * asks for, and addresses. Pure.
  */
 import type { BrowsedTable, Filter, RowsWish } from '../../replica/browse.ts';
 
-/** What a table's page is asked for. */
+/** What the address of a table's page asks for. */
 export interface TableWish extends RowsWish {
-  /** Columns to show, in their order; null where nobody chose. */
+  /** Columns to show, in their order; null for the default. */
   readonly columns: readonly string[] | null;
 }
 
-/** Columns that are shown where nobody chose. */
+/** Columns that are shown by default. */
 const COLUMNS_SHOWN_MAX = 24;
 
 const OPERATORS = ['<=', '>=', '<>', '!=', '<', '>', '='] as const;
@@ -50,7 +50,7 @@ function filterOf(column: string, text: string): Filter {
   return { column, op, value };
 }
 
-/** A filter as it stands in an address. */
+/** A filter as an address writes it. */
 export function filterText({ op, value }: Filter): string {
   if (op === 'empty') return '=';
   if (op === 'given') return '!=';
@@ -64,11 +64,11 @@ export function shownColumns(table: BrowsedTable, { columns }: TableWish): reado
   if (columns !== null) return columns;
   const names = table.columns.map(({ name }) => name);
   if (names.length <= COLUMNS_SHOWN_MAX) return names;
-  // The key and what was asked about is worth more than the twenty-fifth column.
+  // The key and the columns of the query come first; other columns fill the rest.
   return names.slice(0, COLUMNS_SHOWN_MAX);
 }
 
-/** The query of an address for a wish, with `?` where there is any. */
+/** The query of an address for a wish, with `?` if it is not empty. */
 export function queryOf({ filters, search, sort, start, columns }: TableWish): string {
   const query = new URLSearchParams();
   for (const filter of filters) query.append(filter.column, filterText(filter));
@@ -87,7 +87,7 @@ export function pathPart(name: string): string {
   return /^\.{1,2}$/.test(text) ? `~${text}` : text;
 }
 
-/** The name that a part of a path stands for; null for what is none. */
+/** The name that a part of a path encodes; null if it is invalid. */
 export function nameOfPart(part: string): string | null {
   try {
     const name = decodeURIComponent(part);

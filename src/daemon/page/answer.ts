@@ -1,6 +1,6 @@
 /**
- * Which page answers which address, in the page process: reads what it shows from the replica and makes it. Input: a question of the daemon,
- * which has seen to it that whoever asks may see values. Output: an answer in chunks. What is wrong becomes a page that says so.
+ * Which page answers which address, in the page process: reads the data from the replica and makes the page. Input: a question of the daemon, which
+ * has checked that the user may see values. Output: an answer in chunks. An error becomes a page that says so.
  */
 import { answerAsCsv, answerAsJson } from '../../base/answer.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
@@ -90,7 +90,7 @@ function redirect(location: string): PageReply {
   return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
 }
 
-/** Leads to a row where people work with it at the origin. */
+/** Redirects to a row in the web application of the origin. */
 function answerOrigin({ request }: Desk, { id: tableId, originName }: BrowsedTable, row: string): PageReply {
   if (request.recordUrl === null)
     return problem(404, 'No address is known', 'Write http.recordUrl in the configuration.');
@@ -114,7 +114,7 @@ function answerTables(desk: Desk): PageReply {
 function answerTable(desk: Desk, table: BrowsedTable): PageReply {
   const { reader, query, request } = desk;
   const wish = wishOf(query, table);
-  // A form sends every field that it has; the address that is kept says only what was filled in.
+  // A form sends every field; the address keeps only the fields that were filled in.
   if ([...query].some(([, value]) => value === '')) return redirect(`/browse/${pathPart(table.name)}${queryOf(wish)}`);
   const columns = shownColumns(table, wish);
   const page = readRowsPage(reader, table, columns, wish);
@@ -172,7 +172,7 @@ function answerAsk(desk: Desk): PageReply {
   );
 }
 
-/** A question, and the moment that it is about: empty for the present, without a zone in that of this machine. */
+/** A question and its moment: empty for the present; without a zone, in the zone of this machine. */
 interface Question {
   readonly sql: string;
   readonly at: string;

@@ -1,6 +1,6 @@
 /**
- * The page on which people ask in SQL. The query stands in the address, so it can be kept and sent to a colleague. Input: the query, its answer
- * or why there is none, and the tables. Output: HTML. Pure.
+ * The page for questions in SQL. The query is part of the address, so it can be kept and sent to a colleague. Input: the query, its answer or error,
+ * and the tables. Output: HTML. Pure.
  */
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
 import type { BrowsedTable } from '../../replica/browse.ts';
@@ -12,7 +12,7 @@ export const ANSWER_ROWS_MAX = 1_000;
 /** Characters of a cell of an answer. */
 const CELL_CHARS_MAX = 1_000;
 
-/** What came of a query. */
+/** The result of a query. */
 export type Asked =
   | {
       readonly kind: 'answer';
@@ -26,20 +26,20 @@ export type Asked =
 /** What the page shows. */
 export interface AskView {
   readonly sql: string;
-  /** A moment, as it was typed; empty for this moment. */
+  /** A moment, as it was typed; empty for the present. */
   readonly at: string;
-  /** Whether the replica can say what was at another time. */
+  /** Whether the replica can answer for an earlier time. */
   readonly hasHistory: boolean;
-  /** In which a moment is typed that names none. */
+  /** The zone of a moment that names none. */
   readonly zone: string;
-  /** Null before anything was asked. */
+  /** Null before the first question. */
   readonly asked: Asked | null;
   readonly tables: readonly BrowsedTable[];
-  /** Views that are there to be asked. */
+  /** Views that people can query. */
   readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
 }
 
-/** Queries for who sees the page for the first time. */
+/** Queries for people who see the page for the first time. */
 const EXAMPLES = [
   'SELECT * FROM sync_status',
   'SELECT "table", count(*) FROM sync_deleted GROUP BY 1',

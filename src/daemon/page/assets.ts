@@ -1,9 +1,9 @@
 /**
- * What the page loads beside itself. Its styles, its one script and its icon, served by the daemon. So the browser need not be
- * allowed to run anything that stands in the page, and nothing comes from elsewhere. Constants only.
+ * The styles, the one script and the icon of the page, served by the daemon. So the browser need not run anything inside the page, and nothing comes
+ * from elsewhere. Constants only.
  */
 
-/** The styles; light and dark by the reader's own setting. */
+/** The styles; light and dark by the setting of the browser. */
 export const PAGE_CSS = `:root {
   color-scheme: light dark;
   --page: #f6f7f9; --card: #fff; --text: #1b2330; --soft: #586173; --line: #dfe3ea; --field: #fff;
@@ -275,8 +275,8 @@ aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 `;
 
 /**
- * Loads the first pages anew now and then, but never under someone who is reading closely or writing. Shows how far the work under way is,
- * and offers to stop a query. Everything works without it.
+ * Reloads the first pages now and then, but never while a person uses them. Shows the progress of the current work, and offers to stop a
+ * query. Everything works without it.
  */
 export const PAGE_JS = `'use strict';
 const REFRESH_MS = 15000;

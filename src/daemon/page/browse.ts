@@ -1,7 +1,6 @@
 /**
- * The pages that rows are looked through on: the list of tables, and one table with its columns, filters, order, search and the SQL of what
- * is shown. Everything is a link or a form of the address, so it works without scripts and can be sent to a colleague.
- * Input: tables and a page of rows. Output: HTML. Pure.
+ * The pages for browsing rows: the list of tables, and one table with its columns, filters, order, search and SQL. Everything is a link or a form in
+ * the address, so it works without scripts and can be sent to a colleague. Input: tables and a page of rows. Output: HTML. Pure.
  */
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell, RowsPage } from '../../replica/browse.ts';
@@ -59,7 +58,7 @@ export interface TableView {
   /** By the name of the column. */
   readonly references: ReadonlyMap<string, Reference>;
   readonly sql: string;
-  /** How many rows the filters leave, as SQL. */
+  /** The number of rows that match the filters, as SQL. */
   readonly countSql: string;
   readonly nowMs: number;
 }
@@ -174,7 +173,7 @@ function columnsHtml({ table, wish, columns }: TableView): Html {
   </details>`;
 }
 
-/** What can stand in the field of a column. */
+/** What can be typed into the field of a column. */
 const HELP = html`<details>
   <summary>How to filter</summary>
   <dl class="help">
@@ -205,7 +204,7 @@ const HELP = html`<details>
   </dl>
 </details>`;
 
-/** What narrows the rows, each with a way to take it away. */
+/** The filters, each with a link that removes it. */
 function chipsHtml({ table, wish, countSql }: TableView): Html | null {
   const path = pathPart(table.name);
   const chip = (text: string, rest: TableWish): Html =>

@@ -1,6 +1,6 @@
 /**
- * A block of the feed `/changes`, in the page process: the events behind a number, as server-sent events. feed.ts asks for one block after
- * the other. Input: the number. Output: one chunk an event, or one sentence that says what is wrong.
+ * A block of the feed `/changes`, in the page process: the events after a number, as server-sent events. feed.ts asks for one block after the other.
+ * Input: the number. Output: one chunk for each event, or one sentence about an error.
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ import { readEvents } from '../../history/events.ts';
 import type { Desk } from './desk.ts';
 import type { PageReply } from './request.ts';
 
-/** The events behind `?after=`. */
+/** The events after `?after=`. */
 export function answerChanges({ reader, query, request }: Desk): PageReply {
   try {
     const source = pathToFileURL(resolve(request.replicaPath)).href;

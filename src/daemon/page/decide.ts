@@ -1,7 +1,7 @@
 /**
- * The parts of the page where a person decides: conflicts with their three versions, and rows that were refused or could not be read, with
- * the origin's words. Every button is a form of its own, so that the page works without scripts. Input: lines of the public
- * views, and the token of the forms. Output: HTML. Pure.
+ * The parts of the page where a person decides. They show conflicts with their three versions, and refused or unreadable rows with the origin's
+ * words. Every button is a separate form, so the page works without scripts. Input: lines of the public views, and the token of the forms. Output:
+ * HTML. Pure.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { ConflictLine, FailureLine } from '../../replica/reader.ts';
@@ -9,17 +9,17 @@ import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { rowHtml, valueHtml } from './values.ts';
 
-/** What the parts are made of. */
+/** The input of both parts. */
 export interface Desk {
   readonly conflicts: readonly ConflictLine[];
   readonly failures: readonly FailureLine[];
-  /** Of all tables, beyond what is listed. */
+  /** In all tables, including those that are not listed. */
   readonly conflictCount: number;
   readonly failureCount: number;
   readonly formToken: string;
 }
 
-/** Both parts; a part with nothing in it is left out. */
+/** Both parts; an empty part is left out. */
 export function deskHtml(desk: Desk, nowMs: number): Html {
   const { conflicts, failures, conflictCount, failureCount, formToken } = desk;
   return html`${

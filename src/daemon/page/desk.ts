@@ -1,6 +1,6 @@
 /**
- * What the makers of pages share: the question with the replica to read, the bar around a page, pages that say what is wrong, and where
- * columns lead. Input: finished parts. Output: answers.
+ * Shared parts of the code that makes pages: the question with the replica, the bar around a page, pages about errors, and links of columns. Input:
+ * finished parts. Output: answers.
  */
 import { readBrowsedTables, type BrowsedTable, type Cell } from '../../replica/browse.ts';
 import { findReference, type Reference } from '../../replica/browse-row.ts';
@@ -9,14 +9,14 @@ import { framedHtml, sentenceHtml, type Frame } from './frame.ts';
 import type { Html } from './html.ts';
 import type { PageReply, PageRequest } from './request.ts';
 
-/** What makes a page: the question, and the replica to read. */
+/** The input of a page: the question, and the replica to read. */
 export interface Desk {
   readonly request: PageRequest;
   readonly reader: ReplicaReader;
   readonly query: URLSearchParams;
 }
 
-/** A page that says what is wrong. */
+/** A page about an error. */
 export function problem(status: number, words: string, hint: string | null = null): PageReply {
   return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(words, hint)] };
 }
@@ -32,7 +32,7 @@ export function framed(
   return { status, type: 'text/html; charset=utf-8', chunks: [page] };
 }
 
-/** Which columns the origin changes by itself whenever a row is changed, by the name of the table. */
+/** The columns that the origin updates with every change of a row, by the name of the table. */
 export function stampColumns(tables: readonly BrowsedTable[]): (table: string) => ReadonlySet<string> {
   const kinds = new Set(['DateModified', 'LastModifiedBy']);
   const byTable = new Map(
@@ -44,7 +44,7 @@ export function stampColumns(tables: readonly BrowsedTable[]): (table: string) =
   return (table) => byTable.get(table) ?? new Set();
 }
 
-/** Where the values of each column lead, by the names of the columns. */
+/** The tables that values of columns link to, by the names of the columns. */
 export function readReferences(
   reader: ReplicaReader,
   table: BrowsedTable,
@@ -60,7 +60,7 @@ export function readReferences(
   );
 }
 
-/** Headers with which a browser keeps an answer as a file, under a name that holds no path. */
+/** Headers that make a browser save an answer as a file, under a name without a path. */
 export function saveAs(name: string): Readonly<Record<string, string>> {
   const safe =
     name

@@ -1,6 +1,6 @@
 /**
- * What was done lately, the newest first, with what each piece of work did to which table, and what to do where it went wrong. Input: the
- * recorded runs, and work of which the replica keeps no record. Output: HTML. Pure.
+ * Recent work, the newest first: what each piece did to which table, and what to do about failures. Input: the recorded runs, and work that the
+ * replica does not record. Output: HTML. Pure.
  */
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import { stampFromMs } from '../../base/clock.ts';
@@ -11,9 +11,9 @@ import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { timeText, toneOf } from './runs.ts';
 
-/** Lines of the list; runs one after the other in which nothing happened share one. */
+/** Lines of the list; successive runs without changes share one. */
 const LISTED_MAX = 40;
-/** Runs that are looked through for them. */
+/** Runs that are read for the list. */
 export const RUNS_READ_MAX = 500;
 
 /** One piece of work that has ended. */
@@ -28,7 +28,7 @@ interface Piece {
   readonly words: string | null;
   readonly hint: string | null;
   readonly tables: readonly TableResult[];
-  /** Whether it went well and nothing happened. */
+  /** Whether it succeeded and changed nothing. */
   readonly isQuiet: boolean;
 }
 
@@ -84,7 +84,7 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
   const ofAll = results.find(({ table }) => table === null);
   const tables = results.filter(({ table }) => table !== null);
   const counts = countsText({ inserted: run.insertedCount, updated: run.updatedCount, deleted: run.deletedCount });
-  // Of old runs only sums are kept.
+  // Only sums are kept of old runs.
   const error = results.length === 0 ? errorMessage : null;
   const isQuiet = tables.length === 0 && ofAll === undefined && error === null;
   return {
@@ -117,7 +117,7 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
 }
 
 function summaryOf(outcome: string, counts: string, tableCount: number): string {
-  // Nobody counted what it did.
+  // This kind of work counts no rows.
   if (outcome === 'interrupted') return 'it did not end; the next one continues';
   return counts === '' ? nothingText(tableCount) : counts;
 }

@@ -1,7 +1,6 @@
 /**
- * Editing one row from the page: the form, and the edit that it sends, which is written through a connection of its own, as any SQL client's
- * is. Input: a table and a row, or the fields of a form. Output: the form, with a trigger's words where it refused, or the way
- * back to the row.
+ * Editing one row from the page: the form, and the edit that it sends. The edit is written through a separate connection, like that of any SQL
+ * client. Input: a table and a row, or the fields of a form. Output: the form with the words of a trigger that refused, or a redirect to the row.
  */
 import { findBrowsedTable, type BrowsedTable } from '../../replica/browse.ts';
 import { readRowCells } from '../../replica/browse-row.ts';

@@ -1,6 +1,6 @@
 /**
- * The form that edits one row, and what it says when it comes back. A field stands for a cell only where what comes back can be told from
- * what was shown. Input: a table and a row, or fields of a form. Output: HTML, or an edit. Pure.
+ * The form that edits one row, and the edit in its fields. A cell has a field only if a browser returns its value unchanged. Input: a table and a
+ * row, or fields of a form. Output: HTML, or an edit. Pure.
  */
 import { createHash } from 'node:crypto';
 import { plural } from '../../base/text.ts';
@@ -23,9 +23,9 @@ export interface EditView {
   readonly id: number | null;
   /** In the order of the table's columns; null for a new row. */
   readonly cells: readonly CutCell[] | null;
-  /** What the person typed, by column, where the form comes back; null where it is shown for the first time. */
+  /** What the person typed, by column, if the form is shown again; null for the first time. */
   readonly typed: ReadonlyMap<string, string> | null;
-  /** Why nothing was changed; null for nothing. */
+  /** Why nothing was changed; null if there was no attempt. */
   readonly trouble: string | null;
   readonly formToken: string;
 }
@@ -35,7 +35,7 @@ function fieldText(value: Cell): string {
   return value === null || value instanceof Uint8Array ? '' : String(value).replaceAll(/\r\n?/g, '\n');
 }
 
-/** What stands for a text that a person saw, so that a change meanwhile is noticed. */
+/** A digest of the text that a person saw, to notice a change meanwhile. */
 function wasOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
@@ -96,15 +96,14 @@ export function editHtml({ table, id, cells, typed, trouble, formToken }: EditVi
     }`;
 }
 
-/** Why a cell has no field; null where it has one. */
+/** Why a cell has no field; null if it has one. */
 function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: number): string | null {
   if (columnType(column.type) === 'Attachment') return 'Files are attached with SQL; see docs/files.md.';
   if (value instanceof Uint8Array) return 'It holds bytes; edit it with SQL.';
   const text = fieldText(value);
   if (bytes !== null || text.length > Math.min(FIELD_CHARS_MAX, room))
     return 'It is too long for a form; edit it with SQL.';
-  // A browser would send something else back.
-  // oxlint-disable-next-line no-control-regex
+  // A browser would return another text. oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000B-\u001F]/.test(text) || !text.isWellFormed())
     return 'It has characters that no form can show; edit it with SQL.';
   return null;
@@ -139,7 +138,7 @@ function inputHtml(
     </select>`;
   }
   if (type === 'Multiline' || text.includes('\n') || text.length > 100) {
-    // Browsers leave out the first line break in there.
+    // Browsers drop the first line break in this element.
     const content = exact(`\n${text}`);
     return html`<textarea id="${id}" name="${name}" rows="4" dir="auto">${content}</textarea>`;
   }
@@ -157,7 +156,7 @@ function inputHtml(
   />`;
 }
 
-/** An edit as the fields of a form say it; null where they are none of ours. */
+/** The edit in the fields of a form; null if they are not from our form. */
 export function editOf(
   fields: readonly (readonly [string, string])[],
   table: BrowsedTable,
@@ -188,10 +187,10 @@ function storedOf(column: BrowsedColumn, text: string): Stored {
   return storedFromValue(TYPE_RULES[type].valueFromText(text));
 }
 
-/** Why a row was not edited, in words for whoever tried. */
+/** Why a row was not edited, in words for the person. */
 export function movedWords(columns: readonly string[]): string {
   const [only = ''] = columns;
   return columns.length === 1
-    ? `“${only}” was changed meanwhile. What you typed stands below; the row shows what is there now.`
-    : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). What you typed stands below.`;
+    ? `“${only}” was changed meanwhile. What you typed is below; the row shows what is there now.`
+    : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). What you typed is below.`;
 }

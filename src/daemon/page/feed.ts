@@ -1,7 +1,7 @@
 /**
- * The feed `/changes`: the journal as server-sent events, to who has signed in or shows the key. Input: the number of the last event that the
- * reader has, and what the page process makes of the journal, block by block. Output: events in order, each at least once, until the
- * reader goes away or the daemon stops. A reader that is slow holds up nobody: its next block is made when it took the last one.
+ * The feed `/changes`: the journal as server-sent events, for readers that have signed in or show the key. Input: the number of the reader's last
+ * event, and blocks that the page process makes from the journal. Output: events in order, each at least once, until the reader leaves or the daemon
+ * stops. A slow reader holds up no other: its next block is made once it took the last one.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,14 +14,14 @@ import { isSignedIn, showsKey, TYPES, type Actions, type Reply } from './posts.t
 const READERS_MAX = 8;
 /** How long a block may take to make. */
 const BLOCK_MS_MAX = 15_000;
-/** After so long without an event a reader is told that it is still connected. */
+/** After this time without an event, a comment keeps the connection alive. */
 const HEARTBEAT_MS = 15_000;
 
-/** What a feed asks of the daemon. */
+/** What a feed needs from the daemon. */
 export interface FeedView extends Pick<Actions, 'auth' | 'document'> {
   /** The number of the last entry of the journal. */
   lastChange(): number;
-  /** Calls as work begins, continues and ends; returns how to stop that. */
+  /** Calls when work begins, advances and ends; returns a function that stops the calls. */
   onWork(listener: () => void): () => void;
 }
 
@@ -40,14 +40,14 @@ export class Feeds {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** Answers a request; null where the feed is on its way. */
+  /** Answers a request; null once the feed has begun. */
   async answer(request: IncomingMessage, response: ServerResponse, query: string): Promise<Reply | null> {
     const auth = this.#view.auth();
     if (!isSignedIn(request, auth) && !showsKey(request, auth)) {
       const headers = { 'WWW-Authenticate': 'Bearer' };
       return { status: 401, type: TYPES.text, body: 'show the key: Authorization: Bearer KEY\n', headers };
     }
-    // Who comes back says what it has; its address still says what it began with.
+    // A reader that reconnects sends its last number in a header; its address still has the first one.
     const given = request.headers['last-event-id'] ?? new URLSearchParams(query).get('after') ?? '';
     const after = sequenceNumber(String(given));
     if (after === null) return text(400, 'say what you have: /changes?after=NUMBER, 0 for nothing\n');
@@ -62,7 +62,7 @@ export class Feeds {
     response.writeHead(200, { ...this.#headers, 'Content-Type': EVENTS });
     response.flushHeaders();
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
-    // Whatever fails ends the answer: the reader comes back with what it has.
+    // Any failure ends the answer; the reader reconnects with its last number.
     const running = this.#run(response, { after, block, auth, signal })
       .catch(() => undefined)
       .then(() => void response.end());
@@ -71,13 +71,13 @@ export class Feeds {
     return null;
   }
 
-  /** Ends all feeds; resolves when their last word is said. */
+  /** Ends all feeds; resolves when everything is sent. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#running);
   }
 
-  /** Ends by throwing, or where the daemon has another replica by now. */
+  /** Ends by throwing, or when the daemon has another replica. */
   async #run(
     response: ServerResponse,
     feed: { readonly after: number; readonly block: string; readonly auth: PageAuth; readonly signal: AbortSignal },
@@ -96,7 +96,7 @@ export class Feeds {
     }
   }
 
-  /** Waits until work begins, continues or ends; false after a while without. Throws once the feed is to end. */
+  /** Waits until work begins, advances or ends; false after a time-out. Throws once the feed has to end. */
   #hasNews(signal: AbortSignal): Promise<boolean> {
     const silence = AbortSignal.timeout(this.#heartbeatMs);
     return new Promise((resolve, reject) => {
@@ -113,7 +113,7 @@ export class Feeds {
     });
   }
 
-  /** The events behind a number as they are sent, or why there are none. */
+  /** The events after a number as they are sent, or an error. */
   async #block(after: number, signal: AbortSignal): Promise<string | Reply> {
     try {
       const reply = await this.#view.document({

@@ -1,7 +1,6 @@
 /**
- * Content of the file store as browsers get it: pictures of four kinds, told by their bytes, and everything else as a file to keep or as text
- * within a page. Nothing is served with a type that a browser runs. Input: the number of a revision. Output: bytes, read as they
- * are taken.
+ * Content of the file store for browsers. Pictures of four kinds are recognised by their bytes. Everything else is a download, or text within a page.
+ * Nothing is served with a type that a browser runs. Input: the number of a revision. Output: bytes, read as they are sent.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { bytesText } from '../../base/text.ts';
@@ -42,7 +41,7 @@ export function answerFile(desk: Desk, [id = '', how = '']: readonly string[]): 
   return { status: 200, type: picture, headers: { 'Content-Disposition': 'inline' }, chunks };
 }
 
-/** What the first bytes say; null for what is no picture that is safe to show. */
+/** The type of a picture by its first bytes; null if it is not safe to show. */
 export function pictureType(head: Uint8Array): string | null {
   const text = Buffer.from(head.subarray(0, 16)).toString('latin1');
   if (text.startsWith('\u0089PNG\r\n\u001A\n')) return 'image/png';
@@ -51,7 +50,7 @@ export function pictureType(head: Uint8Array): string | null {
   return /^RIFF[^]{4}WEBP/.test(text) ? 'image/webp' : null;
 }
 
-/** A plain file, also where someone put a link in its place: that is not followed. */
+/** Opens a plain file; a link in its place is not followed. */
 function openContent(path: string): number | null {
   try {
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

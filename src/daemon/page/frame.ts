@@ -1,6 +1,6 @@
 /**
- * What all pages have around them: the document, the bar at the top with the way to the other pages, and pages that say one sentence.
- * Input: finished parts. Output: HTML. Pure.
+ * The frame of all pages: the document, the bar at the top with links to the other pages, and pages with one sentence. Input: finished parts. Output:
+ * HTML. Pure.
  */
 import type { ReplicaIdentity } from '../../replica/reader.ts';
 import { html, type Html } from './html.ts';
@@ -8,17 +8,17 @@ import { html, type Html } from './html.ts';
 /** The pages that the bar leads to. */
 export type Place = 'Today' | 'Browse' | 'Ask' | 'Work';
 
-/** What stands around a page. */
+/** The frame of a page. */
 export interface Frame {
   readonly title: string;
   /** Null for a page that the bar does not lead to. */
   readonly place: Place | null;
   readonly identity: ReplicaIdentity | null;
-  /** Null for who has not signed in. */
+  /** Null before signing in. */
   readonly formToken: string | null;
   /** Rows need the whole width of the window. */
   readonly isWide?: boolean;
-  /** Seconds until a browser without scripts loads the page anew; null for never. */
+  /** Seconds until a browser without scripts reloads the page; null for never. */
   readonly refreshSeconds?: number | null;
 }
 
@@ -93,7 +93,7 @@ export function topHtml({ identity, formToken, place }: Pick<Frame, 'identity' |
   </header>`;
 }
 
-/** A page with one sentence, for what was asked wrongly; `hint` says what to do. */
+/** A page with one sentence about a wrong request; `hint` says what to do. */
 export function sentenceHtml(sentence: string, hint: string | null = null): string {
   return documentHtml(
     'rowsync',
@@ -108,7 +108,7 @@ export function sentenceHtml(sentence: string, hint: string | null = null): stri
   );
 }
 
-/** Beginnings of forms, by where they are sent to. */
+/** The opening tags of forms, by their target. */
 const BEGINNINGS = {
   decide: html`<form method="post" action="/decide">`,
   cycle: html`<form method="post" action="/cycle">`,

@@ -1,6 +1,6 @@
 /**
- * The way to the pages that show rows: only for who has signed in, and made in the page process. Input: a GET whose Host and Origin are known
- * to be the server's own. Output: a reply, also where the page process has none. Events of the work under way go out here as well.
+ * Access to the pages that show rows: only after signing in, and made in the page process. Input: a GET whose Host and Origin are known to be the
+ * server's own. Output: a reply, also when the page process fails. Progress of the current work is sent from here too.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WorkProgress } from '../work-book.ts';
@@ -16,7 +16,7 @@ const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'f
 const PAGE_MS_MAX = 15_000;
 const STREAM_MS_MAX = 600_000;
 
-/** What an answer says of itself beyond what every answer does: a query that is typed wrongly is no failure of the server's. */
+/** Log facts of an answer beyond the usual ones; a mistyped query is no failure of the server. */
 const WORDS: Readonly<
   Record<PageFailure['reason'], { readonly status: number; readonly sentence: string; readonly hint: string }>
 > = {
@@ -30,16 +30,16 @@ const WORDS: Readonly<
     sentence: 'The page could not be made',
     hint: 'It may have needed more memory than a page gets. Ask for less, or use rowsync sql.',
   },
-  unwanted: { status: 503, sentence: 'Nobody waits for this page any more', hint: '' },
+  unwanted: { status: 503, sentence: 'The browser no longer waits for this page', hint: '' },
   closed: { status: 503, sentence: 'The daemon is stopping', hint: '' },
 };
 
-/** Whether an address is of a page that shows rows. */
+/** Whether an address belongs to a page that shows rows. */
 export function isDeskPath(path: string): boolean {
   return PLACES.has(path.split('/')[1] ?? '');
 }
 
-/** Answers it; who has not signed in may do so, and comes back to the same address. */
+/** Answers it; a browser that has not signed in is asked to, and returns to the same address. */
 export async function answerDesk(
   request: IncomingMessage,
   response: ServerResponse,
@@ -61,7 +61,7 @@ export async function answerDesk(
   }
 }
 
-/** What is answered where the page process has no answer. @throws what is none of its failures. */
+/** The answer when the page process fails. @throws every other error. */
 export function failureReply(thrown: unknown): Reply {
   if (!(thrown instanceof PageFailure)) throw thrown;
   const { status, sentence, hint } = WORDS[thrown.reason];
@@ -92,11 +92,11 @@ function signInHtml(next: string): string {
   );
 }
 
-/** Browsers that watch at once; the one that has watched longest makes room. */
+/** Browsers that watch at once; a new one replaces the oldest. */
 const WATCHERS_MAX = 8;
 const watchers: ServerResponse[] = [];
 
-/** Tells a browser how far the work under way is, as it goes on: server-sent events, each a whole state. */
+/** Sends the progress of the current work to a browser: server-sent events, each with the whole state. */
 export function streamWork(
   response: ServerResponse,
   view: { progress(): WorkProgress | null; onWork(listener: () => void): () => void },

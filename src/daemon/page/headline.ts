@@ -1,12 +1,12 @@
 /**
- * What an administrator wants to know at a glance: one sentence, how serious it is, and what to do. Input: the daemon's state and the
- * tables. Output: plain values for the page. Pure.
+ * The summary for an administrator: one sentence, its severity, and what to do. Input: the daemon's state and the tables. Output: plain values for
+ * the page. Pure.
  */
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { DaemonState } from '../state.ts';
 
-/** How serious it is: all well · something continues · someone is needed · nothing works. */
+/** Severity: all well · work continues in part · a person is needed · nothing works. */
 export type Tone = 'ok' | 'busy' | 'warn' | 'bad';
 
 /** One thing to do. */
@@ -29,7 +29,7 @@ export interface Headline {
   readonly todos: readonly Todo[];
 }
 
-/** Sums up how it stands. */
+/** Sums up the state. */
 export function headlineOf(state: DaemonState, tables: readonly TableStatus[], nowMs: number): Headline {
   const note = noteOf(state, nowMs);
   const todos = tables.flatMap(todosOf);
@@ -70,7 +70,7 @@ function noteOf({ working, jobs }: DaemonState, nowMs: number): string {
   return `The next ${kind} is in ${durationText(Math.max(0, next.nextAtMs - nowMs))}.`;
 }
 
-/** Whether something of a table is for a person to look at. */
+/** Whether a table needs the attention of a person. */
 export function isTroubled(table: TableStatus): boolean {
   return todosOf(table).length > 0;
 }
@@ -87,7 +87,7 @@ function todosOf(table: TableStatus): readonly Todo[] {
       unreadableCount,
       `${plural(unreadableCount, 'row')} cannot be read and keep their old values`,
       'waiting',
-      'The origin sends what its own description rules out; the reason stands with each row.',
+      'The origin sends values that its own description rules out; each row has the reason.',
     ),
     ...about(
       state === 'gone' && problem === null ? 1 : 0,

@@ -1,10 +1,10 @@
 /**
- * The page process, seen from the daemon. Pages over rows, and SQL that people type, are made in a process of their own with a read-only
- * connection. So no page holds up the daemon. What takes too long, or is not wanted any more, ends with its process, which is the
- * only way to interrupt SQLite for certain. Input: a question. Output: an answer whose chunks come as they are taken.
+ * The page process, seen from the daemon. A separate process with a read-only connection makes pages with rows, and runs SQL that people type. So no
+ * page holds up the daemon. An answer that takes too long, or was cancelled, is ended with its process: the only reliable way to interrupt SQLite.
+ * Input: a question. Output: an answer whose chunks are made as they are read.
  *
- * A process answers one question at a time. One stays for the next question, and ends when none has come for a while. It gets neither
- * the environment of the daemon nor its secrets.
+ * A process answers one question at a time. One process stays for the next question, and ends after a while without one. It gets neither the
+ * environment of the daemon nor its secrets.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
@@ -20,7 +20,7 @@ export interface HostAnswer {
   readonly body: AsyncGenerator<string | Uint8Array, void>;
 }
 
-/** Why there is no answer: `late` after the time limit, `ended` where the process did, such as for want of memory. */
+/** Why there is no answer: `late` after the time limit, `ended` if the process ended, for example out of memory. */
 export class PageFailure extends Error {
   readonly reason: 'late' | 'ended' | 'unwanted' | 'closed';
 
@@ -31,8 +31,8 @@ export class PageFailure extends Error {
 }
 
 /**
- * Processes at once: for pages, and for answers that stream as slowly as whoever takes them. Together with the daemon they stay within
- * the memory and the threads that the unit of systemd allows.
+ * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. Together with the daemon they stay within the memory and
+ * the threads that the systemd unit allows.
  */
 export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 /** How long a process waits for the next question. */
@@ -42,7 +42,7 @@ const HEAP_MIB_MAX = 96;
 /** Work of the daemon goes first. */
 const NICENESS = 5;
 
-/** Page processes, started as questions come; `word` starts another kind of process that answers in the same way. */
+/** Page processes, started on demand; `word` starts another kind of process with the same protocol. */
 export class PageHost<Request = PageRequest> {
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
@@ -126,7 +126,7 @@ export class PageHost<Request = PageRequest> {
     return child;
   }
 
-  /** One process stays; others end, and so does one in the middle of an answer. */
+  /** One idle process stays; others end, and so does a process in the middle of an answer. */
   #release(child: ChildProcess, isWell: boolean): void {
     if (!isWell || this.#isClosed || this.#idle.size > 0) {
       child.kill('SIGKILL');
@@ -140,7 +140,7 @@ export class PageHost<Request = PageRequest> {
   }
 }
 
-/** What starts this program once more: its sources, its bundle, or the one executable that it is. All parts of a bundle stand in one folder. */
+/** The command that starts this program once more: its sources, its bundle, or its executable. All parts of a bundle are in one folder. */
 function ownWords(word: string): readonly string[] {
   if (isSea()) return [word];
   const own = import.meta.url;
@@ -157,12 +157,12 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS);
   } catch {
-    // It has ended already, or the system does not let us; pages are made all the same.
+    // The process has ended already, or the system refuses; pages are made anyway.
   }
 }
 
 function send(child: ChildProcess, message: ToProcess<unknown>): void {
-  // Where the channel is closed, the process ends, which the inbox tells.
+  // If the channel is closed, the process ends, and the inbox reports it.
   if (child.connected) child.send(message, () => undefined);
 }
 
@@ -174,7 +174,7 @@ async function* bodyOf(
   let isWell = false;
   try {
     yield '';
-    // Ends: with the answer, or with the process at its time limit.
+    // Ends with the answer, or with the process at its time limit.
     for (;;) {
       const message = await inbox.next();
       if (message.kind !== 'chunk') {

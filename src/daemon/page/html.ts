@@ -1,7 +1,7 @@
 /**
- * HTML in which escaping cannot be forgotten. The tag `html` escapes every value that is put in. It refuses templates with a
- * value where no escaping helps: outside of quotes in a tag, in scripts, styles, comments or handlers, or at the start of an
- * address. Characters that act on a terminal or reorder a line are written out, as everywhere (base/text.ts). Pure.
+ * HTML in which escaping cannot be forgotten. The tag `html` escapes every value. It refuses templates with a value where no escaping helps: outside
+ * quotes in a tag, in scripts, styles, comments or handlers, or at the start of an address. Characters that act on a terminal or reorder a line are
+ * written out (base/text.ts). Pure.
  */
 import { assert } from '../../base/assert.ts';
 import { printableLines } from '../../base/text.ts';
@@ -22,7 +22,7 @@ export class Html {
 
 const MAKER = Symbol('html');
 
-/** What can be put into a template: texts are escaped, pieces stand as they are, lists one after the other, null is nothing. */
+/** Values of a template: texts are escaped, pieces inserted as they are, lists joined, and null is nothing. */
 export type Part = string | number | null | Html | readonly Part[];
 
 /** Makes HTML of a template. */
@@ -34,7 +34,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   );
 }
 
-/** Templates that were looked at, without the indentation that is for their readers; each stands once in the program. */
+/** Checked templates, without their indentation; each is written once in the program. */
 const checked = new WeakMap<TemplateStringsArray, readonly string[]>();
 
 function unindented(strings: TemplateStringsArray): readonly string[] {
@@ -69,8 +69,7 @@ function escapeText(text: string): string {
 }
 
 /**
- * A text to the letter, for what comes back from a form as it was: values of fields and their names. Everything else goes in by itself,
- * so that people see what cannot be seen.
+ * A text to the letter, for names and values of form fields, which have to come back unchanged. All other text shows invisible characters.
  */
 export function exact(text: string): Html {
   return new Html(
@@ -79,13 +78,13 @@ export function exact(text: string): Html {
   );
 }
 
-/** Attributes whose value a browser follows; what is put in may only continue with an address of this server. */
+/** Attributes that a browser follows; a value may only continue an address of this server. */
 const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'data', 'srcset', 'xlink:href', 'ping']);
 
 /** Elements in which entities are not read. */
 const RAW = ['script', 'style', 'noscript', 'iframe', 'xmp', 'plaintext', 'template'];
 
-/** Why a template may not be used; null where every value stands between tags or inside of quotes. */
+/** Why a template may not be used; null if every value is between tags or inside quotes. */
 export function templateProblem(strings: readonly string[]): string | null {
   let before = '';
   for (const literal of strings.slice(0, -1)) {
@@ -99,7 +98,7 @@ export function templateProblem(strings: readonly string[]): string | null {
 
 function placeProblem(before: string): string | null {
   if (before.lastIndexOf('<!--') > before.lastIndexOf('-->')) return 'a value stands in a comment';
-  // What is quoted may hold angle brackets, so tags are told by skipping quotes.
+  // Quoted text may hold angle brackets, so it is skipped to find the ends of tags.
   const tag = /<(?:[^<>"']|"[^"]*"|'[^']*')*(?:"[^"]*|'[^']*)?$/.exec(before)?.[0];
   if (tag === undefined) return isInRaw(before) ? 'a value stands where no entities are read' : null;
   const attribute = /\s([a-z][a-z0-9:-]*)="([^"]*)$/i.exec(tag);

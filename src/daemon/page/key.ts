@@ -1,9 +1,9 @@
 /**
- * Who may see values of rows on the page and decide. Whoever has the key, a file beside the replica with the replica's own mode.
- * So the right to read the one is the right to see the other. A browser shows the key once and gets a cookie for it.
+ * Who may see values of rows on the page and decide: everyone with the key, a file beside the replica with the mode of the replica. So the right to
+ * read the replica is the right to see the page. A browser shows the key once and gets a cookie.
  *
- * Every comparison of a secret takes the same time for every text. The key survives restarts; delete the file and restart to
- * make all browsers sign in anew. The token of the page's forms is made with each start.
+ * Every comparison of a secret takes the same time for every text. The key survives restarts; delete the file and restart to make all browsers sign
+ * in again. Each start makes a new token for the page's forms.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
@@ -20,7 +20,7 @@ import {
 import { RowsyncError } from '../../base/errors.ts';
 import { replicaError } from '../../replica/failures.ts';
 
-/** Where the key of a replica stands. */
+/** The file of a replica's key. */
 export function pageKeyPath(replicaPath: string): string {
   return `${replicaPath}.page-key`;
 }
@@ -29,7 +29,7 @@ export function pageKeyPath(replicaPath: string): string {
 const KEY_CHARS_MIN = 32;
 const KEY_BYTES = 32;
 
-/** The key of a replica, or null where there is none or it may not be read. */
+/** The key of a replica; null if it is missing or may not be read. */
 export function readPageKey(replicaPath: string): string | null {
   try {
     return readFileSync(pageKeyPath(replicaPath), 'utf8').trim();
@@ -55,8 +55,8 @@ export function makePageKey(replicaPath: string, { shared }: { readonly shared: 
 }
 
 /**
- * The key that is there, closed to all but its readers from now on; null where there is none. What is closed to some of them
- * goes, and is never opened up. Whoever may write to the folder can have put another file of this user there, or a link to one.
+ * An existing key, which is then closed to others than its readers; null if there is none. A key that some readers may not read is replaced, and
+ * never opened up: a person who may write to the folder can put another file of this user there, or a link to one.
  */
 function keepKey(path: string, mode: number): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -75,7 +75,7 @@ function keepKey(path: string, mode: number): string | null {
   }
 }
 
-/** Bits of a mode that let others than the owner use a file. */
+/** Mode bits that let others than the owner use a file. */
 const OTHERS_MODE = 0o077;
 
 function makeKey(path: string, mode: number): string {
@@ -90,14 +90,14 @@ function makeKey(path: string, mode: number): string {
   return key;
 }
 
-/** What tells those who may decide from others. */
+/** Identifies people who may decide. */
 export interface PageAuth {
   /** Whether a text is the key. */
   isKey(text: string): boolean;
-  /** What a browser keeps in place of the key; whoever steals it does not have the key. */
+  /** The cookie of a browser; a thief of it does not have the key. */
   readonly session: string;
   isSession(text: string): boolean;
-  /** Stands in every form; no other site can read it. */
+  /** Part of every form; no other site can read it. */
   readonly formToken: string;
   isFormToken(text: string): boolean;
 }
@@ -115,7 +115,7 @@ export function openPageAuth(key: string): PageAuth {
   };
 }
 
-/** Compares digests, which have one length whatever was sent. */
+/** Compares digests, which have one length for every input. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
 }

@@ -19,11 +19,11 @@ const KINDS: Readonly<Record<string, string>> = {
   forgotten: 'values were removed on request',
 };
 
-/** What is around a list of changes. */
+/** The context of a list of changes. */
 export interface ChangesView {
-  /** Of `many` rows each change names its own. */
+  /** In a list of `many` rows, each change names its row. */
   readonly of: keyof typeof CELLS_MAX;
-  /** Columns in which the origin stamps every change: they are left out beside others. */
+  /** Columns that the origin stamps with every change: they are shown only if no other cell changed. */
   readonly stampsOf: (table: string) => ReadonlySet<string>;
   readonly nowMs: number;
 }
@@ -50,7 +50,7 @@ function lineHtml(line: HistoryLine, { of, stampsOf, nowMs }: ChangesView): Html
   </li>`;
 }
 
-/** When it happened at the origin, as exactly as that is known. */
+/** When it happened at the origin, as exactly as known. */
 function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
   if (notAfter === null || notAfter === at) return notBefore === null ? '' : `, after ${notBefore}`;
   if (stamped === 1) return `, at ${notAfter} as the origin says`;

@@ -1,6 +1,6 @@
 /**
- * The status page: one document, rendered anew for every request, that works without scripts. Input: the daemon's state, the tables, the
- * last runs, and for who has signed in what waits for a decision. Output: HTML, in which every text is escaped (html.ts). Pure.
+ * The status page: one document, rendered for every request, that works without scripts. Input: the daemon's state, the tables, the last runs, and
+ * after signing in what waits for a decision. Output: HTML, in which every text is escaped (html.ts). Pure.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, bytesText, countText, durationText, plural } from '../../base/text.ts';
@@ -22,15 +22,15 @@ export interface PageView {
   /** Null before the first pull. */
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly TableStatus[];
-  /** Where the replica is streamed to; none where nothing is configured. */
+  /** The sinks of the replica; none if none is configured. */
   readonly sinks?: readonly SinkStatus[] | undefined;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
-  /** Values of rows and buttons; null for who has not signed in. */
+  /** Values of rows and buttons; null before signing in. */
   readonly desk: Desk | null;
-  /** Where the key stands that signs in. */
+  /** The file of the key for signing in. */
   readonly keyPath: string;
-  /** What came of the last decision; null where there was none. */
+  /** The result of the last decision; null for none. */
   readonly said: string | null;
   readonly nowMs: number;
 }
@@ -43,7 +43,7 @@ export function pageHtml(view: PageView): string {
   const { state, tables, sinks = [], runs, identity, desk, said, nowMs } = view;
   const headline = headlineOf(state, tables, nowMs);
   const name = identity === null ? 'rowsync' : `database ${identity.database}`;
-  // Without scripts the page is loaded anew whatever someone is writing, so only where there is nothing to write.
+  // Without scripts, a reload would lose what a person types. So only a page without fields reloads.
   const isWaiting = tables.some((table) => table.conflictCount + table.refusedCount + table.unreadableCount > 0);
   const hasFields = desk === null || desk.conflicts.length > 0;
   return documentHtml(
@@ -72,7 +72,7 @@ export function pageHtml(view: PageView): string {
   );
 }
 
-/** The sentence at the top, with what there is to do. */
+/** The sentence at the top, with things to do. */
 export function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | null): Html {
   return html`<section class="verdict ${tone}">
     <h1>${sentence}</h1>
@@ -97,7 +97,7 @@ export function headlineHtml({ tone, sentence, note, todos }: Headline, desk: De
 
 function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null): Html {
   const target = desk !== null ? part : 'sign-in';
-  // Some sentences begin with the name of the table, which is there already.
+  // Some sentences begin with the name of the table, which is already shown.
   const words = what.startsWith(`${table}: `) ? what.slice(`${table}: `.length) : what;
   return html`<li>
     ${
@@ -179,7 +179,7 @@ const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy',
 function tableHtml(table: TableStatus, nowMs: number): Html {
   const { state, mode, rowCount, freshSince, isFiltered, pendingCount, parkedCount, conflictCount } = table;
   const count = (label: string, value: number): Html => {
-    // Nothing of a mirror can wait, which is something else than that nothing does.
+    // In a mirror nothing can wait; that differs from 0 waiting.
     const text = mode === 'mirror' && value === 0 ? '–' : countText(value);
     return html`<td class="number ${value === 0 ? 'zero' : 'some'}" data-label="${label}">${text}</td>`;
   };
@@ -197,7 +197,7 @@ function tableHtml(table: TableStatus, nowMs: number): Html {
   </tr>`;
 }
 
-/** What replica it is, as whom it is read, and where programs look. */
+/** The replica, the calling user, and the addresses for programs. */
 export function bottomHtml({
   replica,
   identity,

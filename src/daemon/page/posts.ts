@@ -1,9 +1,9 @@
 /**
- * What browsers and the command line send to the page's server: signing in and out, decisions, and the wish for a cycle. Input: a
- * POST whose Host and Origin are known to be the server's own. Output: a reply.
+ * Requests of browsers and the command line to the page's server: signing in and out, decisions, and starting work. Input: a POST whose Host and
+ * Origin are known to be the server's own. Output: a reply.
  *
- * A form counts only with the cookie of who signed in and the token that stood in the page. A program shows the key itself in a
- * header that no form can send. Bodies are bounded. Nothing here changes anything: that is left to the daemon.
+ * A form counts only with the cookie of a signed-in browser and the token of the page. A program shows the key itself in a header that no form can
+ * send. Bodies are bounded. The daemon makes all changes, not this file.
  */
 import type { IncomingMessage } from 'node:http';
 import type { PersonDecision } from '../../capture/decide.ts';
@@ -12,7 +12,7 @@ import { WORK_KINDS, type WorkKind } from '../jobs.ts';
 import type { PageAuth } from './key.ts';
 import { sentenceHtml } from './frame.ts';
 
-/** What is sent back; a body that is made piece by piece is made as it is taken. */
+/** A reply; a streamed body is made as it is read. */
 export interface Reply {
   readonly status: number;
   readonly type: string;
@@ -26,14 +26,14 @@ export interface DocumentRequest {
   readonly query: string;
   readonly form: readonly (readonly [string, string])[] | null;
   readonly said: string | null;
-  /** Whether it is taken as slowly as whoever asked wants. */
+  /** Whether the reader sets the pace. */
   readonly isStream: boolean;
   readonly msMax: number;
-  /** Aborted when whoever asked is gone. */
+  /** Aborted when the reader is gone. */
   readonly signal: AbortSignal;
 }
 
-/** What can be asked for. */
+/** What a request can ask for. */
 export interface Actions {
   auth(): PageAuth;
   decide(decision: PersonDecision): Promise<DecisionAnswer>;
@@ -53,17 +53,17 @@ export const TYPES = {
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
-/** Where something can be sent to. */
+/** Paths that accept a POST. */
 export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle', '/edit']);
 
-/** A body; the one long thing in it is a value that someone types. */
+/** Bytes of a body; its longest part is a typed value. */
 const BODY_BYTES_MAX = 256 * 1024;
 /** How long an edit may take; it waits for the write lock at most half of that. */
 const EDIT_MS_MAX = 10_000;
 /** How long a browser stays signed in. */
 const SESSION_SECONDS = 30 * 24 * 3600;
 
-/** What the page says after a decision; the names stand in its address. */
+/** What the page says after a decision; its address has the names. */
 export const SAID: ReadonlyMap<string, string> = new Map([
   ['resolve', 'The conflict is decided. What differs from the origin goes there with the next push.'],
   ['discard', 'The edit is discarded; its values are kept in sync_conflicts.'],
@@ -77,7 +77,7 @@ export const SAID: ReadonlyMap<string, string> = new Map([
   ['same', 'Nothing was changed: it was like that already.'],
 ]);
 
-/** The name of the cookie; browsers keep cookies by host, whatever the port, so the port is in it. */
+/** The name of the cookie. It has the port, since browsers keep cookies by host only. */
 function cookieName(request: IncomingMessage): string {
   return `rowsync_page_${/:(\d+)$/.exec(request.headers.host ?? '')?.[1] ?? 'socket'}`;
 }
@@ -170,7 +170,7 @@ function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth)
   return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.session, SESSION_SECONDS));
 }
 
-/** Where a browser goes once it has signed in: only ever to a page of this server. */
+/** The page after signing in: always one of this server. */
 function ownPath(text: string): string {
   return /^\/(?:browse|ask|work|edit)(?:[/?][\x21-\x7E]*)?$/.test(text) ? text : '/';
 }
@@ -179,7 +179,7 @@ function cookie(request: IncomingMessage, value: string, maxAgeSeconds: number):
   return `${cookieName(request)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
 }
 
-/** The whole body as text; null where it is longer than the bound. */
+/** The whole body as text; null if it exceeds the bound. */
 function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -2,18 +2,18 @@
  * The page process itself: the program that host.ts starts. Input: one question at a time on the channel to the daemon. Output: its answer,
  * chunk by chunk, each as the daemon takes it. It ends with the channel.
  *
- * The replica is opened anew for every question, read-only. A thread beside it ends the process where it takes too much memory, or where the
- * daemon was killed in the middle of a query and the parent is another one: SQLite lets nothing else run meanwhile.
+ * The replica is opened anew for every question, read-only. SQLite blocks the main thread during a query. So a second thread ends the process when it
+ * takes too much memory, or when the daemon is gone.
  */
 import { Worker } from 'node:worker_threads';
 import type { FromProcess, PageReply, ToProcess } from './request.ts';
 
-/** Often enough that a query that takes a gigabyte a second is stopped soon. */
+/** Often enough to stop a query that takes a gigabyte a second. */
 const LOOK_MS = 100;
-/** Memory of the whole process, more than any page takes. SQLite as it is built here does not count its own, so no bound of its own holds. */
+/** Memory of the whole process, more than any page needs. This build of SQLite does not count its memory, so its own limits have no effect. */
 const PROCESS_BYTES_MAX = 384 * 1024 * 1024;
 
-/** Answers whoever started the process until it goes. */
+/** Answers the parent process until it ends. */
 export function serveQuestions(answerOf: (request: never) => PageReply): void {
   let takeMore: () => void = () => undefined;
   process.on('message', (message: unknown) => {
@@ -42,7 +42,7 @@ function send(message: FromProcess): void {
   process.send?.(message);
 }
 
-/** Ends the process where its parent is another one, or it takes too much memory. */
+/** Ends the process when its parent changed, or when it takes too much memory. */
 function watch(): void {
   const isOver = `process.ppid !== ${process.ppid} || process.memoryUsage.rss() > ${PROCESS_BYTES_MAX}`;
   const look = `if (${isOver}) process.kill(process.pid, 'SIGKILL')`;

@@ -1,6 +1,6 @@
 /**
- * What the daemon asks its page process, and what comes back. Both cross a channel between two processes, so they are plain values.
- * The daemon has checked by then who asks, and that it was no other site.
+ * Questions of the daemon to its page process, and the answers. Both cross a channel between two processes, so they are plain values. The daemon has
+ * already checked the user and the origin of the request.
  */
 import type { DaemonState } from '../state.ts';
 import type { WorkSnapshot } from '../work-book.ts';
@@ -11,19 +11,19 @@ export const PAGE_PROCESS = 'page-process';
 /** A page to make, or an edit to make and to answer with a page. */
 export interface PageRequest {
   readonly path: string;
-  /** What stands behind `?` in the address. */
+  /** The query of the address. */
   readonly query: string;
   /** The fields of a form that edits a row; null for a GET. */
   readonly form: readonly (readonly [string, string])[] | null;
-  /** Stands in every form of the page. */
+  /** Part of every form of the page. */
   readonly formToken: string;
-  /** What came of the last decision; null where there was none. */
+  /** The result of the last decision; null for none. */
   readonly said: string | null;
   readonly nowMs: number;
   readonly replicaPath: string;
   /** The folder that files are kept in. */
   readonly filesFolder: string;
-  /** The address of a row at the origin, with {tableId}, {table} and {id} in it; null where none is known. */
+  /** The address of a row at the origin, with {tableId}, {table} and {id}; null if unknown. */
   readonly recordUrl: string | null;
   readonly state: DaemonState;
   readonly work: WorkSnapshot;
@@ -31,7 +31,7 @@ export interface PageRequest {
   readonly lateAfterMs: ReadonlyMap<string, number>;
 }
 
-/** What is sent back; `chunks` are made as they are taken. */
+/** An answer; its `chunks` are made as they are read. */
 export interface PageReply {
   readonly status: number;
   readonly type: string;
@@ -53,7 +53,7 @@ export type FromProcess =
   | { readonly kind: 'chunk'; readonly data: string | Uint8Array }
   | { readonly kind: 'end' };
 
-/** A state as it crosses the channel: errors lose what a message cannot carry, and nothing of the page needs it. */
+/** A state as it crosses the channel: errors lose properties that the page does not need. */
 export function plainState(state: DaemonState): DaemonState {
   const { failure } = state;
   return {

@@ -1,5 +1,5 @@
 /**
- * The page of one row, read from the replica. Input: a table and an id. Output: the answer, or that there is no such row.
+ * The page of one row, read from the replica. Input: a table and an id. Output: the answer, or a page that says that there is no such row.
  */
 import type { BrowsedTable } from '../../replica/browse.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * The page of one row: its cells, what waits to be pushed beside what the origin says, its conflicts with buttons, its files with revisions.
- * Input: what the replica has of the row. Output: HTML. Pure.
+ * The page of one row: its cells, waiting edits beside the origin's values, its conflicts with buttons, and its files with revisions. Input: what the
+ * replica has of the row. Output: HTML. Pure.
  */
 import { ageText, bytesText } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell } from '../../replica/browse.ts';
@@ -25,9 +25,9 @@ export interface RowView {
   readonly files: readonly RowFile[];
   readonly references: ReadonlyMap<string, Reference>;
   readonly neighbours: { readonly before: number | null; readonly after: number | null };
-  /** What happened to the row, from the journal; null where there is none. */
+  /** Changes of the row from the journal; null without a journal. */
   readonly life: Html | null;
-  /** Whether an address is known under which the origin shows it. */
+  /** Whether its address at the origin is known. */
   readonly isAtOrigin: boolean;
   readonly formToken: string;
   readonly nowMs: number;
@@ -87,7 +87,7 @@ function deletedHtml({ cells, deleted, nowMs }: RowView): Html | null {
   </section>`;
 }
 
-/** What the states of an edited row mean for who waits. */
+/** What the states of an edited row mean for a person. */
 const STATES: Readonly<Record<string, string>> = {
   edited: 'The next push sends this.',
   sending: 'It is being sent.',
@@ -197,7 +197,7 @@ function cellHtml({ table, id, references, files }: RowView, column: BrowsedColu
   return html`<bdi class="value">${text.toWellFormed()}${bytes === null ? '' : '…'}</bdi>${rest}`;
 }
 
-/** Pictures that browsers show without running anything in them; what the bytes say counts, not the name. */
+/** Pictures that browsers show without running anything in them; the bytes count, not the name. */
 const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/i;
 
 function filesHtml({ files, nowMs }: RowView): Html | null {

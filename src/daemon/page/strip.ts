@@ -1,10 +1,10 @@
 /**
- * How each table fared over the last day, quarter of an hour by quarter of an hour. Input: the quarters in which it was pulled, and how
- * long it may go without. Output: what each quarter was. Pure.
+ * The freshness of each table over the last day, by quarters of an hour. Input: the quarters in which it was pulled, and how long it may go without.
+ * Output: the state of each quarter. Pure.
  */
 import { QUARTERS_KEPT, type Quarter } from '../../replica/run-book.ts';
 
-/** `calm` where nothing was due, `late` where something was and did not come; `unknown` before anything is known of the table. */
+/** `calm` if no pull was due, `late` if one was due and did not come; `unknown` before the first pull. */
 export type Fare = 'fresh' | 'followed' | 'failed' | 'late' | 'calm' | 'unknown';
 
 const QUARTER_MS = 900_000;
@@ -31,7 +31,7 @@ function dayOf(
   const first = quarters[0]?.quarter ?? Infinity;
   let successEndMs = -Infinity;
   const noteSuccess = ({ quarter, wentWell }: Quarter): void => {
-    // All that is known of a success is its quarter.
+    // A success is known by its quarter only.
     if (wentWell) successEndMs = (quarter + 1) * QUARTER_MS;
   };
   for (const quarter of quarters) if (quarter.quarter <= last - QUARTERS_KEPT) noteSuccess(quarter);

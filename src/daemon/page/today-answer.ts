@@ -1,6 +1,6 @@
 /**
- * The first page for who has signed in, read from the replica. Input: the state of the daemon. Output: the answer. Counting what changed reads
- * whole tables, so it ends after a while, and the page says what it did not count.
+ * The first page after signing in, read from the replica. Input: the state of the daemon. Output: the answer. Counting changes reads whole tables, so
+ * it has a time limit, and the page says which tables were not counted.
  */
 import { statSync } from 'node:fs';
 import { stampFromMs } from '../../base/clock.ts';
@@ -59,7 +59,7 @@ export function answerToday(desk: Desk): PageReply {
   return framed(desk, { title, place: 'Today', refreshSeconds }, body);
 }
 
-/** The last changes of any row, who made them, and what was before; nothing where no table has a journal. */
+/** The last changes of all rows, with authors and old values; nothing without a journal. */
 function lastChangesHtml({ reader, request }: Desk): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readLastChanges(reader, CHANGES_MAX);
   if (lines.length === 0) return null;
@@ -103,7 +103,7 @@ function readDay(reader: ReplicaReader, nowMs: number): DayView {
   };
 }
 
-/** One table, from the journal; none where nothing of it changed. */
+/** One table, from the journal; none if nothing changed. */
 function journalDay(journal: readonly HistoryHour[], table: string, firstHourMs: number): readonly TableDay[] {
   const ofTable = journal.filter((line) => line.table === table);
   if (ofTable.length === 0) return [];
@@ -122,7 +122,7 @@ function byHourAndPerson(counts: readonly HourCount[], firstHourMs: number): Pic
   const byPerson = new Map<string | null, number>();
   for (const { hour, by, count } of counts) {
     const index = Math.round((Date.parse(`${hour}:00:00Z`) - firstHourMs) / HOUR_MS);
-    // A clock of the origin that is ahead is told as now.
+    // If the origin's clock is ahead, its time counts as now.
     const place = Math.min(Math.max(Number.isNaN(index) ? 0 : index, 0), HOURS - 1);
     byHour[place] = (byHour[place] ?? 0) + count;
     byPerson.set(by, (byPerson.get(by) ?? 0) + count);

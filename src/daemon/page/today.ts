@@ -1,6 +1,6 @@
 /**
- * The first page for who has signed in: how it stands, what waits for a decision, what changed since yesterday by table and by person, and how
- * each table fared over the day. Input: counts and states. Output: HTML with inline SVG. Pure.
+ * The first page after signing in: the state, waiting decisions, changes since yesterday by table and by person, and the freshness of each table over
+ * the day. Input: counts and states. Output: HTML with inline SVG. Pure.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { RunHour } from '../../replica/today.ts';
@@ -32,10 +32,10 @@ export type DaySource =
 /** What changed. */
 export interface DayView {
   readonly source: DaySource;
-  /** Those in which anything changed, the most first. */
+  /** Tables with changes, the most first. */
   readonly tables: readonly TableDay[];
   readonly runs: readonly RunHour[];
-  /** Tables that show no stamp, and those that there was no time for. */
+  /** Tables without a stamp, and those beyond the time limit. */
   readonly unstampedCount: number;
   readonly unreadCount: number;
 }
@@ -118,7 +118,7 @@ const BAR = 6;
 const GAP = 2;
 const TALL = 24;
 
-/** A bar for each hour; the scale is one for all tables, and an hour with anything in it can be seen. */
+/** A bar for each hour, on one scale for all tables; every hour with a change has a visible bar. */
 function sparkHtml(byHour: readonly number[], max: number): Html {
   const busiest = byHour.indexOf(Math.max(...byHour));
   const words = `${countText(sumOf(byHour))} in 24 hours, most ${HOURS - busiest} hours ago`;
@@ -172,7 +172,7 @@ const FARES: Readonly<Record<Fare, string>> = {
 
 const TABLES_MAX = 500;
 
-/** One line per table: how it stands and how it fared over the last day. */
+/** One line per table: its state, and its freshness over the last day. */
 export function freshnessHtml(
   tables: readonly TableStatus[],
   fares: ReadonlyMap<string, readonly Fare[]>,

@@ -1,6 +1,6 @@
 /**
- * Values of rows on the page: bounded, with what cannot be seen written out, and whole rows as the columns in which they differ.
- * Input: values as the replica keeps them. Output: HTML. Pure.
+ * Values of rows on the page: bounded, with invisible characters written out. Whole rows are shown as the columns in which they differ. Input: values
+ * as the replica keeps them. Output: HTML. Pure.
  */
 import { countText, plural } from '../../base/text.ts';
 import { html, type Html } from './html.ts';
@@ -26,7 +26,7 @@ export function valueHtml(value: ShownValue): Html {
   return html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
 }
 
-/** Texts of a JSON object by name; null for what is none. Numbers keep every digit. */
+/** Texts of a JSON object by name; null for anything else. Numbers keep every digit. */
 export function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | null {
   if (typeof text !== 'string') return null;
   try {
@@ -68,12 +68,12 @@ export function rowHtml(text: ShownValue, other: ShownValue): Html {
     ${restCount <= 0 ? null : html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
 }
 
-/** The name of a file in the value of an attachment column, `name;revision;guid`; the value itself where it has no such form. */
+/** The name of a file in the value of an attachment column, `name;revision;guid`; the value itself if it has another form. */
 export function fileNameOf(value: string): string {
   return /^(.*);\d+;[^;]*$/s.exec(value)?.[1] ?? value;
 }
 
-/** `Ana Ruiz <ana@example.com>` and `ana@example.com` are long for a list; what stands before tells people apart. */
+/** `Ana Ruiz <ana@example.com>` and `ana@example.com` are long for a list; the part in front is enough. */
 export function shortName(name: string): string {
   return /^(.+?)\s*<[^>]*>$/.exec(name)?.[1] ?? name;
 }

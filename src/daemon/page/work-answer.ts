@@ -1,5 +1,5 @@
 /**
- * The page of what the daemon does, read from the replica and from what the daemon says. Input: a question. Output: the answer.
+ * The page about the daemon's work, read from the replica and the daemon's state. Input: a question. Output: the answer.
  */
 import { readRunResults } from '../../replica/run-book.ts';
 import { RUNS_READ_MAX } from './done.ts';

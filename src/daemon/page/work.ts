@@ -1,6 +1,6 @@
 /**
- * The page of what the daemon does: what is under way and what comes next, with buttons to begin it now. The last pieces of work follow, with
- * what each did to which table. Input: the daemon's state and its work book. Output: HTML. Pure.
+ * The page about the daemon's work: current and next work with buttons to begin it now, then recent work with what it did to which table. Input: the
+ * daemon's state and its work book. Output: HTML. Pure.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
