@@ -1,7 +1,7 @@
 /**
  * Every error that rowsync raises on purpose, and the exit code each one ends a command with.
  *
- * Input: whoever attempted something and failed. Output: one `RowsyncError` with what was attempted, on what, what came
+ * Input: the code whose attempt failed. Output: one `RowsyncError` with what was attempted, on what, what came
  * back (message), and what the operator does next (hint). Expected results (not modified, a refused row, an empty page)
  * are values and never pass through here. Messages and hints never contain a secret or a row's value (I16).
  */
@@ -15,7 +15,7 @@ export type ErrorKind =
   | 'originRefused' // a complete answer that says no; trying again gives the same
   | 'wireFormat' // an answer that is not what the method returns
   | 'replica' // the SQLite file is damaged, locked, full, or not ours
-  | 'needsPerson' // a guard stopped the work until somebody decides
+  | 'needsPerson' // a guard stopped the work until a person decides
   | 'bug'; // a broken assumption of ours
 
 /** Process exit codes; `rowsync --help` documents them. */
@@ -54,11 +54,10 @@ export const ERROR_CODES = {
   'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
   'origin.unsendable':
     'A value has characters that its place on the wire cannot carry: controls in XML or in a file name.',
-  'origin.cutShort': 'What was to be sent could not be read to its end, so the origin never had the whole of it.',
+  'origin.cutShort': 'The body of the request could not be read to its end, so the origin never got all of it.',
   'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
-  'origin.samePage':
-    'The same rows came again where those behind them were asked for, as from a cache that leaves the query out.',
+  'origin.samePage': 'The next page has the same rows again, as from a cache that ignores the query.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
   'replica.path': 'The folder of the replica is missing or cannot be written.',
@@ -70,7 +69,7 @@ export const ERROR_CODES = {
   'replica.busy': 'Another SQL client held the write lock for too long.',
   'replica.full': 'The disk is full.',
   'replica.damaged': "SQLite reports that the file is damaged, or another program dropped a table of rowsync's own.",
-  'replica.log': 'A copy was put in the place of the replica, and the log of the former file still stands beside it.',
+  'replica.log': 'A copy was put in the place of the replica, and the log of the former file is still beside it.',
   'replica.failed': 'SQLite or the file system failed for another reason.',
   'replica.schema': 'The tables in the replica cannot be brought to the shape the origin describes.',
   'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
@@ -89,7 +88,7 @@ export const ERROR_CODES = {
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',
   'guard.olderCopy': 'Edits wait in a table of an older copy of the replica that was put back; they may be outdated.',
-  'pull.unsettled': 'What became of rows that were sent could not be asked yet; their table is not read before that.',
+  'pull.unsettled': 'The outcome of sent rows could not be looked up yet; their table is not read before that.',
   'push.forbidden': 'The origin refuses every change of a table: the calling user may not write it.',
   'push.identity':
     'The calling user, its role or its time zone changed since the last pull; nothing is pushed before the next one.',
@@ -97,8 +96,8 @@ export const ERROR_CODES = {
     'Columns of a table changed at the origin, or in the configuration, since the last pull; nothing is pushed before the next one.',
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
-  'verify.history': 'An entry of the journal does not begin with what the one before it led to.',
-  'history.unknown': 'The journal does not reach as far as what was asked for.',
+  'verify.history': 'An entry of the journal does not begin with the values that the entry before it ended with.',
+  'history.unknown': 'The journal does not cover what was asked for.',
   'sink.unreachable': 'No connection to the PostgreSQL server of a sink, or it broke.',
   'sink.login': 'The PostgreSQL server of a sink does not accept the user, the password or the database.',
   'sink.tls': 'The connection to the PostgreSQL server of a sink could not be secured as sslmode asks.',

@@ -99,7 +99,7 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
   if (missing.length > 0) return { kind: 'problem', words: `no row waits under the number ${missing.join(', ')}` };
   const deleted = waiting.find((row) => isDeletedHere(tx, row));
   if (deleted !== undefined) {
-    const words = `row ${deleted.rowId} was deleted here; look whether it stands at the origin, then discard it`;
+    const words = `row ${deleted.rowId} was deleted here; check whether it exists at the origin, then discard it`;
     return { kind: 'problem', words };
   }
   retryRows(tx, waiting, at);
@@ -119,5 +119,5 @@ function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly k
   const consents = storeConsent(tx, [kind], ({ localName }) => localName === table);
   if (consents.length === 0) return { kind: 'problem', words: `nothing of "${table}" is held any more` };
   const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);
-  return done(`The next run may go on with ${plural(rowCount, 'held row')} of ${table}`, rowCount);
+  return done(`The next run may continue with ${plural(rowCount, 'held row')} of ${table}`, rowCount);
 }

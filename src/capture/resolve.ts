@@ -105,7 +105,7 @@ function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: 
 /** Why nothing can be taken in a table that is not two-way; one that was pruned is not even known. */
 function whyNot(from: Connection, tableId: number): string {
   return findTable(from, tableId) === null
-    ? 'the table does not stand here any more'
+    ? 'the table is no longer in the replica'
     : 'the table is not two-way any more';
 }
 
@@ -165,7 +165,7 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDeci
     return { rowId };
   }
   if (local !== null && isChanged(base, local, table.columns))
-    return { problem: `the row stands here as row ${rowId}; edit its cells instead` };
+    return { problem: `the row exists here as row ${rowId}; edit its cells instead` };
   if (base !== null) {
     writeRows(tx, table, [base]);
     return { rowId };

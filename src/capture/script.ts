@@ -114,7 +114,7 @@ function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): 
     sql`SELECT ${literal(`not applied: ${table.localName}, row ${rowId} (the row or the cell has changed since)`)} WHERE ${condition};`;
   if (kind === 'insert' && local !== null) return [insertOf(table, columns, cell)];
   const row = `row ${rowId} of ${table.localName}`;
-  if (kind === 'insert') return [`${row} was deleted here after it was sent, and may stand at the origin`];
+  if (kind === 'insert') return [`${row} was deleted here after it was sent, and may exist at the origin`];
   if (mayBeThere(state)) {
     const filled = table.columns.flatMap(({ writable }, index) => {
       return writable && (local?.values[index] ?? null) !== null ? [index] : [];

@@ -75,7 +75,7 @@ async function checkFirstPages(
       : warn(
           'order',
           `the same rows came in another order the second time: ${someOf(unstable)}`,
-          'Set sort for these tables to columns that order their rows for good, such as the key.',
+          'Set sort for these tables to columns whose order never changes, such as the key.',
         ),
     ...(honoured.length === 0 ? [] : [ok('etags', `honoured: ${someOf(honoured)}`)]),
     ...(without.length === 0

@@ -87,7 +87,7 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
     yield warn(
       'connection',
       `${host} answers the API, but not a plain request (${probe.failure})`,
-      'A proxy may stand between.',
+      'A proxy may be in between.',
     );
   }
   yield ok('credentials', `${user.email}, role ${user.role}`);
@@ -356,7 +356,7 @@ function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
   };
   const open = [file, dirname(file)].filter(isOpen);
   if (open.length === 0) return [];
-  const message = `whoever shares the replica may write ${open.join(' and ')} too, and so decide what rowsync runs`;
+  const message = `people who share the replica may also write ${open.join(' and ')}, and so decide what rowsync runs`;
   return [warn('config', message, 'Keep the configuration and the token in a folder that its owner alone may write.')];
 }
 

@@ -22,7 +22,7 @@ export async function orLeaveConsent(
     if (consents.length === 0) throw thrown;
     const lines = consents.map(({ table, kind, rowCount }) => {
       const what = kind === 'push' ? 'edited' : 'missing';
-      return `${printable(table)}: the next ${kind} of the process that is at work may go on, with ${plural(rowCount, `${what} row`)} at most\n`;
+      return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
     });
     await (invocation.isJson ? printJson(invocation, { consents }) : invocation.session.stdout.write(lines.join('')));
     return EXIT.done;

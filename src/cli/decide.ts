@@ -50,7 +50,8 @@ async function carryOut(invocation: Invocation, config: Config, decision: Person
     if (listen === null)
       throw withHint(error, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
     const answer = await askDaemonTo(listen, config.replica.path, decision);
-    if (answer === null) throw withHint(error, 'Wait for it to end; a daemon answers whoever may read the replica.');
+    if (answer === null)
+      throw withHint(error, 'Wait for it to end; a daemon answers everyone who may read the replica.');
     return answer;
   }
 }

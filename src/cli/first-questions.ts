@@ -162,7 +162,7 @@ async function askAddress(prompter: Prompter, options: InitOptions): Promise<Ask
   const known = options.database ?? address?.database ?? null;
   const database =
     known ??
-    (await prompter.ask('Number of the database (it stands behind /db/ in the address)', {
+    (await prompter.ask('Number of the database (it follows /db/ in the address)', {
       complain: (text) => (/^\d{1,20}(?:-\d{1,20})?$/.test(text) ? null : 'That is no number of a database.'),
     }));
   return { url: address?.url ?? '', database };

@@ -27,8 +27,8 @@ export const columns = z
   .optional()
   .meta({
     description:
-      'Which columns to copy, by their names at the origin or patterns, in which case does not count. A column that is left out is never ' +
-      'asked for. The key, the times of creation and change, and the columns in match and sort always come.',
+      'Which columns to copy, by their names at the origin or patterns; case is ignored. A column that is left out is never requested. ' +
+      'The key, the times of creation and change, and the columns in match and sort always come.',
   });
 
 /** What is stored in the place of values. */
@@ -48,9 +48,9 @@ export const mask = z
   .optional()
   .meta({
     description:
-      'Columns whose values are replaced before anything is stored, by their names at the origin or patterns; the most specific one ' +
-      'decides. hash: a keyed hash, so that equal values stay equal. last4: the last four characters. year: of a date, as a number. ' +
-      'domain: of an e-mail or web address. null: nothing. { constant: text }: that text. Masked columns cannot be edited here.',
+      'Columns whose values are replaced before anything is stored, by their names at the origin or patterns. The most specific name ' +
+      'decides. Masks: hash (keyed; equal values stay equal), last4 (the last four characters), year (of a date, as a number), ' +
+      'domain (of an e-mail or web address), null (nothing), { constant: text } (that text). Masked columns cannot be edited here.',
   });
 
 /** What of a table's options would need a column that its `mask` changes: the options by their names, with what they name. */

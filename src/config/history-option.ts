@@ -23,8 +23,8 @@ export const history = z
   .optional()
   .meta({
     description:
-      'Whether every change of a row is kept in sync_history, with what it was before, when it happened and why. true keeps ' +
-      '400 days and at most 2 GB of each table; a mapping sets other bounds. By default nothing is kept.',
+      'Whether every change of a row is kept in sync_history, with old values, time and cause. true keeps 400 days and at most ' +
+      '2 GB of each table; a mapping sets other bounds. By default nothing is kept.',
   });
 
 /** A size as people write it, 2GB, or a number of bytes; in bytes. */

@@ -70,7 +70,7 @@ const limits = section(
       doc: 'How many rows to ask for in one request. Smaller pages cost more requests, but less is read again after a change.',
     }),
   },
-  'How hard to lean on the origin.',
+  'How many requests the origin gets.',
 );
 
 const files = section(
@@ -97,8 +97,8 @@ const safety = section(
       default: 50,
       unit: 'percent of the rows of a table',
       doc:
-        'A pull that would delete more than this share of a table here, or a push that would delete more than it at the ' +
-        'origin, holds the deletes until it is run with --confirm.',
+        'A pull that would delete more than this share of a table here holds the deletes until it is run with --confirm. ' +
+        'So does a push that would delete more at the origin.',
     }),
     maxPushRows: wholeNumber({
       from: 0,
@@ -154,8 +154,8 @@ const http = section(
       .default(false)
       .meta({
         description:
-          'Where the daemon shows its status page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
-          'unix socket (safer: its mode says who may ask); false for nowhere.',
+          'Where the daemon serves its page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
+          'unix socket. The socket is safer: its mode says who may connect. false for nowhere.',
       }),
     recordUrl: z
       .string({ error: RECORD_URL_MUST_BE })
@@ -164,7 +164,7 @@ const http = section(
       .optional()
       .meta({
         description:
-          'The address under which people open a record of the hosted database in their browser; the page of a row then has a link to it. {id} stands for the ' +
+          'The address under which people open a record of the hosted database in their browser. The page of a row then links to it. {id} stands for the ' +
           'number of the record, {tableId} and {table} for the number and the name of its table.',
       }),
   },
@@ -220,7 +220,7 @@ const notify = section(
       to: 10_080,
       default: 360,
       unit: 'minutes',
-      doc: 'How soon the same thing may be told again; of all together at most 12 are told in an hour.',
+      doc: 'How soon the same message may be sent again. At most 12 messages are sent in an hour.',
     }),
   },
   'Whom the daemon tells.',

@@ -18,7 +18,7 @@ const proxy = section(
     url: text({
       pattern: PROXY_URL,
       mustBe: 'must be the address of a proxy without a login, such as http://proxy.example:3128',
-      doc: 'Scheme, host and port; the scheme says how the proxy itself is spoken to.',
+      doc: 'Scheme, host and port; the scheme is that of the connection to the proxy itself.',
     }),
     user: text({
       pattern: /^[^\p{Cc}:]+$/u,
@@ -53,11 +53,11 @@ export const origin = section(
         error: DATABASE_MUST_BE,
       })
       .transform(String)
-      .meta({ description: 'The number of the database, as it stands in the address of its pages behind /db/.' }),
+      .meta({ description: 'The number of the database, which follows /db/ in the address of its pages.' }),
     tokenFile: text({
       pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the token',
-      doc: 'A file that holds an API token (recommended). Nobody but the user who runs rowsync should be able to read it.',
+      doc: 'A file that holds an API token (recommended). Only the user who runs rowsync should be able to read it.',
     }).optional(),
     token: text({
       pattern: SECRET_REFERENCE,
@@ -95,15 +95,13 @@ export const origin = section(
       .optional()
       .meta({
         description:
-          'A proxy that every request to the origin goes through, by CONNECT: its address, or a mapping with a login. environment takes ' +
-          'the one of HTTPS_PROXY or HTTP_PROXY, and none for what NO_PROXY names. Without it, those variables mean nothing.',
+          'A proxy for every request to the origin, by CONNECT: its address, or a mapping with a login. environment uses HTTPS_PROXY or ' +
+          'HTTP_PROXY, except for hosts in NO_PROXY. Otherwise these variables are ignored.',
       }),
     caFile: text({
       pattern: PRINTABLE,
       mustBe: 'must be the path of a file of certificates in PEM',
-      doc:
-        'A file with the certificates, in PEM, of authorities that are trusted beside the usual ones: your own, or that of a proxy that ' +
-        'reads what passes.',
+      doc: 'A file with certificates, in PEM, of further trusted authorities: your own, or that of a proxy that inspects traffic.',
     }).optional(),
     format: z.enum(['json', 'xml'], { error: 'must be json or xml' }).default('json').meta({
       description:

@@ -10,9 +10,9 @@ const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it
 const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
 const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
 const FOLLOW_DOC =
-  'When the daemon reads only the rows that were changed, which costs a few requests however large a table is. ' +
-  'Deletes show in the number of rows. Of what the origin does not stamp, such as formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
-  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more, which sweeping costs more.';
+  'When the daemon reads only changed rows, which costs a few requests however large a table is. ' +
+  'It notices deletes by the number of rows. From formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
+  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more.';
 const FILES_DOC =
   'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
   'false leaves them to rowsync files pull.';

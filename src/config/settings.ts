@@ -22,7 +22,7 @@ export function originSettings({ origin, limits, replica }: Config): OriginSetti
   return {
     url: origin.url,
     database: origin.database,
-    credentials: must(origin.credentials, 'whoever reaches the origin loads its credentials'),
+    credentials: must(origin.credentials, 'commands that reach the origin load its credentials'),
     format: origin.format,
     ...origin.way,
     concurrency: limits.concurrency,

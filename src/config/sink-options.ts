@@ -20,7 +20,7 @@ const postgres = section(
     urlFile: text({
       pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the address',
-      doc: 'A file that holds the address, with the password in it. Nobody but the user who runs rowsync should be able to read it.',
+      doc: 'A file that holds the address, with the password in it. Only the user who runs rowsync should be able to read it.',
     }).optional(),
     passwordFile: text({
       pattern: PRINTABLE,
@@ -34,7 +34,7 @@ const postgres = section(
         error: SINK_MUST_BE,
       })
       .meta({
-        description: 'The schema that the tables stand in; made if it is missing. One replica may write to a schema.',
+        description: 'The schema for the tables; made if it is missing. One replica may write to a schema.',
       }),
   },
   'A PostgreSQL server, 14 or newer: url or urlFile, and the schema.',
@@ -56,8 +56,7 @@ export const sinks = z
             description: 'Which tables are sent, as under tables: {} for those that are, false for those that are not.',
           }),
         deletes: z.enum(['remove', 'keep'], { error: 'must be remove or keep' }).default('remove').meta({
-          description:
-            'What becomes there of a row that was deleted: it goes too, or stays with the time in _deleted_at.',
+          description: 'What happens there to a deleted row: it is removed too, or stays with the time in _deleted_at.',
         }),
       },
       'One sink.',

@@ -62,8 +62,8 @@ const tableOptions = section(
       .optional()
       .meta({
         description:
-          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". It goes with every request that lists or ' +
-          'counts rows. A row that it does not select any more leaves here, and stays at the origin. By default all rows.',
+          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". rowsync sends it with every ' +
+          'request that lists or counts rows. A row that no longer matches is removed here and stays at the origin. By default all rows.',
       }),
     files: tableFiles,
     history,
@@ -87,8 +87,8 @@ const tableOptions = section(
       .optional()
       .meta({
         description:
-          'Who wins where a cell was changed here and at the origin: the origin (default), the local edit, or nobody until ' +
-          'a person decides. Whoever loses is kept in sync_conflicts. Needs push: true.',
+          'Who wins if a cell was changed both here and at the origin: origin (default), local, or ask, which lets a person decide. ' +
+          'The losing value is kept in sync_conflicts. Needs push: true.',
       }),
     workflow: z
       .enum(['run', 'suppress'], { error: WORKFLOW_MUST_BE })
@@ -107,7 +107,7 @@ const tableOptions = section(
       .meta({
         description:
           'The columns to read the table in order of. By default the time of creation and the key, where the table has ' +
-          'them. Set it where another order is cheaper to follow: best is one in which new rows come last.',
+          'them. Set it where another order is cheaper to follow: new rows should come last.',
       }),
     schedule: tableSchedule,
   },

@@ -1,7 +1,7 @@
 /**
- * The metrics of the daemon in Prometheus' text format. Input: a snapshot of the daemon, the tables as `sync_status` has them, and
- * sums. Output: text, from a registry that is made for it, so that a table that is gone leaves nothing behind. Labels are names
- * of tables, of work, of causes and of outcomes, never values or keys of rows. docs/reference/metrics.md is made from these.
+ * The metrics of the daemon in Prometheus' text format. Input: a snapshot of the daemon, the tables as `sync_status` has them, and sums. Output:
+ * text, from a new registry, so that a removed table leaves no sample. Labels are names of tables, of work, of causes and of outcomes, never values
+ * or keys of rows. docs/reference/metrics.md is made from these.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Counters } from '../origin/requests.ts';
@@ -9,16 +9,16 @@ import type { ReplicaMeasures, TableStatus } from '../replica/reader.ts';
 import type { SinkStatus } from '../replica/sink-book.ts';
 import type { DaemonState } from './state.ts';
 
-/** What the metrics are made of. */
+/** The input of the metrics. */
 export interface Measures {
   readonly state: DaemonState;
   readonly tables: readonly TableStatus[];
   readonly replica: ReplicaMeasures;
   readonly sinks: readonly SinkStatus[];
   readonly origin: Counters;
-  /** How long writes waited for other clients' transactions so far. */
+  /** The total time that writes waited for other clients' transactions. */
   readonly busyMs: number;
-  /** Edits that triggers did not see, and a comparison found. */
+  /** Edits that triggers missed and a comparison found. */
   readonly uncapturedCount: number;
   readonly loopDelaySeconds: number;
   readonly replicaBytes: number;
@@ -87,7 +87,7 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
   ];
 }
 
-/** What is measured of each table. */
+/** The metrics of each table. */
 function tableMetrics({ tables, replica, nowMs }: Measures): readonly Metric[] {
   const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
     tables.flatMap((table) => {
@@ -206,12 +206,12 @@ function sinkMetrics({ sinks }: Measures): readonly Metric[] {
     ),
     gauge(
       'sink_failing',
-      '1 while a sink cannot go on.',
+      '1 while a sink cannot continue.',
       perSink(({ problem }) => (problem === null ? 0 : 1)),
     ),
     gauge(
       'sink_held_tables',
-      'Tables of a sink that something stands in the way of.',
+      'Tables of a sink that are held because of a problem.',
       perSink(({ tables }) => tables.filter(({ state }) => state === 'held').length),
     ),
   ];
@@ -235,7 +235,7 @@ function secondsOf(stamp: string | null): number | null {
   return stamp === null ? null : Date.parse(stamp) / 1000;
 }
 
-/** 0 where there is nothing to be old. */
+/** 0 if nothing waits. */
 function ageOf(stamp: string | null, nowMs: number): number {
   return stamp === null ? 0 : Math.max(0, nowMs / 1000 - (secondsOf(stamp) ?? 0));
 }

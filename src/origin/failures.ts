@@ -118,7 +118,7 @@ export function damagedFailure(attempted: Attempted, came: string): Failure {
 export function brokenRevision({ revision }: { readonly revision: number }, came: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.truncated', {
     message: `attachment: revision ${revision}: ${came}`,
-    hint: 'Something between here and the origin changes what it sends; it is tried again by itself.',
+    hint: 'Something on the way changes the answers of the origin; rowsync tries again.',
   });
 }
 
@@ -309,7 +309,7 @@ function proxyFailure(attempted: Attempted, { proxy, status, cause }: ProxyFault
       'originDown',
       isItsOwn
         ? `It cannot reach ${attempted.host} now; check origin.url if that stays so.`
-        : `It does not let this through: ask whoever runs it to allow CONNECT to ${attempted.host}.`,
+        : `It does not let this through: ask its administrator to allow CONNECT to ${attempted.host}.`,
     );
   }
   const code = causeCode(cause);

@@ -77,7 +77,7 @@ function heldError({ localName }: LedgerTable, columns: readonly LedgerColumn[],
   const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
   return new RowsyncError('needsPerson', 'guard.schema', {
     message: `${localName}: the configuration leaves out columns, or masks them in another way, that hold values here (${namesOf(columns)})${edits}; nothing was read`,
-    hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads anew what is to come. To keep them, change tables.${localName} back; if only the key of masks is another one, put the former file back.`,
+    hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back; if only the key of the masks changed, put the former key file back.`,
   });
 }
 

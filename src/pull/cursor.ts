@@ -152,7 +152,7 @@ export class TableCursor {
 /** What is wrong where pages behind a page are that page again. */
 export function samePageError(table: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.samePage', {
-    message: `select of "${table}": the same rows came again where those behind them were asked for`,
+    message: `select of "${table}": the next page has the same rows again`,
     hint: 'Something on the way answers without regard to the query, such as a cache; let it pass on every request to the origin.',
   });
 }

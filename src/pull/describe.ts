@@ -78,7 +78,7 @@ export async function requireSameShape({ target, keepsShape }: PreparedTable): P
   if (await keepsShape()) return;
   throw new RowsyncError('originDown', 'origin.moving', {
     message: `${target.localName}: its columns changed while its rows were read`,
-    hint: 'Somebody is at work on the table at the origin; the next run reads it again.',
+    hint: 'A colleague is changing the table at the origin; the next run reads it again.',
   });
 }
 

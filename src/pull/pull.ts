@@ -52,8 +52,7 @@ const IDENTITY_NOTE = {
   hint: 'If that was not meant, give the user its rights again. Rows that are missing now are deleted only with --confirm.',
 };
 /** What a person does about a table that the origin no longer shows. */
-const GONE_HINT =
-  'If a right got lost, give it back; if the table is gone for good, rowsync schema prune drops it here.';
+const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
 /** What came of the rows of a table. */
 type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed'>;
@@ -420,7 +419,7 @@ async function pullRows(
   }
   throw new RowsyncError('originDown', 'origin.moving', {
     message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
-    hint: 'Somebody is at work on the table at the origin; the next run reads it again.',
+    hint: 'A colleague is changing the table at the origin; the next run reads it again.',
   });
 }
 

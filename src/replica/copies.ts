@@ -148,7 +148,7 @@ function distrust(db: Database.Database, nowMs: number): void {
   // What a person let through, or decided, when the copy was made was used up since.
   db.exec(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, pull_consent = NULL, push_consent = NULL`);
   db.exec(
-    sql`UPDATE _rowsync_conflicts SET requested = 0, problem = 'this decision stood in an older copy that was put back; decide once more'
+    sql`UPDATE _rowsync_conflicts SET requested = 0, problem = 'this decision is from an older copy that was put back; decide once more'
         WHERE requested = 1`,
   );
   db.exec(

@@ -15,7 +15,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   [
     // The -shm file is the first to find no space.
     /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)/,
-    { code: 'replica.full', hint: 'Free some space; what was stored is whole, and the next run goes on from there.' },
+    { code: 'replica.full', hint: 'Free some space; what was stored is whole, and the next run continues from there.' },
   ],
   [
     /^(SQLITE_BUSY|SQLITE_LOCKED)/,
@@ -59,7 +59,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     /^SQLITE_ERROR: error in (index|view|trigger) /,
     {
       code: 'replica.failed',
-      hint: 'Drop or change what the message names, and another SQL client made, then run the command again; it can be made anew afterwards.',
+      hint: 'Another SQL client made what the message names. Drop or change it, run the command again, then make it anew.',
     },
   ],
 ];

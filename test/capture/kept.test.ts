@@ -94,12 +94,12 @@ test('what is kept of a table that was pruned can be read, and each decision abo
   await fixture.pull();
   await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
 
-  expect(await resolve(fixture, LOCAL)).toBe('the table does not stand here any more');
+  expect(await resolve(fixture, LOCAL)).toBe('the table is no longer in the replica');
   fixture.execute(`UPDATE sync_conflicts SET resolution = 'local'`);
   await fixture.pull();
 
   expect(fixture.rows('SELECT "table", local, state, problem FROM sync_conflicts')).toEqual([
-    { table: 'Note', local: 'mine', state: 'discarded', problem: 'the table does not stand here any more' },
+    { table: 'Note', local: 'mine', state: 'discarded', problem: 'the table is no longer in the replica' },
   ]);
 });
 

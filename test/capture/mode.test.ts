@@ -149,7 +149,7 @@ describe('pruning', () => {
     await expect(pruning).rejects.toMatchObject({
       code: 'replica.failed',
       message: expect.stringContaining('error in index by body') as unknown,
-      hint: expect.stringContaining('Drop or change what the message names') as unknown,
+      hint: expect.stringContaining('Drop or change it, run the command again') as unknown,
     });
   });
 });

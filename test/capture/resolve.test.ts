@@ -244,7 +244,7 @@ test('discarded edits leave what the origin has, and can be taken again', async 
 
 describe('a new row that was discarded and is taken back', () => {
   const local = { take: 'local', value: null } as const;
-  const STANDS = 'the row stands here as row -3; edit its cells instead';
+  const STANDS = 'the row exists here as row -3; edit its cells instead';
   const titlesOfNew = `SELECT "Title" FROM "Note" WHERE "Title" IN ('new', 'newer') ORDER BY 1`;
 
   async function startDiscarded(): Promise<Fixture> {
@@ -283,7 +283,7 @@ describe('a new row that was discarded and is taken back', () => {
 
     expect([await resolve(fixture, local, 2), await resolve(fixture, local, 1)]).toEqual([
       null,
-      'the row stands here as row -4; edit its cells instead',
+      'the row exists here as row -4; edit its cells instead',
     ]);
 
     expect(fixture.rows(titlesOfNew)).toEqual([{ Title: 'newer' }]);
@@ -345,7 +345,7 @@ describe('a new row that was discarded and is taken back', () => {
 
     expect(outcome).toEqual({
       kind: 'problem',
-      words: 'row -2 was deleted here; look whether it stands at the origin, then discard it',
+      words: 'row -2 was deleted here; check whether it exists at the origin, then discard it',
     });
     expect(fixture.rows('SELECT * FROM sync_failures')).toEqual(before);
   });

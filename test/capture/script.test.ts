@@ -68,7 +68,7 @@ test.each([
     'a new row that was deleted after it was sent',
     `INSERT INTO "Note" ("Title") VALUES ('new')`,
     `DELETE FROM "Note" WHERE _id = -2`,
-    /^-- row -2 of Note was deleted here after it was sent, and may stand at the origin$/,
+    /^-- row -2 of Note was deleted here after it was sent, and may exist at the origin$/,
   ],
 ])('%s is a comment as long as no answer is known', async (_what, edit, later, comment) => {
   await using fixture = await startTwoWay();

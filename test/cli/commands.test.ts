@@ -378,7 +378,7 @@ test('check names the triggers that other clients have on the tables of rowsync'
 });
 
 test.each([
-  ['shared, in a folder that its group may write', 'shared: true', 0o770, 'may write FOLDER too, and so decide'],
+  ['shared, in a folder that its group may write', 'shared: true', 0o770, 'may also write FOLDER, and so decide'],
   ['shared, in a folder of its owner alone', 'shared: true', 0o750, null],
   ['shared with nobody', 'shared: false', 0o770, null],
 ])('check of a replica that is %s', async (_where, shared, mode, warning) => {
@@ -391,7 +391,7 @@ test.each([
 
   const { stdout } = await runCli(['check'], workspace);
 
-  const said = /^warn {2}config .*(may write .* decide)/m.exec(stdout)?.[1] ?? null;
+  const said = /^warn {2}config .*(may also write .* decide)/m.exec(stdout)?.[1] ?? null;
   expect(said?.replace(workspace.folder, 'FOLDER') ?? null).toBe(warning);
 });
 

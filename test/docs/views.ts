@@ -73,7 +73,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
         '`insert`, `update` or `delete`. Of a table: `begin` (changes are kept from here on), `end`, `pruned` (older entries ' +
         'went), `schema`, `restored` (the replica is an older copy from here on). `forgotten`: values were removed on request.',
       at: 'When it happened here.',
-      not_before: 'At least one change happened between this time and `not_after`. NULL where nothing tells.',
+      not_before: 'At least one change happened between this time and `not_after`. NULL if that is unknown.',
       not_after: 'Both ends belong to the interval.',
       origin_at: 'When the origin says that the row was changed last, where the table shows it.',
       origin_by: 'Who the origin says changed it last; true of the last change inside the interval only.',
@@ -169,7 +169,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       kind: '`insert`, `update` or `delete`.',
       column: 'Name of the column; NULL in the one line of an inserted or deleted row.',
       base: 'What the origin last confirmed.',
-      local: 'What stands here.',
+      local: 'The value here.',
       state: '`edited`, `sending`, `unknown` (no answer came), `refused`, `conflicted` or `inDoubt`.',
       since: 'Since when the row is in that state.',
     },
@@ -183,8 +183,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       kind: '`cell`, `deletedHere` (edited at the origin), `deletedThere` (edited here), or `inserted` (a discarded insert).',
       column: 'Name of the column; NULL for a whole row.',
       base: 'What the origin last confirmed before; of a whole row as a JSON object.',
-      local: 'What stood here.',
-      remote: 'What the origin says.',
+      local: 'The value here at that time.',
+      remote: 'The value at the origin.',
       winner: '`origin`, `local` or `nobody` (until you decide).',
       at: 'When rowsync found it.',
       state:

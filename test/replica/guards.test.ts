@@ -230,7 +230,7 @@ test('says which view of a client keeps a column from being renamed, and goes on
 
   expect(refused.tables).toMatchObject([{ error: { code: 'replica.failed' } }]);
   expect(refused.tables[0]?.error?.message).toContain('error in view broken');
-  expect(refused.tables[0]?.error?.hint).toContain('Drop or change what the message names');
+  expect(refused.tables[0]?.error?.hint).toContain('Drop or change it, run the command again');
   expect(report.tables).toMatchObject([{ error: null }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });

@@ -100,7 +100,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
     ...(unpushedCount === 0
       ? []
       : [
-          `${plural(unpushedCount, 'edited row')} of the former replica had not reached the origin; what the backup lacks stands only there:`,
+          `${plural(unpushedCount, 'edited row')} of the former replica had not reached the origin; what the backup lacks is only there:`,
           '  SELECT * FROM sync_changes lists the edits',
         ]),
     ...(pendingCreateCount === 0

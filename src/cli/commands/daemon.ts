@@ -16,7 +16,7 @@ import { sinkSecrets } from '../../config/sinks.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 
 const HELP = `
-When to do what stands under schedule in the configuration. It pulls once when it starts. One daemon works on a replica;
+The configuration has the schedule. The daemon also pulls once when it starts. One daemon works on a replica;
 status, sql and other readers work beside it.
 
 Signals:

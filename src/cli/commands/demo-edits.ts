@@ -81,7 +81,7 @@ export async function tellEdits({ invocation, sandbox, path, rowsync, number, sa
   );
   await say(pushText(await runPush(invocation, push), width));
 
-  await say(`\n   The conflict waits for a person, and holds nobody else up:\n\n${ask(CONFLICTS)}`);
+  await say(`\n   The conflict waits for a person, and holds up no other row:\n\n${ask(CONFLICTS)}`);
   await say(`\n   ... who decides in SQL as well, or with ${rowsync} resolve:\n\n${indented(RESOLUTION)}`);
   executeAsClient(path, RESOLUTION);
   await say(`   What the origin refused waits too, with its words, until the row is edited:\n\n${ask(FAILURES)}`);

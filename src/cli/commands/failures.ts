@@ -11,8 +11,8 @@ import { boxTable } from '../output.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
-A refused row is tried again when it is edited, when "rowsync retry" says so, and by itself where waiting can help
-(retry_at in sync_failures). "rowsync discard" puts it back to what the origin has.
+A refused row is tried again when it is edited, when "rowsync retry" says so, and, if waiting can help,
+at the time in retry_at of sync_failures. "rowsync discard" puts it back to what the origin has.
 
 Examples:
   rowsync failures

@@ -23,8 +23,8 @@ import { copiesBeside, hasRow, type SoughtRow } from '../../replica/row-copies.t
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 
 const EXAMPLES = `
-Removes the values for good from the journal, sync_deleted and decided conflicts, and of a row that is deleted also its files. An
-entry "forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. No daemon may be at work.
+Removes the values from the journal, sync_deleted and decided conflicts, and the files of the row if it is deleted. An entry
+"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon before.
 
 Examples:
   rowsync history forget Customer 42

@@ -94,7 +94,7 @@ function requireFileName(tokenFile: string | undefined, folder: string): void {
   if (tokenFile === undefined || !looksLikeToken(tokenFile) || existsSync(resolve(folder, tokenFile))) return;
   throw usage(
     '--token-file takes the name of a file, and what was given looks like a token itself',
-    'Leave the option out: rowsync init asks for the token and keeps it in a file. The token may stand in the history of your shell now.',
+    'Leave the option out: rowsync init asks for the token and keeps it in a file. The history of your shell may hold the token now.',
   );
 }
 

@@ -23,11 +23,11 @@ import { planJson, planText, pushExitCode, pushJson, pushText } from '../push-re
 
 const PUSH_EXAMPLES = `
 Examples:
-  rowsync plan                       what would be sent, row by row; nothing is
+  rowsync plan                       what would be sent, row by row
   rowsync push                       every table with push: true
   rowsync push Customer --confirm    ... and let a mass edit through that a guard held
 
-Rows that the origin refuses wait in sync_failures and hold nobody else up. The exit code is 3 while a guard or a conflict
+Rows that the origin refuses wait in sync_failures and hold up no other row. The exit code is 3 while a guard or a conflict
 waits for you, with --strict also while a refused row does.`;
 
 const PLAN_EXAMPLES = `

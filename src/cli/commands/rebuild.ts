@@ -38,7 +38,7 @@ export function addRebuildCommand(program: Command, runner: Runner): void {
   program
     .command('rebuild')
     .description('write down what was edited here, and make room for a new replica')
-    .option('--give-up-edits', 'go on although some edits cannot be read; what can be is written down')
+    .option('--give-up-edits', 'continue although some edits cannot be read; the others are written down')
     .addHelpText('after', HELP)
     .action((options: { giveUpEdits?: boolean }, command: Command) =>
       runner(command, (invocation) => rebuild(invocation, options.giveUpEdits === true)),
@@ -101,7 +101,7 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
           const damage = damagedAmong(path, names);
           if (damage.length > 0) {
             tally.unread.push(`${localName}: damaged are ${damage.join(', ')}`);
-            write(`-- ${printable(localName)} is damaged: rows may be missing that nobody deleted; judge each line`);
+            write(`-- ${printable(localName)} is damaged: rows may be missing that were not deleted; check each line`);
           }
           for (const line of scriptOfTable(reader, id, { isDamaged: damage.length > 0, isCopy })) {
             if (!line.startsWith('SELECT')) tally.editCount += 1;

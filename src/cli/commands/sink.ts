@@ -59,7 +59,7 @@ export function addSinkCommands(program: Command, runner: Runner): void {
       });
   sink
     .command('status', { isDefault: true })
-    .description('say how far each sink is, and what stands in its way (the default)')
+    .description('show the progress and the problems of each sink (the default)')
     .action((_options: unknown, command: Command) => runner(command, status));
   add('check', 'connect, and look whether the user has the rights that are needed', check);
   add('send', 'send what changed since the last time, once', (invocation, sides) =>

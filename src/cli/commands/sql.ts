@@ -26,8 +26,8 @@ A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is not
 Any other SQLite client can read the replica as well, at any time.
 
 --at takes ${MOMENT_FORMS}.
-Tables have the columns that they have now. An edit that was made here counts from the next pull or push on. The views of rowsync
-(such as sync_status) are as they are now, and main."Order" is the table as it is now.`;
+Tables have the columns that they have now. Edits since the last pull or push are shown as they are now. So are the views of rowsync,
+such as sync_status, and main."Order" is the table as it is now.`;
 
 interface SqlOptions {
   readonly format?: OutputFormat;

@@ -48,7 +48,7 @@ export function addUndoCommand(program: Command, runner: Runner): void {
     .option('--since <time>', 'all changes since then, instead of those of a run')
     .option('--table <name>', 'only of this table')
     .option('--row <id>', 'only of the row with this _id')
-    .option('--dry-run', 'show what would be edited; nothing is')
+    .option('--dry-run', 'show what would be edited, without editing')
     .addHelpText('after', EXAMPLES)
     .action((run: string | undefined, options: UndoOptions, command: Command) =>
       runner(command, (invocation) => undo(invocation, run, options)),
@@ -60,7 +60,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     throw usage('undo takes either the number of a run or --since', 'rowsync log lists runs, with what each changed.');
   }
   if (options.row !== undefined && options.table === undefined)
-    throw usage('--row needs --table', 'Say of which table the row is.');
+    throw usage('--row needs --table', 'Name the table of the row.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
   const { tables, wish } = readWish(invocation, path, { run, options });
