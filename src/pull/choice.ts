@@ -1,7 +1,7 @@
 /**
- * Applies the configuration's choice of columns to what the origin describes (reconcile/choose.ts), and to what stands here. A column that is left out,
- * or masked in another way than before, goes with everything that is kept of it; it comes anew if it is still to come. That waits for a person, since
- * what goes cannot be brought back.
+ * Applies the configuration's choice of columns to the origin's description (reconcile/choose.ts), and to the replica. A column that is now left out,
+ * or masked in another way, is removed with all its values here. A masked one is then read anew. Removal waits for a person, since it cannot be
+ * undone here.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { stampFromMs } from '../base/clock.ts';
@@ -25,8 +25,8 @@ import type { TableDescriptor } from '../wire/schema.ts';
 import type { PullContext, TableOptions } from './context.ts';
 
 /**
- * The description of a table with the columns that come here. Removes what is kept of columns that are not to be here as they are.
- * @throws RowsyncError `config.invalid`, `guard.schema` where that waits for a person.
+ * The description of a table with the columns that come here. Removes the values of columns that must not be here as they are. @throws RowsyncError
+ * `config.invalid`, `guard.schema` if that waits for a person.
  */
 export async function applyChoice(
   context: PullContext,
@@ -64,7 +64,7 @@ function namesOf(columns: readonly LedgerColumn[]): string {
   return columns.map(({ localName }) => `"${printable(localName)}"`).join(', ');
 }
 
-/** Rows with edits of these columns that the origin does not have; those that no capture has seen yet are not among them. */
+/** Rows with unpushed edits of these columns; edits that no capture has seen yet are not included. */
 function countEdits(from: Connection, { id }: LedgerTable, columns: readonly LedgerColumn[]): number {
   const table = findTwoWayTable(from, id);
   if (table === null) return 0;
@@ -81,14 +81,14 @@ function heldError({ localName }: LedgerTable, columns: readonly LedgerColumn[],
   });
 }
 
-/** Drops columns with all that is kept of them, and overwrites the bytes. */
+/** Drops columns with all their kept values, and overwrites the bytes. */
 async function removeColumns(
   { replica, clock, log, removeContents }: PullContext,
   ledger: LedgerTable,
   { chosen, overtaken }: { readonly chosen: Chosen; readonly overtaken: readonly LedgerColumn[] },
 ): Promise<void> {
   const at = stampFromMs(clock.nowMs());
-  // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
+  // Values that are removed now are overwritten, and the log is emptied. Values that were deleted earlier may stay in unused parts of the file.
   replica.prepare(sql`PRAGMA secure_delete = ON`).get();
   const contents = await replica.writeDurably(`Removing columns of ${ledger.localName}`, (tx) => {
     const { id } = ledger;

@@ -1,5 +1,5 @@
 /**
- * What every part of a pull is handed: the two sides, the clock, the log and the settings. Types only.
+ * The context of every part of a pull: the two sides, the clock, the log and the settings. Types only.
  */
 import type { Clock } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
@@ -25,12 +25,12 @@ export interface PullSettings {
   readonly maxDeletePercent: number;
   /** Requests under way at a time, and pages in memory per table. */
   readonly concurrency: number;
-  /** Which tables are followed between sweeps: a sweep of these asks for what following begins with. Left out for none. */
+  /** Which tables are followed between sweeps: their sweeps also ask for the watermark. Left out for none. */
   readonly follows?: 'all' | 'large' | 'none' | undefined;
   readonly tableOptions: (name: string) => TableOptions | null;
 }
 
-/** What the configuration says of one table. */
+/** The configuration of one table. */
 export interface TableOptions {
   /** Columns to sort by instead of creation time; null for the default. */
   readonly sort: readonly string[] | null;
@@ -40,11 +40,11 @@ export interface TableOptions {
   readonly editing?: EditingOptions | null | undefined;
   /** The filter that a row has to satisfy to be here, in the origin's language; absent or null for all rows. */
   readonly rows?: string | null | undefined;
-  /** How much of its changes is kept in the journal; absent or null for none. */
+  /** The bounds of its journal; absent or null for no journal. */
   readonly history?: HistoryBounds | null | undefined;
 }
 
-/** What the configuration says of a table whose edits are pushed. */
+/** The configuration of a table whose edits are pushed. */
 export interface EditingOptions {
   /** Origin's name of the unique column that identifies rows; null without one. */
   readonly match: string | null;
@@ -62,9 +62,9 @@ export interface PullContext {
   readonly log: Logger;
   readonly settings: PullSettings;
   readonly onProgress?: ((event: PullProgress) => void) | undefined;
-  /** Whether to ask the origin beforehand how large the tables of a first pull are, for a time left (estimate.ts). */
+  /** Whether to ask the origin first how large the tables of a first pull are, to estimate the time left (estimate.ts). */
   readonly estimates?: boolean | undefined;
-  /** Removes content of attached files that no row names any more; left out where none is kept. */
+  /** Removes content of attached files that no row names any more; left out if no files are kept. */
   readonly removeContents?: ((hashes: readonly string[]) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -72,18 +72,18 @@ export interface PullContext {
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
 export interface PreparedTable {
   readonly address: Address;
-  /** Whether a row that is new here may be an old one there, since the table has a filter, or had one. */
+  /** Whether a row that is new here may be old at the origin, because the table has or had a filter. */
   readonly mayEnter: boolean;
-  /** What the origin said of it, with the columns that come here (reconcile/choose.ts). */
+  /** The origin's description, with the columns that come here (reconcile/choose.ts). */
   readonly descriptor: TableDescriptor;
-  /** Looks whether its columns are still called as the descriptor says; false permanently once they were not. */
+  /** Checks whether its columns still have the names of the descriptor; stays false once they had not. */
   readonly keepsShape: () => Promise<boolean>;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly ColumnShape[];
   readonly selection: Selection;
-  /** Why its edits cannot be pushed, to be told once its rows are here; null where they can, or there are none. */
+  /** Why its edits cannot be pushed, to be reported once its rows are here; null if they can, or there are none. */
   readonly problem: RowsyncError | null;
-  /** What edits are merged by; null for a table that nobody can have edited. */
+  /** The input for merging edits; null for a table that cannot have edits. */
   readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
 }

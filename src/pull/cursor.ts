@@ -1,7 +1,6 @@
 /**
- * Which page a sweep asks for next. Pages that the page map knows are asked for straight away, several at a time. Behind them the
- * end is unknown. So pages are asked for ahead only once a full one was seen, and never new ones behind a page that was not full.
- * Pure but for its own state.
+ * Which page a sweep requests next. Pages of the page map are requested at once, several at a time. After them the end is unknown. So further pages
+ * are requested only once a full page was seen, and never after a page that was not full. Pure except for its own state.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { REPEATED_PAGES_MAX } from '../reconcile/pages.ts';
@@ -11,17 +10,15 @@ import type { PagePlace } from '../replica/pages.ts';
 export interface CursorStart {
   /** Pages to read, in order. */
   readonly known: readonly number[];
-  /** The page behind all that the page map has. */
+  /** The page after all pages of the page map. */
   readonly firstFresh: number;
-  /** How far behind the last full page is asked. */
+  /** How far to request ahead of the last full page. */
   readonly ahead: number;
-  /**
-   * Whether known pages are asked for even behind the end: their rows may stand in the page map although they have moved away.
-   */
+  /** Whether known pages are requested even after the end: the page map may still have rows that have moved away. */
   readonly asksBehindEnd?: boolean | undefined;
-  /** Pages of a window, where rows behind it begin a new one: nothing is asked for ahead behind them. */
+  /** Pages of a full window, after which a new window begins: nothing is requested ahead of them. */
   readonly windowPages?: number | undefined;
-  /** Whether the last page of a new window is asked for first, so that the next window can begin while this one is read. */
+  /** Whether the last page of a new window is requested first, so that the next window can begin while this one is read. */
   readonly asksLastFirst?: boolean | undefined;
 }
 
@@ -32,16 +29,16 @@ export class PageCursor {
   readonly #asksBehindEnd: boolean;
   readonly #lastKnown: number;
   readonly #windowPages: number;
-  /** The page that is asked for before those in front of it, until it was; null for none. */
+  /** The page that is still to be requested before earlier ones; null for none. */
   #early: number | null;
   readonly #asked = new Set<number>();
-  /** The next page behind all known ones. */
+  /** The next page after all known ones. */
   #fresh: number;
   /** The highest page seen full, -1 before the first. */
   #highestFull = -1;
-  /** The lowest page seen to be the end: nothing is asked for behind it. */
+  /** The lowest page seen to be the end: no later page is requested. */
   #end = Number.POSITIVE_INFINITY;
-  /** The page behind which the window was cut. */
+  /** The page after which the window was cut. */
   #cut = Number.POSITIVE_INFINITY;
   /** The first rows of full pages, and how many of these begin like the one before them. */
   readonly #firstIds = new Map<number, number>();
@@ -58,7 +55,7 @@ export class PageCursor {
     this.#early = start.asksLastFirst === true && start.firstFresh === 0 && last > 0 ? last : null;
   }
 
-  /** The page to ask for next, or null: then answers must come in first, or all was asked for. */
+  /** The page to request next; null if answers must come in first, or all pages were requested. */
   next(): number | null {
     if (this.isRepeating) return null;
     const known = this.#known.shift();
@@ -80,14 +77,14 @@ export class PageCursor {
     return page;
   }
 
-  /** The very first page always; behind the known ones once the last of them is full, and not too far behind a full one. */
+  /** The first page always; after the known ones once the last of them is full, and not too far ahead of a full page. */
   #mayAskFresh(): boolean {
     if (this.#fresh === 0) return true;
     const ahead = this.#fresh < this.#windowPages ? this.#ahead : 1;
     return this.#highestFull >= this.#lastKnown && this.#fresh <= this.#highestFull + ahead;
   }
 
-  /** Takes note of an answer: whether the pages end with it, and its first row, unless it came some other time. */
+  /** Notes an answer: whether the pages end with it, and its first row, unless it is known. */
   answered(page: number, isEnd: boolean, firstId: number | null = null): void {
     if (isEnd) {
       this.#end = Math.min(this.#end, page);
@@ -100,7 +97,7 @@ export class PageCursor {
       if (this.#firstIds.get(neighbour) === firstId) this.#repeatedCount += 1;
   }
 
-  /** Ends the window with a page: what lies behind it belongs to the next one, also where it was asked for already. */
+  /** Ends the window with a page: later pages belong to the next window, even if they were requested. */
   cutBehind(page: number): void {
     this.#end = Math.min(this.#end, page);
     this.#cut = Math.min(this.#cut, page);
@@ -112,29 +109,29 @@ export class PageCursor {
     return page > this.#cut;
   }
 
-  /** Whether page after page came with the same rows: nothing more is asked for. */
+  /** Whether several pages came with the same rows: then no more are requested. */
   get isRepeating(): boolean {
     return this.#repeatedCount > REPEATED_PAGES_MAX;
   }
 }
 
-/** The pages of several windows, those of one window after those of another. */
+/** The pages of several windows, one window after another. */
 export class TableCursor {
   readonly #cursors = new Map<string, PageCursor>();
 
-  /** Adds a window that is to be read, behind those that were added before. */
+  /** Adds a window to read, after those that were added before. */
   add(window: string, start: CursorStart): PageCursor {
     const cursor = new PageCursor(start);
     this.#cursors.set(window, cursor);
     return cursor;
   }
 
-  /** The cursor of a window; undefined where it is not read. */
+  /** The cursor of a window; undefined if it is not read. */
   of(window: string): PageCursor | undefined {
     return this.#cursors.get(window);
   }
 
-  /** The page to ask for next, or null: then answers must come in first, or all was asked for. */
+  /** The page to request next; null if answers must come in first, or all pages were requested. */
   next(): PagePlace | null {
     for (const [window, cursor] of this.#cursors) {
       const page = cursor.next();
@@ -143,13 +140,13 @@ export class TableCursor {
     return null;
   }
 
-  /** Whether page after page of some window came with the same rows. */
+  /** Whether several pages of a window came with the same rows. */
   get isRepeating(): boolean {
     return [...this.#cursors.values()].some(({ isRepeating }) => isRepeating);
   }
 }
 
-/** What is wrong where pages behind a page are that page again. */
+/** The error about pages that repeat the page before. */
 export function samePageError(table: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.samePage', {
     message: `select of "${table}": the next page has the same rows again`,

@@ -1,8 +1,8 @@
 /**
- * What a table looks like at the origin. Answers name columns, and a name may have gone to another column since it was asked about. So it is
- * asked conditionally before the rows of a table are read and, where nobody edits it, behind them: what came under wrong names is read
- * again. Of a table that people edit nothing is stored before it was asked in full behind the answer. An edit, or a row that is
- * deleted at the origin meanwhile, would keep such values permanently.
+ * The description of a table at the origin. Answers name columns, and a name may move to another column after it was described. So the description is
+ * requested conditionally before the rows of a table, and for a mirror also after them. Rows that came under wrong names are read again. Rows of a
+ * two-way table are stored only after a full description that follows their answer. An edit, or a delete at the origin meanwhile, would keep wrong
+ * values permanently.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/pool.ts';
@@ -35,9 +35,9 @@ export async function describeTable(
 }
 
 /**
- * Looks, each time it is called, whether the columns of a table are still called as they were. Asks in full: a wrong "not modified", as of
- * a cache on the way, would vouch for names that have gone to other columns. Looks that come while one is under way share the next. Once they
- * were called otherwise, the answer stays no: what was read meanwhile may be under any name, also when they are called back.
+ * Checks with each call whether the columns of a table still have their names. Requests the full description: a wrong "not modified", as from a cache
+ * on the way, would confirm names that have moved. Calls during a check share the next one. Once a name differed, the answer stays no, also when the
+ * name is back: rows read meanwhile may be under any name.
  */
 export function shapeWatch(
   { origin, signal }: Pick<PullContext, 'origin' | 'signal'>,
@@ -59,8 +59,8 @@ export function isSameShape(one: TableDescriptor, other: TableDescriptor): boole
 }
 
 /**
- * Writes what came of rows. Where people edit the table, and something in them is not what its base says, it is made sure first that this did
- * not just come under the name of another column; what is as it was is right under any name.
+ * Writes rows that were read. If a row of a two-way table differs from its base, the names of the columns are checked first: the value may have come
+ * under the name of another column. Unchanged rows are right under any name.
  * @throws RowsyncError `origin.moving`.
  */
 export async function writeInShape<T>(
@@ -73,7 +73,7 @@ export async function writeInShape<T>(
   return replica.write(what, work, signal);
 }
 
-/** Makes sure that the columns of a table are still called as they were when it was prepared. @throws RowsyncError `origin.moving`. */
+/** Makes sure that the columns of a table have the names that they had when it was prepared. @throws RowsyncError `origin.moving`. */
 export async function requireSameShape({ target, keepsShape }: PreparedTable): Promise<void> {
   if (await keepsShape()) return;
   throw new RowsyncError('originDown', 'origin.moving', {
@@ -82,7 +82,7 @@ export async function requireSameShape({ target, keepsShape }: PreparedTable): P
   });
 }
 
-/** Whether some row is not what the origin confirmed last, or cannot be read as what it is taken for. */
+/** Whether a row differs from its base, or cannot be read with its types. */
 function bringsNews(
   from: Connection,
   table: RowTarget,

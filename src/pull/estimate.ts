@@ -1,7 +1,6 @@
 /**
- * How many rows a first pull will bring, for someone who watches a progress bar. Costs a request for a small table and a dozen
- * of one row each for a large one, so it is done on demand only. What goes wrong with it goes wrong silently. The pull itself
- * will say so.
+ * The number of rows of a first pull, for a progress bar. Costs a request for a small table, and a dozen of one row each for a large one, so it is
+ * done on demand only. Its failures are ignored, because the pull itself reports them.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/estimate.ts';
@@ -9,10 +8,10 @@ import type { TableSummary } from '../wire/schema.ts';
 import type { PullContext } from './context.ts';
 import { runAll } from '../base/pool.ts';
 
-/** The estimated rows of all tables together; a table that could not be asked counts as empty. */
+/** The estimated rows of all tables together; a table whose request fails counts as empty. */
 export async function estimateRowCount(context: PullContext, tables: readonly TableSummary[]): Promise<number> {
   let rowCount = 0;
-  // The question names no column, and so brings those that are left out.
+  // The request names no column, so its answer has the omitted ones too.
   const asked = tables.filter(
     ({ recordName }) => (context.settings.tableOptions(recordName)?.columns ?? null) === null,
   );

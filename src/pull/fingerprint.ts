@@ -1,7 +1,7 @@
 /**
- * Finds the windows of a table that changed by asking the origin what the rows of each day add up to, and adding up the same here. Input: a table that a
- * sweep proved whole. Output: the windows to read. Evidence only: what is found equal is not noted as fresh. Requests: at most
- * FINGERPRINT_PAGES_MAX, and none for a table that is read as one window.
+ * Finds changed windows of a table by comparing totals of each day with those of the origin. Input: a table that a sweep proved whole. Output: the
+ * windows to read. Evidence only: equal days are not noted as fresh. Requests: at most FINGERPRINT_PAGES_MAX, and none for a table that is read as
+ * one window.
  */
 import { RowsyncError } from '../base/errors.ts';
 import {
@@ -27,12 +27,12 @@ import type { SweepCounts } from './report.ts';
 import { confirmedRows } from './stamps.ts';
 import { sweepWindows } from './sweep.ts';
 
-/** Rows that are added up at a stretch, some milliseconds of work; other work is done in between. */
+/** Rows that are summed at once, in some milliseconds; other work is done in between. */
 const BLOCK_ROWS = 5_000;
 
-/** What a fingerprint says. */
+/** The result of a comparison. */
 export interface ChangedWindows {
-  /** Windows that have rows of days that differ, in order; none where all days are equal. */
+  /** Windows with rows of days that differ, in order; none if all days are equal. */
   readonly windows: readonly string[];
   readonly plan: MeasurePlan;
   readonly zone: string;
@@ -41,7 +41,7 @@ export interface ChangedWindows {
 }
 
 /**
- * Reads the windows that were found, and notes which measures say nothing; returns how many rows were deleted. Null where a sweep has to look.
+ * Reads the windows that were found, and notes useless measures; returns the number of deleted rows. Null if a sweep has to look.
  * @throws RowsyncError as `sweepPages`.
  */
 export async function readChangedWindows(
@@ -58,8 +58,8 @@ export async function readChangedWindows(
 }
 
 /**
- * Which windows differ from the origin. Null where the origin refuses, or answers in a form of its own. Null as well for a table that is read as
- * one window, or has too many days. @throws RowsyncError of the origin.
+ * The windows that differ from the origin. Null if the origin refuses, or answers in an unknown form. Null also for a table that is read as one
+ * window, or has too many days. @throws RowsyncError of the origin.
  */
 export async function findChangedWindows(context: PullContext, table: PreparedTable): Promise<ChangedWindows | null> {
   const { replica } = context;
@@ -76,8 +76,8 @@ export async function findChangedWindows(context: PullContext, table: PreparedTa
 }
 
 /**
- * Compares once more with the same answer after the windows were swept, and notes which measures say nothing: they are left out until the next
- * whole sweep. Returns all that are left out by now.
+ * Compares once more with the same answer after the windows were read. A measure that still differs is useless, and left out until the next whole
+ * sweep. Returns all measures that are left out.
  */
 export async function noteUselessMeasures(
   context: PullContext,
@@ -94,7 +94,7 @@ export async function noteUselessMeasures(
   return ignored;
 }
 
-/** The days of the origin; null where it does not say. */
+/** The days of the origin; null without an answer. */
 async function readDays(
   { origin, signal }: PullContext,
   { address }: PreparedTable,
@@ -114,7 +114,7 @@ async function readDays(
       skip += answer.groups.length;
     }
   } catch (thrown) {
-    // An answer in another form than the facts describe is as good as none.
+    // An answer in an unknown form counts as none.
     if (!(thrown instanceof RowsyncError && thrown.code === 'origin.unexpected')) throw thrown;
   }
   return null;

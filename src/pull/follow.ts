@@ -1,14 +1,14 @@
 /**
- * Follows one table: asks for the rows that were changed since the watermark and applies them like rows of a page. Input: a table that a
- * sweep proved whole. Output: whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
+ * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. Input: a table that a sweep proved
+ * whole. Output: whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
  *
  *    pages of a round   FOLLOW_PAGES_MAX
  *    rounds             ROUNDS_MAX: the second tells what came while rows were counted from a delete; behind it, windows are read
  *    changed windows    as fingerprint.ts says, when rows are missing, and when it is time to compare
  *    a short window     found by halving, once a round
  *
- * What follow stores stands on no page yet, so the rows come under suspicion until a page shows them: no ETag vouches for what
- * it did not bring (I6). Deletes are not seen here. The number of rows tells that some are missing, and the sweep says which (I5).
+ * Rows that follow stores are on no page yet. So they are suspects until a page shows them: no ETag vouches for them (I6). The number of rows shows
+ * that some are missing; a look by id or a sweep says which (I5).
  */
 import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
@@ -47,9 +47,9 @@ import type { SweepCounts } from './report.ts';
  */
 export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape';
 
-/** What came of following a table. */
+/** The result of following a table. */
 interface Followed {
-  /** Null where it sufficed. */
+  /** Null if following sufficed. */
   readonly why: WhySwept | null;
   readonly deletedCount: number;
 }
@@ -57,18 +57,18 @@ interface Followed {
 /** Rounds of counting rows and reading what changed. */
 const ROUNDS_MAX = 5;
 
-/** Windows that are read as the days say, where rows are missing; of more, the one with missing rows is found by counting. */
+/** If rows are missing, up to so many windows with differing days are read; otherwise the window with missing rows is found by counting. */
 const CHANGED_WINDOWS_MAX = 8;
 
-/** Rows of a list of deleted ones that are asked for. */
+/** Rows of the origin's list of deleted rows that are requested. */
 const HINTS_MAX = 10_000;
 
-/** The stamp of a table in which no row was ever changed. */
+/** The stamp of a table without any change. */
 const FIRST_STAMP = '1970-01-01T00:00:00Z';
 
 /**
- * The stamp of the row that was changed last, asked for before a sweep begins: whatever is changed after that has no earlier
- * one. Null for a table that cannot be followed. @throws RowsyncError of the origin.
+ * The stamp of the last changed row, requested before a sweep begins: later changes have no earlier stamp. Null for a table that cannot be followed.
+ * @throws RowsyncError of the origin.
  */
 export async function readNewestStamp({ origin, signal }: PullContext, table: PreparedTable): Promise<string | null> {
   const stamps = stampsOf(table);
@@ -84,8 +84,8 @@ export async function readNewestStamp({ origin, signal }: PullContext, table: Pr
 }
 
 /**
- * Follows a table as it was described last: that is asked again only where rows came of it that were stored without a look. What came under other
- * names is under suspicion, so a sweep reads it again.
+ * Follows a table by its last description, which is requested again only if rows were stored without a check. Rows that came under other names are
+ * suspects, so a sweep reads them again.
  */
 export async function followKnown(
   context: PullContext,
@@ -108,7 +108,7 @@ export async function followKnown(
   } catch (thrown) {
     const { code, kind } = asRowsyncError(thrown);
     if (code === 'origin.moving') return { why: 'moving', deletedCount: 0 };
-    // A column that was renamed is refused by its former name, or missing in the answer.
+    // The origin refuses the former name of a renamed column, or leaves it out of the answer.
     const mayBeShape = kind === 'originRefused' || kind === 'wireFormat';
     if (!mayBeShape || isSameShape(stored, await describeTable(context, summary))) throw thrown;
     return { why: 'shape', deletedCount: 0 };
@@ -121,7 +121,7 @@ export async function followKnown(
   return followed;
 }
 
-/** Brings what was changed. @throws RowsyncError of the origin or the replica. */
+/** Brings the changed rows. @throws RowsyncError of the origin or the replica. */
 async function followTable(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<Followed> {
   const { origin, replica, clock, signal } = context;
   const { id, localName } = table.target;
@@ -135,7 +135,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    // Before the changes are read: whatever was added until now is among them, and cannot hide a delete.
+    // Counted before the changes are read: rows that were added before are among the changes, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
     const isAsBefore =
       ledger.hasLargeTail && (await isTailKnown(context, table, { stamps, watermark: before, lateMs }));
@@ -168,8 +168,8 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
 }
 
 /**
- * Reads windows in which rows are missing, or came unseen, and no others; returns how many rows were deleted. Null where a sweep has to look. In the
- * second round the days say which they are. Later, or where that says little, the last window whose number of rows differs is found by halving.
+ * Reads only windows in which rows are missing, or came unseen; returns the number of deleted rows. Null if a sweep has to look. In the second round,
+ * the days name these windows. Later, or if the days do not help, the last window with a differing number of rows is found by halving.
  */
 async function readShortWindows(
   context: PullContext,
@@ -197,7 +197,7 @@ async function readShortWindows(
   return await sweepWindows(context, table, { windows: [short], counts });
 }
 
-/** The last item for which something holds, where it holds for the first one and for none behind one for which it does not. */
+/** The last item with a property. The first item has it, and no item after one without it. */
 async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boolean>): Promise<T> {
   let low = 0;
   let high = items.length;
@@ -210,9 +210,9 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
 }
 
 /**
- * Whether the many rows that were changed last are still those that stand here: as many from the beginning of the overlap on, and none behind the
- * watermark. After an import it saves reading all of it each time. A row of the import that changes once more within the last second of it shows in
- * neither number: the next sweep reads it.
+ * Whether the many last changed rows are still those here: the same number from the beginning of the overlap, and none after the watermark. This
+ * saves reading a whole import again each time. A row of the import that changes again within its last second shows in neither number: the next sweep
+ * reads it.
  */
 async function isTailKnown(
   { origin, replica, signal }: PullContext,
@@ -230,8 +230,8 @@ async function isTailKnown(
 }
 
 /**
- * Looks for rows that are here and not there: those that the origin lists as deleted and, of a table with a filter, those that were changed last, which
- * may have left it. Returns how many were deleted; null where none was found, or more may not go.
+ * Looks for rows that are missing at the origin: rows that it lists as deleted and, for a table with a filter, the last changed rows, which may have
+ * left the filter. Returns the number of deleted rows; null if none was found, or more may not be deleted.
  */
 async function findDeleted(
   context: PullContext,
@@ -246,7 +246,7 @@ async function findDeleted(
   return here.length === 0 ? null : await proveDeletes(context, table, { ids: here, counts });
 }
 
-/** Rows that the origin lists as deleted; none where it has no such list. */
+/** Rows that the origin lists as deleted; none without such a list. */
 async function listDeleted(
   { origin, signal }: PullContext,
   table: PreparedTable,
@@ -262,7 +262,7 @@ async function listDeleted(
   }
 }
 
-/** The rows that were changed last, whether or not the filter of the table selects them; at most a page. */
+/** The last changed rows, inside or outside of the table's filter; at most a page. */
 async function listChanged(
   { origin, signal }: PullContext,
   table: PreparedTable,
@@ -276,7 +276,7 @@ async function listChanged(
 }
 
 /**
- * The stamp of the row that was changed last. Where the one with the watermark did not come: it was deleted, so it is not here either, or null, as the
+ * The stamp of the last changed row. If the row with the watermark did not come, it was deleted and is not here either; otherwise null, because the
  * origin's stamps went back.
  */
 async function nextWatermark(
@@ -291,11 +291,11 @@ async function nextWatermark(
   return newest ?? (await readNewestStamp(context, table));
 }
 
-/** What came of the rows that were changed. */
+/** The result of reading the changed rows. */
 interface Changes {
-  /** The stamp of the one that was changed last; null where there was none. */
+  /** The stamp of the last changed row; null for none. */
   readonly newest: string | null;
-  /** Whether more than a page was read of which nothing was new. */
+  /** Whether more than a page was read and nothing in it was new. */
   readonly isLarge: boolean;
 }
 
@@ -338,7 +338,7 @@ async function readChanges(
   return { why: 'many' };
 }
 
-/** Applies what is not here as it came; rows of the overlap mostly are. */
+/** Applies rows that differ from those here; most rows of the overlap do not. */
 async function storeChanges(
   context: PullContext,
   table: PreparedTable,

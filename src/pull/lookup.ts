@@ -1,9 +1,9 @@
 /**
- * Asking the origin for rows by id, apart from any page: which of them it has, and of a table with a filter (`rows`) which of those the
- * filter selects. Retrieve takes no filter. So it is asked first, for no more than the keys; then the filter, for the rows with these keys.
+ * Requests rows by id: which of them the origin has and, for a table with a filter (`rows`), which of those match it. Retrieve takes no filter. So it
+ * is asked first, only for the keys; then a filtered select asks for the rows with these keys.
  *
- * Between the two a row may go, or enter the filter. One that went is taken for outside, and leaves all the same. One that entered was changed
- * since, so the page that shows it is read anew. Requests: one per batch of ids, and one per filter of their keys.
+ * Between the two requests, a row may be deleted, or enter the filter. A deleted one counts as outside of the filter, and leaves in any case. One
+ * that entered has changed, so its page is read anew. Requests: one per batch of ids, and one per filter of their keys.
  */
 import { must } from '../base/assert.ts';
 import { valueOf } from '../origin/answers.ts';
@@ -12,20 +12,20 @@ import { QUERY_BYTES_MAX, retrieveQuery, TOP_MAX } from '../wire/query.ts';
 import type { Row, RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
-/** What else stands in such a question: names of parameters, parentheses. */
+/** The other characters of such a request: names of parameters, parentheses. */
 const FRAME_BYTES = 100;
 
-/** What the origin says of rows that were asked for by id. */
+/** The origin's answer about rows that were requested by id. */
 export interface FoundRows {
   /** Those that belong here, as they are now. */
   readonly page: RowPage;
-  /** Those that it has, and the filter of the table does not select. */
+  /** Rows that it has, outside of the table's filter. */
   readonly outside: readonly number[];
   /** Those that it does not return. */
   readonly gone: readonly number[];
 }
 
-/** What was found of each batch of ids, one after the other. @throws RowsyncError of the origin. */
+/** The answers about each batch of ids, one after the other. @throws RowsyncError of the origin. */
 export async function* findRows(
   context: PullContext,
   table: PreparedTable,
@@ -36,7 +36,7 @@ export async function* findRows(
     yield { ids: batch, ...(await findBatch(context, table, batch)) };
 }
 
-/** With which columns rows are asked for by id: all of them, or what the filter is asked with. */
+/** The columns for a request by id: all of them, or only those that the filtered request needs. */
 function asked({ address, selection, shapes, descriptor }: PreparedTable): Pick<PreparedTable, 'shapes'> & {
   readonly names: readonly string[];
 } {
@@ -61,7 +61,7 @@ async function findBatch(
   const filter = address.rows ?? null;
   const [key] = shapes;
   if (filter === null || key === undefined) return { page: shown, outside: [], gone };
-  // A row without a key by which it can be asked for stays until a page shows it.
+  // A row without a usable key stays until a page shows it.
   const clauseOf = ({ values: [value = null] }: Row): string | null => filterOfValue(key, value);
   const askable = shown.rows.filter((row) => clauseOf(row) !== null);
   const clauses = askable.map((row) => clauseOf(row) ?? '');
@@ -75,13 +75,13 @@ async function findBatch(
   }
   const page = joinPages(pages, present);
   const selected = new Set(page.ids);
-  // Rows that were not asked for are signs of an answer to something else, or of keys that are not unique: then none is taken for outside.
+  // Unrequested rows are signs of an answer to another request, or of keys that are not unique: then no row counts as outside.
   const isToThePoint = pages.every(({ ids: found }) => found.length < TOP_MAX && found.every((id) => present.has(id)));
   const outside = isToThePoint ? askable.flatMap(({ id }) => (selected.has(id) ? [] : [id])) : [];
   return { page, outside, gone };
 }
 
-/** Answers as one, with each of the wanted rows once. */
+/** The merged answers, with each wanted row once. */
 function joinPages(pages: readonly RowPage[], wanted: ReadonlySet<number>): RowPage {
   const once = <T extends { readonly id: number }>(all: readonly T[]): readonly T[] => [
     ...new Map(all.filter(({ id }) => wanted.has(id)).map((row) => [row.id, row])).values(),

@@ -1,7 +1,6 @@
 /**
- * Brings one replica table to the shape that the origin describes, before its rows are read. The decision is
- * reconcile/schema.ts; this file reads what the ledger knows, asks, and writes, all in one transaction. Any change of
- * shape forgets the table's ETags, so that the next sweep fills what is new.
+ * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema.ts decides; this file reads the ledger,
+ * calls it, and writes, all in one transaction. Any change of shape forgets the table's ETags, so that the next sweep fills new columns.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
@@ -92,7 +91,7 @@ export async function prepareTable(
     if (before !== null) {
       keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
     }
-    // Rows of a table that is pushed already are still read; one that is to be pushed from now on is not begun.
+    // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
     if (match.problem !== null && before === null) throw match.problem;
     if (before !== null && before.matchColumn !== match.column) retryRefused(tx, descriptor.id, at);
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
@@ -103,7 +102,7 @@ export async function prepareTable(
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);
     const table = readTwoWayTable(tx, descriptor.id);
-    // Then its triggers are wanted as they were when they were looked at above.
+    // Then its triggers must stay as they were when they were checked above.
     const isAsBefore = table !== null && !shaped.changed && isDeepStrictEqual(table, before);
     if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
       ensureChangesView(tx);
@@ -136,7 +135,7 @@ export async function prepareTable(
   };
 }
 
-/** Rows that leave a filter are asked for by their keys. @throws RowsyncError `config.invalid` where the calling user is shown none. */
+/** Rows that leave a filter are requested by their keys. @throws RowsyncError `config.invalid` if the calling user sees no key. */
 function requireKey({ recordName, key, columns }: TableDescriptor): void {
   if (columns.some(({ name }) => name === key)) return;
   throw new RowsyncError('config', 'config.invalid', {
@@ -146,11 +145,11 @@ function requireKey({ recordName, key, columns }: TableDescriptor): void {
 }
 
 /**
- * Holds a two-way table of which writable columns vanished: a role may have lost them by a slip, and edits of them have nowhere to go.
+ * Holds a two-way table that lost writable columns: a role may have lost them by mistake, and edits of them have no target.
  * @throws RowsyncError `guard.columns`.
  */
 async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
-  // By the ledger: another client may have dropped the table meanwhile, which would be made again without the columns.
+  // By the ledger: if another client dropped the table meanwhile, it would be made again without the columns.
   const table = findTable(replica, id);
   if (table?.push !== 'on') return;
   const known = readColumns(replica, id).filter(({ state }) => state === 'live');
@@ -162,7 +161,7 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/** What is said of what another client dropped. */
+/** The log events about parts that another client dropped. */
 const LOSSES = {
   table: {
     message:
@@ -177,8 +176,8 @@ const LOSSES = {
 } as const;
 
 /**
- * Stops before edits are given up for want of a right that they were made with: a role may be changed by a slip. With `discard` they are
- * given up: cells by the comparison that follows, and here the rows that are new. What was sent waits for its answer in any case.
+ * Stops before edits are given up because a right was lost: a role may be changed by mistake. With `discard` they are given up: new rows here, cells
+ * by the comparison that follows. Sent rows wait for their answer in any case.
  * @throws RowsyncError `guard.pending`.
  */
 function keepLockedEdits(
@@ -215,8 +214,8 @@ function keepLockedEdits(
 }
 
 /**
- * The column that identifies rows, by its name at the origin, and what is wrong with it. A caller who may write nothing of the
- * table only reads. Rows are brought here as before, and the triggers and the push say that they cannot be edited.
+ * The column that identifies rows, by its name at the origin, and its problem. A caller without any write access only reads: rows come here as
+ * before, and the triggers and the push say that they cannot be edited.
  */
 function matchColumn(
   descriptor: TableDescriptor,
@@ -230,9 +229,9 @@ function matchColumn(
 }
 
 /**
- * Gives every table its place in the replica before any of them is described, in the order of their ids. Tables are pulled side
- * by side, and which of two names that differ only in case is kept must not depend on who answers first. Here the view of changes
- * is looked at as well, once for all tables, since another client may have dropped it.
+ * Gives every table its place in the replica before any of them is described, in the order of their ids. Tables are pulled in parallel, and the
+ * choice between two names that differ only in case must not depend on the order of answers. The view of changes is checked here too, once for all
+ * tables, since another client may have dropped it.
  */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
@@ -241,9 +240,9 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   if (isPlaced && hasChangesView(replica)) return;
   const at = stampFromMs(context.clock.nowMs());
   await replica.write('Placing tables', (tx) => {
-    // A placed table that is missing is made again when it is prepared, which tells of it.
+    // A placed table that is missing is made again when it is prepared, which logs it.
     for (const table of isPlaced ? [] : tables.toSorted((a, b) => a.id - b.id)) {
-      // Asked first: triggers are made again under another name, and nobody could see then that one was missing.
+      // Checked first: triggers are made again under another name, which would hide that one was missing.
       const known = knownById.get(table.id);
       const wasOpenToEdits = known !== undefined && hasTable(tx, known.localName) && isTampered(tx, known.id);
       const placed = placeTable(tx, table, at);
@@ -257,8 +256,8 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
 }
 
 /**
- * Makes sure that no row of a table is on its way: what a pull would merge it with may be what was sent. Where another client dropped a
- * part of the table, nothing can be settled, and the table is made whole first. @throws RowsyncError `pull.unsettled`.
+ * Makes sure that no row of a table is on its way: a pull would merge it with values that were just sent. If another client dropped a part of the
+ * table, nothing can be settled, and the table is repaired first. @throws RowsyncError `pull.unsettled`.
  */
 export function requireSettled({ replica }: PullContext, tableId: number): void {
   if (!readBatchTables(replica).includes(tableId)) return;
@@ -277,16 +276,16 @@ interface Shaped {
   /** Its live columns, as they are now. */
   readonly live: readonly LedgerColumn[];
   readonly changed: boolean;
-  /** Its guards did not stand as they should, so another client may have changed its rows. */
+  /** Its guards were missing or changed, so another client may have changed its rows. */
   readonly wasOpenToEdits: boolean;
-  /** It did not stand in the file, and was made again. */
+  /** It was missing in the file, and was made again. */
   readonly wasDropped: boolean;
 }
 
 /** Our own column beside `_id`, which no client can drop. */
 const ALLOW: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
-/** `twoWay` is the table as it was captured up to now, null where it was not. */
+/** `twoWay` is the table as it was captured so far; null if it was not. */
 function shapeTable(
   tx: Tx,
   descriptor: TableDescriptor,
@@ -332,7 +331,7 @@ function shapeTable(
   };
 }
 
-/** Whether the origin takes something else in a column by now. */
+/** Whether the origin now accepts other values in a column. */
 function areRulesChanged(known: readonly LedgerColumn[], columns: readonly LedgerColumn[]): boolean {
   const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
   const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
@@ -350,7 +349,7 @@ function placeTable(tx: Tx, descriptor: TableSummary, at: string): { id: number;
   const isHere = known !== null && hasTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
   if (known !== null && !isHere && known.push === 'on' && hasBase(tx, id)) {
-    // A missing table is no delete of its rows: what the origin last confirmed stands in the base. Deletes that wait are listed, and continue waiting.
+    // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
     restoreTable(tx, known);
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {

@@ -1,7 +1,6 @@
 /**
- * One pull: who asks, which tables there are, then each table by itself: describe, shape, sweep, settle. A table that fails
- * does not stop the others; an origin that is down or refuses the credentials does, because every further answer would
- * be the same. The pull is recorded as a run.
+ * One pull: the calling user, the list of tables, then each table: describe, shape, sweep, settle. A table that fails does not stop the others. An
+ * origin that is down or refuses the credentials does, because every further answer would be the same. The pull is recorded as a run.
  */
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
@@ -43,35 +42,34 @@ import type { PullReport, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 
-/** Descriptions of one table in one pull; someone who is still at it after three is met again by the next. */
+/** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
-/** What a person should know when another user asks, or the same one with other rights. */
+/** The hint after a change of the calling user or its rights. */
 const IDENTITY_NOTE = {
   message:
     'The calling user, its role, permissions or time zone, or the address of the origin changed; every table is read anew',
   hint: 'If that was not meant, give the user its rights again. Rows that are missing now are deleted only with --confirm.',
 };
-/** What a person does about a table that the origin no longer shows. */
+/** The hint for a table that the origin no longer shows. */
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
-/** What came of the rows of a table. */
+/** The result for the rows of a table. */
 type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed'>;
 
-/** What one table is pulled with. */
+/** The input for pulling one table. */
 type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
-  /** Asks who is calling and what the database looks like, once a pull. */
+  /** Asks for the calling user and the database, once a pull. */
   readonly askDatabase: () => Promise<DatabaseDescriptor>;
 };
 
-/** What the caller asks of one pull. */
+/** The options of one pull. */
 export interface PullOptions {
-  /** Names as at the origin or in the replica, case does not count; empty for all that the configuration matches. */
+  /** Names as at the origin or in the replica, ignoring case; empty for all that the configuration matches. */
   readonly tables: readonly string[];
   /** A person has looked: guards let this pull through. */
   readonly confirm: boolean;
   /**
-   * Read only what was changed, where a table says when that was. Tables for which that does not suffice are swept; with `known`, those that cannot
-   * be followed yet are left alone.
+   * Read only changes of tables that have the time of changes. Other tables are swept; with `known`, tables that cannot be followed yet are skipped.
    */
   readonly follow?: boolean | 'known' | undefined;
   /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
@@ -79,7 +77,7 @@ export interface PullOptions {
 }
 
 /**
- * Brings the replica up to date with the origin. Never throws for what happens to one table.
+ * Brings the replica up to date with the origin. Never throws for a failure of one table.
  * @throws RowsyncError `usage.invalid` for a table name that nothing matches, and replica errors.
  */
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
@@ -115,8 +113,8 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
 }
 
 /**
- * Stores what a run did, on the disk with all before it where a person is told that what they decided was done. What keeps it from being
- * stored (a full disk) is returned: the report must not be lost for it.
+ * Stores the result of a run, durably if a person is told that their decision was carried out. An error while storing it (a full disk) is returned,
+ * so that the report is not lost.
  */
 async function recordRun(
   { replica, clock }: PullContext,
@@ -132,7 +130,7 @@ async function recordRun(
       notModifiedCount: report.notModifiedCount,
       receivedBytes: report.receivedBytes,
       error,
-      // What left a filter went from here as well.
+      // Rows that left a filter were removed here too.
       tables: report.tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount })),
     });
   try {
@@ -149,7 +147,7 @@ async function pullTables(
   options: PullOptions,
   reports: TablePullReport[],
 ): Promise<Pick<PullReport, 'error' | 'stop'>> {
-  // Following asks who is calling only where a sweep has to look, or where nothing is known yet.
+  // Following asks for the calling user only if a sweep has to look, or nothing is known yet.
   const known =
     options.follow !== undefined && options.follow !== false && !options.confirm ? knownDatabase(context) : null;
   let schemaHold: RowsyncError | null = null;
@@ -201,7 +199,7 @@ async function endsThePull(
   if (mayBeOfOneTable(error)) return leftCount > 0 && outage.isOfAll();
   if (error.kind !== 'auth') return concernsAllTables(error);
   try {
-    // Credentials that are still accepted lack a right to this table alone.
+    // If the credentials are still accepted, they lack a right to this table alone.
     await origin.user({ signal });
     return false;
   } catch {
@@ -209,21 +207,21 @@ async function endsThePull(
   }
 }
 
-/** Whether an error of one table, which is not about rights, would meet every other one as well. */
+/** Whether an error of one table, not about rights, would occur for every other table too. */
 export function concernsAllTables({ kind, code }: RowsyncError): boolean {
   // A damaged file is not written to any more.
   if (code === 'replica.damaged') return true;
   return code === 'origin.stopped' || code === 'replica.full' || (kind === 'originDown' && code !== 'origin.moving');
 }
 
-/** The database as the last pull was told of it; null where nothing is known of it, or it is another one. */
+/** The database as the last pull saw it; null if unknown, or if it is another one. */
 function knownDatabase({ origin, replica }: PullContext): DatabaseDescriptor | null {
   const identity = readIdentity(replica);
   if (identity === null || identity.url !== origin.url || identity.database !== origin.database) return null;
   return readDatabaseDescriptor(replica, origin.format)?.descriptor ?? null;
 }
 
-/** Asks who is calling and what the database looks like, and settles whether what is stored can be trusted. */
+/** Asks for the calling user and the database, and decides whether the stored ETags can be trusted. */
 async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const { origin, replica, signal, clock } = context;
   const stored = readDatabaseDescriptor(replica, origin.format);
@@ -243,11 +241,11 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   }
   const changed = verdict === 'changed';
   if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role, ...IDENTITY_NOTE });
-  // What the former caller was told says nothing about this one.
+  // Answers to the former caller prove nothing for this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
   const database = valueOf(answer, changed ? null : (stored?.descriptor ?? null));
   const who = { ...present, userEmail: caller.email };
-  // Nothing to store, in most pulls; nor is there where an origin gives no ETag to ask with later.
+  // Nothing to store in most pulls, nor without an ETag of the origin.
   const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;
   if (changed || isNews || !isIdentityStored(replica, who)) {
     await replica.write('Storing who is calling', (tx) => {
@@ -303,7 +301,7 @@ async function markGoneTables(
   return null;
 }
 
-/** Answers what was decided by SQL about tables that nobody prepares any more; one whose edits wait until it is back has its decisions wait too. */
+/** Answers decisions by SQL about tables that are no longer pulled. If edits of a table wait until it is back, its decisions wait too. */
 async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
   const prepared = new Set(
     readTables(replica).flatMap(({ id, state, push }) => (state === 'gone' && push === 'off' ? [] : [id])),
@@ -315,7 +313,7 @@ async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
   });
 }
 
-/** Pulls one table; what goes wrong is in the report and in the ledger. */
+/** Pulls one table; errors are in the report and in the ledger. */
 async function pullTable(
   context: PullContext,
   summary: TableSummary,
@@ -361,10 +359,9 @@ async function pullTable(
 }
 
 /**
- * Shapes a table as the origin describes it and reads its rows, until it is described after them as it was before. Answers that
- * came in between may hold values under the names of other columns. Asks again only where rows came, and were stored without a
- * look.
- * @throws RowsyncError of the origin and the replica, and `origin.moving` where its columns do not stand still.
+ * Shapes a table as the origin describes it and reads its rows, until the description after them is the one before. Rows read in between may have
+ * values under the names of other columns. Describes again only if rows came, and were stored without a check.
+ * @throws RowsyncError of the origin and the replica, and `origin.moving` if its columns keep changing.
  */
 async function pullRows(
   context: PullContext,
@@ -374,11 +371,11 @@ async function pullRows(
 ): Promise<RowsOutcome> {
   requireSettled(context, summary.id);
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
-  // Rows that may be lost because a person says so now, or said so while another process was at work.
+  // Rows that may be lost because a person agrees now, or agreed while another process worked.
   const known = findTable(context.replica, summary.id);
   const given = known?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
-  // Asked now, since the end of a sweep forgets what was wrong. Who was shown deletes has let no columns go.
+  // Read now, since the end of a sweep forgets the problem. A consent to deletes is no consent to drop columns.
   const confirmed = options.confirm || (given !== null && isSchemaHeld(context.replica, summary.id));
   let deletedCount = 0;
   if (options.follow !== undefined && options.follow !== false && !confirmed) {
@@ -428,8 +425,8 @@ async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
 }
 
 /**
- * Brings the rows of a table up to date. A sweep that an earlier pull left unfinished is finished first; what was proven
- * back then may have changed since, so a sweep from the start follows. It costs little: what is unchanged answers 304.
+ * Brings the rows of a table up to date. A sweep that an earlier pull left unfinished is finished first. Its earlier pages may have changed since, so
+ * a sweep from the start follows. It costs little: unchanged pages answer 304.
  */
 async function sweepTable(
   context: PullContext,
@@ -445,7 +442,7 @@ async function sweepTable(
   const isResumed = readTable(context.replica, table.target.id).sweepOpen;
   const first = await sweepOnce(context, table, { tally, consent, isResumed });
   if (!isResumed) return first;
-  // The end of the first sweep may have opened the table to edits: from then on, what comes is merged with them.
+  // The end of the first sweep may have opened the table to edits: from then on, rows are merged with them.
   const second = await sweepOnce(context, await prepare(), { tally, consent, isResumed: false });
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
@@ -461,11 +458,11 @@ async function sweepOnce(
   table: PreparedTable,
   sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
-  // Of a sweep that was begun earlier, nobody asked before it began.
+  // For a resumed sweep, no stamp was requested before it began.
   const watermark = isFollowedLater(context, table) && !sweep.isResumed ? await readNewestStamp(context, table) : null;
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
-  // With the end of this sweep the table is opened to edits, which keep what they meet.
+  // The end of this sweep opens the table to edits, which would keep wrong values.
   if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
   await finishSweep(context, table, watermark);
   return suspects;
@@ -482,7 +479,7 @@ export async function prepareForReading(context: PullContext, name: string): Pro
   return prepareTable(context, descriptor, { ...options, confirmed: false });
 }
 
-/** Stores why a table could not be finished, so that status shows it; a full disk may refuse even that. */
+/** Stores why a table could not be finished, so that status shows it; a full disk may prevent even that. */
 async function noteProblem({ replica, log }: PullContext, tableId: number, error: RowsyncError): Promise<void> {
   log.error('table.failed', { tableId, code: error.code });
   if (error.code === 'origin.stopped') return;

@@ -1,14 +1,14 @@
 /**
- * What a pull tells its caller: while it runs (progress) and when it ends (report). Types only; the command line prints
- * them, the replica's `sync_runs` stores their sums.
+ * What a pull reports to its caller: progress while it runs, and a report at its end. Types only; the command line prints them, and `sync_runs`
+ * stores their sums.
  */
 import type { RowsyncError } from '../base/errors.ts';
 
-/** What a sweep did; counts are rows unless the name says otherwise. */
+/** The result of a sweep; counts are rows unless the name says otherwise. */
 export interface SweepCounts {
   insertedCount: number;
   updatedCount: number;
-  /** Rows that the filter of the table does not select any more. */
+  /** Rows that no longer match the filter of the table. */
   filteredCount: number;
   pagesReadCount: number;
   pagesNotModifiedCount: number;
@@ -25,20 +25,20 @@ export type PullProgress =
 export interface TablePullReport {
   /** The name of the table in the replica. */
   readonly table: string;
-  /** Rows that stand in the replica now. */
+  /** Rows in the replica now. */
   readonly rowCount: number;
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
-  /** Rows that left: the origin has them, and the filter of the table (`rows`) does not select them any more. */
+  /** Rows that left: the origin has them, but they no longer match the filter of the table (`rows`). */
   readonly filteredCount: number;
-  /** Whether only what was changed was read; then a delete, or what the origin does not stamp, may be missing here. */
+  /** Whether only changes were read; then a delete, or a change without a stamp, may be missing here. */
   readonly isFollowed: boolean;
   /** Pages answered 200. */
   readonly pagesReadCount: number;
   /** Pages answered 304, skipped by ETag. */
   readonly pagesNotModifiedCount: number;
-  /** Rows left as they were because a value of theirs could not be read; listed in `sync_failures`. */
+  /** Rows left as they were because one of their values could not be read; listed in `sync_failures`. */
   readonly unreadableCount: number;
   /** Why deletes (or the whole table) wait for a person; null when nothing does. */
   readonly held: RowsyncError | null;
@@ -57,8 +57,8 @@ export interface PullReport {
   /** Bytes of answers as they came over the wire (compressed). */
   readonly receivedBytes: number;
   readonly durationMs: number;
-  /** Failures outside of any one table (describe, credentials); the pull ended there. */
+  /** A failure that concerns all tables (list of tables, credentials); the pull ended there. */
   readonly error: RowsyncError | null;
-  /** The error of a table that would have met every other one as well; those that had not begun have it too. */
+  /** The error of a table that would occur for every other table too; tables that had not begun have it too. */
   readonly stop: RowsyncError | null;
 }

@@ -1,7 +1,6 @@
 /**
- * Forgetting what is known of tables, so that the next pull reads them whole. The way out when an ETag is suspected to lie, or
- * when verify found a difference. Rows stay; the next sweep writes only those that differ, and rows that no page has are looked
- * up at the origin.
+ * Forgets the ETags of tables, so that the next pull reads them whole. For use when an ETag is suspected to be wrong, or when verify found a
+ * difference. Rows stay; the next sweep writes only those that differ, and looks up rows that are on no page.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
@@ -11,8 +10,8 @@ import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
 
 /**
- * Forgets the ETags of the named tables (as at the origin or in the replica, case does not count); empty for all.
- * Returns the names of the tables in the replica.
+ * Forgets the ETags of the named tables (as at the origin or in the replica, ignoring case); empty for all. Returns the names of the tables in the
+ * replica.
  * @throws RowsyncError `usage.invalid` for an unknown name.
  */
 export async function resync(replica: Replica, names: readonly string[]): Promise<readonly string[]> {
@@ -32,7 +31,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
       forgetDescriptor(tx, table.id);
       // A table that another client dropped is made again, and read whole, in any case.
       if (!hasTable(tx, table.localName)) continue;
-      // Edits of a two-way table are no reason for doubt: its base is compared with them at once.
+      // A two-way table with edits needs no doubt: it is compared with its base at once.
       if (table.push === 'on') forgetEtags(tx, table.id);
       else distrustRows(tx, table);
     }

@@ -1,6 +1,6 @@
 /**
- * What following and sweeping share about times of modification: which column has them, where the rows stand that the origin confirmed, and how late
- * rows were that only a sweep found.
+ * Shared by following and sweeping, about times of modification: which column has them, which table holds the confirmed rows, and the delay of rows
+ * that only a sweep found.
  */
 import { latenessMs, stampColumn } from '../reconcile/follow.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -9,14 +9,14 @@ import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { ColumnShape, RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
-/** What following a table needs to know of it; null where it has not the columns for it. */
+/** The facts for following a table; null if it lacks the columns. */
 export interface Stamps {
   readonly shape: ColumnShape;
   readonly index: number;
   readonly key: string;
 }
 
-/** The stamps of a table; null where it has not the columns for it. */
+/** The stamp columns of a table; null if it lacks them. */
 export function stampsOf({ descriptor, shapes }: PreparedTable): Stamps | null {
   const column = stampColumn(descriptor.columns);
   const index = shapes.findIndex(({ name }) => name === column?.name);
@@ -25,12 +25,12 @@ export function stampsOf({ descriptor, shapes }: PreparedTable): Stamps | null {
   return shape === undefined || key === undefined ? null : { shape, index, key };
 }
 
-/** Where rows stand as the origin confirmed them last. */
+/** The table with the rows that the origin last confirmed. */
 export function confirmedRows({ target, twoWay }: PreparedTable): RowTarget {
   return twoWay === null ? target : baseTarget(target);
 }
 
-/** How late the latest row of a page was that a sweep found and following had missed, in milliseconds; 0 for none. Asked before it is stored. */
+/** The longest delay, in milliseconds, of rows on a page that following had missed; 0 for none. Called before the page is stored. */
 export function lateRowsMs({ replica }: PullContext, table: PreparedTable, page: RowPage): number {
   const stamps = stampsOf(table);
   const { watermark, lateMs } = readTable(replica, table.target.id);

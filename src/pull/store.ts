@@ -1,6 +1,6 @@
 /**
- * Where a pull writes rows: straight into a mirror, and into its base where one is begun early (capture/mode.ts); through the merge
- * into a two-way table (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
+ * Writes the rows of a pull: directly into a mirror, and into a base that was begun early (capture/mode.ts); through the merge into a two-way table
+ * (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
  */
 import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { earlyBase } from '../capture/mode.ts';
@@ -10,7 +10,7 @@ import type { Row } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 import { confirmedRows } from './stamps.ts';
 
-/** Stores rows as the origin returned them. That a row entered the filter of its table does not say that it was made. */
+/** Stores rows as the origin returned them. A row that entered the filter of its table is not a created row. */
 export function storeRows(tx: Tx, table: PreparedTable, rows: readonly Row[], at: string): RowChanges {
   if (!table.mayEnter || rows.length === 0) return storeAsTheyCame(tx, table, rows, at);
   const ids = rows.map(({ id }) => id);
@@ -29,7 +29,7 @@ function storeAsTheyCame(tx: Tx, { target, twoWay }: PreparedTable, rows: readon
   return upsertRows(tx, target, rows);
 }
 
-/** Does what comes of a filter alone, as the journal says of it. */
+/** Runs work with `filter` as the cause of its journal entries. */
 function byFilter<T>(tx: Tx, work: () => T): T {
   const { work: before } = tx.journal;
   tx.journal.work = { ...before, cause: 'filter' };
@@ -40,7 +40,7 @@ function byFilter<T>(tx: Tx, work: () => T): T {
   }
 }
 
-/** Deletes rows that the origin does not have, keeping their last values; returns how many was here. */
+/** Deletes rows that the origin does not have, keeping their last values; returns how many were here. */
 export function storeMissing(
   tx: Tx,
   { target, twoWay }: PreparedTable,
@@ -54,8 +54,8 @@ export function storeMissing(
 }
 
 /**
- * Lets rows leave that the origin has and the filter of the table does not select, with their last values kept; returns how many did. A row
- * of which an edit waits stays until that is settled: the origin still takes it.
+ * Removes rows that the origin has outside of the table's filter, keeping their last values; returns how many. A row with a waiting edit stays until
+ * that is settled: the origin still accepts it.
  */
 export function storeOutside(tx: Tx, table: PreparedTable, ids: readonly number[], at: string): number {
   const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);

@@ -1,8 +1,7 @@
 /**
- * What becomes of rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin
- * is asked for each of them by id, and only what it does not return is deleted, with the last values kept. A row that it does
- * return stays a suspect until it is seen on a page: if it went before that, no page would miss it. How many rows may be deleted
- * without a person is decided in reconcile/guards.ts.
+ * Settles rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin is asked for each row by id.
+ * Only rows that it does not return are deleted, with their last values kept. A returned row stays a suspect until a page shows it: if it were
+ * deleted before that, no page would miss it. reconcile/guards.ts decides how many rows may be deleted without a person.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -42,13 +41,13 @@ import { storeMissing, storeOutside, storeRows } from './store.ts';
 /** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
 
-/** The share of a table that may leave because its filter does not select it any more: what people do with their rows is no mishap. */
+/** The share of a table that may leave its filter without a person: rows leave by ordinary edits at the origin. */
 const PERCENT_MAX = 100;
 
-/** Rows outside of a new filter that are asked for to say how many they are; of more, those on no page are counted. */
+/** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
 const ASKED_FIRST_MAX = 5_000;
 
-/** What was done about the suspects of a table. */
+/** The result for the suspects of a table. */
 export interface SuspectsOutcome {
   readonly deletedCount: number;
   /** The guard that keeps the deletes waiting, or null. */
@@ -56,8 +55,8 @@ export interface SuspectsOutcome {
 }
 
 /**
- * Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. Pages of a sweep that was resumed may be
- * older than rows that a push has made since, and these stand on none: it stops for nobody, as the next sweep judges better.
+ * Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. Pages of a resumed sweep may be older than rows
+ * that a push has made since, so such rows are on no page. A resumed sweep therefore asks no person; the next sweep judges better.
  * @throws RowsyncError of the origin or the replica.
  */
 export async function settleSuspects(
@@ -75,7 +74,7 @@ export async function settleSuspects(
   let settling = await judgeSuspects(context, table, { consent, stayingCount: 0 });
   let deletedCount = 0;
   if (filter !== null && isAskedFirst(settling)) {
-    // Who is asked about deletes should not hear of rows that only left the filter, and the other way round.
+    // The question about deletes must not count rows that only left the filter, and vice versa.
     const looked = await lookUp(context, table, { next, counts, ...settling });
     deletedCount = looked.deletedCount;
     settling = await judgeSuspects(context, table, { consent, stayingCount: looked.stayingCount });
@@ -98,33 +97,33 @@ export async function settleSuspects(
   await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
     storeHold(tx, id, null, '');
     storeRowsFilter(tx, id, filter);
-    // Rows that were sent for the former caller may be hidden from this one, and come here only when their push is settled.
+    // Rows that were sent for the former caller may be hidden from this one. They come here only when their push is settled.
     if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeIdentityChecked(tx, id);
   });
   return outcome;
 }
 
-/** Whether rows are asked for before a person is: once, and not where that would take long. */
+/** Whether rows are requested before the question to a person: once, unless it would take long. */
 function isAskedFirst({ verdict, known, missingCount }: Settling): boolean {
   if (verdict.kind === 'go') return false;
   if (verdict.reason === 'share') return true;
   return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= ASKED_FIRST_MAX;
 }
 
-/** What is known of the suspects of a table before they are asked for. */
+/** The facts about the suspects of a table before they are requested. */
 interface Settling {
   readonly known: LedgerTable;
   readonly count: number;
-  /** Those that stand here, and on no page. */
+  /** Suspects that are here, and on no page. */
   readonly missingCount: number;
   /** Whether they may all go. */
   readonly verdict: DeletionVerdict;
-  /** Whether so many may be deleted, or may leave since the filter does not select them. */
+  /** Whether so many may be deleted, or may leave the filter. */
   readonly mayGo: (count: number) => boolean;
   readonly mayLeave: (count: number) => boolean;
 }
 
-/** Forgets the suspects that were seen since, and judges the others; `stayingCount` of them are known to wait for an edit. */
+/** Forgets suspects that were seen since, and judges the others; `stayingCount` of them are known to stay for an edit. */
 async function judgeSuspects(
   context: PullContext,
   table: PreparedTable,
@@ -150,13 +149,13 @@ async function judgeSuspects(
     count,
     missingCount,
     verdict: judge(missingCount, {}),
-    // Rows on a page that was read before they came under suspicion may be gone as well, so there can be more than are missing.
+    // Suspects on a page that was read before they became suspects may be gone too, so they can outnumber the missing rows.
     mayGo: (gone) => judge(gone, { isNarrowed: false }).kind === 'go',
     mayLeave: (leaving) => judge(leaving, { maxDeletePercent: PERCENT_MAX }).kind === 'go',
   };
 }
 
-/** What decides, beside numbers of rows, whether rows of a table may go. */
+/** The facts, besides counts, that decide whether rows of a table may be removed. */
 function guardFacts(
   { address }: PreparedTable,
   { rowCount, identityChecked, rowsFilter, sweptAt }: LedgerTable,
@@ -166,8 +165,8 @@ function guardFacts(
 }
 
 /**
- * Asks by id for rows that are said to be deleted, or may have left the filter, outside of a sweep; returns how many were deleted. The pages that show them say so
- * no more, so they come under suspicion as well. Null where more may not go without a person: then a sweep has to look.
+ * Requests by id, outside of a sweep, rows that may be deleted or may have left the filter; returns the number of deleted rows. Their pages are no
+ * longer trusted, so these rows become suspects. Null if more may not be removed without a person: then a sweep has to look.
  * @throws RowsyncError of the origin or the replica.
  */
 export async function proveDeletes(
@@ -190,18 +189,18 @@ export async function proveDeletes(
   return isSettled ? deletedCount : null;
 }
 
-/** What came of asking for rows. */
+/** The result of requesting rows. */
 interface LookedUp {
   readonly deletedCount: number;
-  /** Rows outside of the filter of which an edit waits. */
+  /** Rows outside of the filter with a waiting edit. */
   readonly stayingCount: number;
-  /** Whether all went that were to go. */
+  /** Whether all missing and outside rows were removed. */
   readonly isSettled: boolean;
 }
 
 /**
- * Asks for rows by id, block after block; returns how many rows were deleted, and whether all went that are gone or outside. More than may go stay
- * suspects: the page that showed them is read anew by the next sweep, and what is missing then is held for a person.
+ * Requests rows by id, block after block; returns how many were deleted, and whether all missing and outside rows were removed. If too many would be
+ * removed, they stay suspects: the next sweep reads their pages anew, and holds missing rows for a person.
  */
 async function lookUp(
   context: PullContext,
@@ -256,8 +255,8 @@ async function lookUp(
 }
 
 /**
- * Asks again who is calling, after an answer without some rows. Whoever lost rights in the middle of a pull sees less, and
- * nothing is deleted for that (I5). @throws RowsyncError `origin.moving`. The next pull finds out, and lets a person decide.
+ * Asks again for the calling user, after an answer without some rows. A user that lost rights during a pull sees fewer rows, and none may be deleted
+ * for that (I5). @throws RowsyncError `origin.moving`. The next pull notices the change, and lets a person decide.
  */
 async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
   const answer = await origin.user({ signal });
@@ -270,7 +269,7 @@ async function requireSameCaller({ origin, replica, signal }: PullContext): Prom
   });
 }
 
-/** Deletes rows whose ids no origin gives, with evidence like any other; returns how many. */
+/** Deletes rows with ids that no origin assigns, keeping their last values; returns how many. */
 async function deleteForeign(context: PullContext, table: PreparedTable, ids: readonly number[]): Promise<number> {
   const why = { reason: 'the origin gives no such id', at: stampFromMs(context.clock.nowMs()) };
   return context.replica.write(`Deleting rows of ${table.target.localName}`, (tx) => storeMissing(tx, table, ids, why));

@@ -48,23 +48,23 @@ import { samePageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 
 /**
- * Requests that wait for a free connection beside those under way, so that none stands idle while a page is stored. The
- * pages held in memory are bounded by `limits.concurrency` plus this.
+ * Requests that wait for a free connection, so that no connection is idle while a page is stored. `limits.concurrency` plus this number bounds the
+ * pages in memory.
  */
 const WAITING_MAX = 2;
-/** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are asked for again. */
+/** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are requested again. */
 const PROOFS_MAX = 64;
 
-/** What the sweeps of one table within one pull add to. */
+/** Sums over the sweeps of one table within one pull. */
 export interface SweepTally {
   readonly counts: SweepCounts;
-  /** Pages reported as progress; a page that is read again counts once. */
+  /** Pages reported as progress; each page counts once. */
   readonly reportedPages: Set<string>;
 }
 
 /**
- * Reads every page of a prepared table and proves that the pages fit together. Afterwards all rows that the origin
- * returned stand in the replica; rows that it did not return are suspects.
+ * Reads every page of a prepared table and proves that the pages fit together. Afterwards the replica has all rows that the origin returned; rows
+ * that it did not return are suspects.
  * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, `origin.samePage`, or of the replica; what was applied stays.
  */
 export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
@@ -89,15 +89,16 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
   }
 }
 
-/** Asks with the filter of the table alone: where the origin refuses that, no window is to blame. @throws RowsyncError of the origin. */
+/** Requests rows with the table's filter alone: if the origin refuses that, windows are not the cause. @throws RowsyncError of the origin. */
 async function requireFilter({ origin, signal }: PullContext, { address }: PreparedTable): Promise<void> {
   if ((address.rows ?? null) === null) return;
   await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
 }
 
 /**
- * Reads some windows outside of a sweep, conditionally; what left them is asked for by id, and deleted where the origin does not return it. Returns how
- * many rows were deleted; null where more may not go without a person, or the windows do not hold. @throws RowsyncError as `sweepPages`.
+ * Reads some windows outside of a sweep, conditionally. Rows that left them are requested by id, and deleted if the origin does not return them.
+ * Returns the number of deleted rows; null if more may not be removed without a person, or the windows do not hold. @throws RowsyncError as
+ * `sweepPages`.
  */
 export async function sweepWindows(
   context: PullContext,
@@ -119,7 +120,7 @@ export async function sweepWindows(
   await replica.write(`Looking for the missing rows of ${localName}`, (tx) =>
     clearSeenSuspects(tx, confirmedRows(table)),
   );
-  // Also those that came under suspicion before: a row that was followed, and deleted since, stands on no page that it could leave.
+  // Earlier suspects too: a row that was followed, and deleted since, is on no page that it could leave.
   const target = confirmedRows(table);
   const column = target.columns[table.shapes.findIndex(({ name }) => name === created)]?.localName;
   const left = windows.flatMap((window) => {
@@ -131,11 +132,11 @@ export async function sweepWindows(
   return left.length === 0 ? 0 : await proveDeletes(context, table, { ids: left, counts });
 }
 
-/** Reads some windows of a table, also those that were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
+/** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
 async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
   const before = new Set(windowsOf(pass));
   await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
-  // A window that was cut has a new one behind it.
+  // A new window follows a window that was cut.
   const isRead = (window: string): boolean => only === null || only.has(window) || !before.has(window);
   const repairs = new Map<string, Repair>();
   for (;;) {
@@ -152,14 +153,14 @@ async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promis
   }
 }
 
-/** What was done so far about the pages of one window. */
+/** The state of the pages of one window. */
 interface Repair {
   round: number;
   before: readonly PageEdges[] | null;
   wasInFull: boolean;
 }
 
-/** Judges the pages of a window and reads them once more where they do not fit together; false where they do. */
+/** Judges the pages of a window, and reads them once more if they do not fit together; false if they do. */
 async function repairWindow(pass: Pass, window: string, repair: Repair): Promise<boolean> {
   const { context, table } = pass;
   await dropBehindEnd(pass, window);
@@ -197,10 +198,9 @@ interface Pass {
   readonly table: PreparedTable;
   readonly sweep: number;
   readonly tally: SweepTally;
-  /** Pages that were answered 304 and are not noted yet. */
+  /** Pages answered 304 that are not noted yet. */
   readonly proofs: Proof[];
-  /** Name of the creation time; null where the table is read as one window. */
-  readonly created: string | null;
+  /** Name of the creation time; null if the table is read as one window. */ readonly created: string | null;
 }
 
 function now(context: PullContext): string {
@@ -216,7 +216,7 @@ function windowsOf({ context, table }: Pick<Pass, 'context' | 'table'>): readonl
   return [...new Set([FIRST_WINDOW, ...readPages(context.replica, table.target.id).map(({ window }) => window)])];
 }
 
-/** The pages of a window, with where it ends. */
+/** The pages of a window, and its end. */
 function edgesOf(pass: Pass, window: string): readonly (KnownPage & PageEdges)[] {
   const end = endOfWindow(windowsOf(pass), window);
   return readPages(pass.context.replica, pass.table.target.id).flatMap((page) =>
@@ -241,10 +241,10 @@ function pageQuery(pass: Pass, { window, page }: PagePlace): SelectParameters {
   return { columns: selection.columns, sort, filter, top: pageRows, skip: pageSkip(page, pageRows) };
 }
 
-/** What a pass over the pages is for; `repairInFull` sends no ETags. */
+/** The purpose of a pass over the pages; `repairInFull` sends no ETags. */
 type PassKind = 'resume' | 'repair' | 'repairInFull';
 
-/** What a pass reads: some windows or, for null, all, from a page of each on. */
+/** The range of a pass: some windows or, for null, all, each from a given page. */
 interface PassPlan {
   readonly only: ReadonlySet<string> | null;
   readonly from: number;
@@ -255,15 +255,15 @@ interface PassPlan {
 interface Reading extends Pass {
   readonly kind: PassKind;
   readonly cursor: TableCursor;
-  /** What the page map had when the pass began, by window and page. */
+  /** The page map when the pass began, by window and page. */
   readonly known: ReadonlyMap<string, readonly KnownPage[]>;
-  /** The windows that there are by now. */
+  /** The current windows. */
   readonly windows: string[];
 }
 
 /**
- * Reads the pages of some windows. To `resume`, those that this sweep has proven already are left out, and those behind the end
- * are not asked for. Any other pass repairs a page map that contradicts itself, and asks for all it knows.
+ * Reads the pages of some windows. To `resume`, pages that this sweep has proven are left out, and none after the end are requested. Any other pass
+ * repairs a page map that contradicts itself, and requests all known pages.
  */
 async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<void> {
   const { context, table } = pass;
@@ -288,7 +288,7 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<voi
   if (reading.cursor.isRepeating) throw samePageError(table.address.name);
 }
 
-/** Adds a window to what is read; returns the pages that need not be. */
+/** Adds a window to the pass; returns its pages that need no request. */
 function addWindow(reading: Reading, window: string, from: number): readonly KnownPage[] {
   const pages = reading.known.get(window) ?? [];
   const lastKnown = pages.at(-1)?.page ?? -1;
@@ -313,8 +313,8 @@ function isSameUrl(pass: Pass, page: KnownPage): boolean {
 }
 
 /**
- * Tells the cursor what came, and cuts the window where it is to end with this page: the next one is read behind it. Returns whether it was
- * cut. The cursor hears of an answer before its rows are stored, so that the next request leaves meanwhile.
+ * Notes an answer with the cursor, and cuts the window if it ends with this page: the next window is read after it. Returns whether it was cut. The
+ * cursor gets the answer before its rows are stored, so that the next request leaves meanwhile.
  */
 function noteAnswer(
   reading: Reading,
@@ -339,7 +339,7 @@ function noteAnswer(
   return true;
 }
 
-/** Asks for one page and applies the answer. */
+/** Requests one page and applies the answer. */
 async function readPage(reading: Reading, place: PagePlace): Promise<void> {
   const { context, table, cursor } = reading;
   const known = reading.known.get(place.window)?.find(({ page }) => page === place.page);
@@ -370,7 +370,7 @@ async function readPage(reading: Reading, place: PagePlace): Promise<void> {
   await storePage(reading, { ...place, ...stamps, url, etag: answer.etag, content }, isCut);
 }
 
-/** The creation times of a page; of a table that is read as one window, none are looked at. */
+/** The creation times of a page; not read for a table with one window. */
 function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: RowPage): PageStamps {
   const index = table.shapes.findIndex(({ name }) => name === created);
   if (index < 0) return { lastStamp: null, tieCount: ids.length, lie: null };
@@ -426,8 +426,8 @@ function progress(pass: Pass, { window, page }: PagePlace, rowCount: number, not
 }
 
 /**
- * Drops the pages of a window that lie behind its end. Pages that this sweep has read behind a page that was not full stay: rows on
- * them would show that the end is none.
+ * Drops the pages of a window after its end. Pages that this sweep has read after a page that was not full stay: rows on them prove that the end was
+ * wrong.
  */
 async function dropBehindEnd(pass: Pass, window: string): Promise<void> {
   const { context, table, sweep } = pass;
@@ -452,9 +452,9 @@ interface RowsBehind {
 }
 
 /**
- * Asks once per table what lies behind its only page. An origin (or a proxy) that returned fewer rows than were asked for would
- * look like the end of the table. Rows would then be missing without a trace. Behind several pages there is nothing to prove: all
- * but the last are full, so the origin does return what it is asked for.
+ * Requests once per table the rows after its only page. An origin (or a proxy) that returns fewer rows than requested would look like the end of the
+ * table, and rows would be missing without a trace. Several pages need no proof: all but the last are full, so the origin returns as many rows as
+ * requested.
  */
 async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   const { context, table } = pass;

@@ -1,8 +1,7 @@
 /**
- * Compares the replica with the origin, cell by cell, without trusting any ETag. People continue working meanwhile, so what looks
- * different is looked at again. The table is pulled, the rows in question are asked for by id, and only what still differs
- * although the origin says that nothing changed is a mismatch. Of a two-way table the base is compared: an edit that is still to
- * be pushed, or waits for its answer, is no mismatch. Nor are rows whose delete a guard holds; that is said instead. Nothing is
+ * Compares the replica with the origin, cell by cell, without trusting any ETag. People work meanwhile, so rows that differ are checked again: the
+ * table is pulled, and the rows are requested by id. A row that still differs although the origin reports no change is a mismatch. For a two-way
+ * table the base is compared, so a waiting edit is no mismatch. Nor are rows whose delete a guard holds; they are reported as such. Nothing is
  * repaired here; `resync` does that.
  */
 import { RowsyncError } from '../base/errors.ts';
@@ -42,12 +41,12 @@ export interface TableVerifyReport {
   readonly table: string;
   /** Rows of the origin that were compared. */
   readonly comparedCount: number;
-  /** Rows that looked different at first and were only newer. */
+  /** Rows that differed at first and were only newer. */
   readonly changedMeanwhileCount: number;
   readonly mismatchCount: number;
   /** The first of them. */
   readonly mismatches: readonly Mismatch[];
-  /** The guard that keeps rows here which the origin does not return, or null. */
+  /** The guard that keeps rows here that the origin does not return, or null. */
   readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;
 }
@@ -81,14 +80,14 @@ export async function verify(
   };
 }
 
-/** Everything that keeps a verification from saying that all is equal. */
+/** Everything that prevents the result "equal". */
 export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
   return [report.error, ...report.tables.flatMap((table) => [table.error, mismatchOf(table), table.held])].filter(
     (error) => error !== null,
   );
 }
 
-/** The error that says how many rows of a table differ; null where none does. */
+/** The error with the number of rows that differ; null for none. */
 export function mismatchOf({ table, mismatchCount }: TableVerifyReport): RowsyncError | null {
   if (mismatchCount === 0) return null;
   const rows = mismatchCount === 1 ? '1 row differs' : `${mismatchCount} rows differ`;
@@ -122,7 +121,7 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
   }
 }
 
-/** The error that says where the journal of a table contradicts itself; null where it does not, or there is none. */
+/** The error about contradictions in the journal of a table; null without any, or without a journal. */
 function brokenError({ replica }: PullContext, { id, localName }: RowTarget): RowsyncError | null {
   const { count, links } = findBrokenLinks(replica, id);
   const [first] = links;
@@ -139,7 +138,7 @@ async function compareAll(
   table: PreparedTable,
 ): Promise<{ comparedCount: number; differing: readonly number[] }> {
   const { pageRows, concurrency } = context.settings;
-  // Without windows, so that what they hide shows. As many pages as the rows that are here fill are there for sure.
+  // Without windows, to see rows that windows hide. The rows here fill at least this many pages.
   const { rowCount } = readTable(context.replica, table.target.id);
   const known = Array.from({ length: Math.ceil(rowCount / (pageRows - 1)) }, (_, page) => page);
   const cursor = new PageCursor({ known, firstFresh: known.length, ahead: concurrency });
@@ -178,12 +177,12 @@ async function compareAll(
   return { comparedCount: returned.size, differing: [...differing] };
 }
 
-/** What the origin has confirmed: the base of a two-way table, where edits that are still to be pushed do not stand. */
+/** The confirmed rows: the base of a two-way table, which has no unpushed edits. */
 function provenRows({ target, twoWay }: PreparedTable): RowTarget {
   return twoWay === null ? target : baseTarget(target);
 }
 
-/** The rows of the origin that do not stand in the replica cell by cell. */
+/** The rows of the origin that differ from the replica in a cell. */
 function compare(context: PullContext, table: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
   const { target } = table;
   const ids = rows.map(({ id }) => id);
@@ -197,7 +196,7 @@ function compare(context: PullContext, table: PreparedTable, rows: readonly Row[
   });
 }
 
-/** What is left of the rows in question once they were looked at again. */
+/** The rows in question that remain after another check. */
 interface Looked {
   readonly mismatches: readonly Mismatch[];
   /** Rows that the origin does not return, and whose delete waits for a person. */
@@ -226,8 +225,7 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
 }
 
 /**
- * Without rows that left their pages and are here only until a person lets them go, or, of those outside of the filter, until an edit of
- * them is settled.
+ * Without rows that left their pages and wait here for a person, and without rows outside of the filter that wait for an edit to be settled.
  */
 function withoutWaiting(
   { replica }: PullContext,

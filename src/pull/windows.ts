@@ -1,6 +1,6 @@
 /**
- * How a table is read, by windows or as one: planned from its columns and its page map, noted with the start of a sweep, and given up where the origin
- * does not keep to what windows rest on.
+ * Whether a table is read by windows or as one. Decided from its columns and its page map, noted with the start of a sweep. Windows are given up if
+ * the origin does not keep their order or filter.
  */
 import { RowsyncError } from '../base/errors.ts';
 import {
@@ -21,7 +21,7 @@ const NO_COLUMN_CODE = 3100;
 
 /** How a table is read. */
 export interface WindowPlan {
-  /** Name of the creation time; null where the table is read as one window. */
+  /** Name of the creation time; null if the table is read as one window. */
   readonly created: string | null;
   readonly why: OneWindow | null;
   /** Windows whose pages are dropped: their rows are read with the window before them. */
@@ -52,12 +52,12 @@ export function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPla
   for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
 }
 
-/** A reason that was found by looking, and holds until the ETags are forgotten. */
+/** A reason that was observed; it holds until the ETags are forgotten. */
 function lieOf(why: string | null): OneWindow | null {
   return why === 'filter' || why === 'order' ? why : null;
 }
 
-/** The pages of a window do not say what its filter and its order promise. */
+/** The pages of a window contradict its filter or its order. */
 export class WindowLie extends Error {
   override readonly name = 'WindowLie';
   readonly why: 'filter' | 'order';
