@@ -11,8 +11,8 @@ const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 /** Collects garbage if work has filled the heap since the last time, and releases free memory. */
 export function memoryKeeper(): () => void {
   setFlagsFromString('--expose-gc');
-  // A context has the features of the flags at its creation. oxlint-disable-next-line typescript/no-unsafe-type-assertion -- V8's own function,
-  // described by the global type
+  // A context has the features of the flags at its creation.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- V8's own function, described by the global type
   const collect = runInNewContext('gc') as NonNullable<typeof gc>;
   let restedBytes = 0;
   return () => {

@@ -10,7 +10,9 @@ import type { Stored } from '../replica/rows.ts';
 /** NULL in the text format. */
 const NULL = '\\N';
 
-// Control characters of the format, and NUL, which PostgreSQL does not allow. oxlint-disable-next-line no-control-regex
+// Control characters of the format, and NUL, which PostgreSQL does not allow.
+
+// oxlint-disable-next-line no-control-regex
 const SPECIAL = /[\\\n\r\t\0]/;
 
 function escaped(text: string): string {

@@ -103,7 +103,8 @@ function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: numbe
   const text = fieldText(value);
   if (bytes !== null || text.length > Math.min(FIELD_CHARS_MAX, room))
     return 'It is too long for a form; edit it with SQL.';
-  // A browser would return another text. oxlint-disable-next-line no-control-regex
+  // A browser would return another text.
+  // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000B-\u001F]/.test(text) || !text.isWellFormed())
     return 'It has characters that no form can show; edit it with SQL.';
   return null;
