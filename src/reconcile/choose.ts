@@ -1,9 +1,9 @@
 /**
- * Which columns of a table come here, and how they are masked. Input: what the origin describes, the configuration, and what was chosen the last
- * time. Output: a description without the columns that are left out, in which masked ones have the type of their masks and cannot be
- * written. Everything behind it works with that description, so nothing asks for a column that is left out.
+ * Which columns of a table come here, and how they are masked. Input: the origin's description, the configuration, and the last choice. Output: a
+ * description without omitted columns, in which masked columns have the type of their masks and cannot be written. All later code uses that
+ * description, so no request names an omitted column.
  *
- * A column that was renamed at the origin stays left out, or masked, while the pattern that did so is in the configuration: its id is remembered. Pure.
+ * A column that is renamed at the origin stays omitted, or masked, while its pattern is in the configuration: its id is remembered. Pure.
  */
 import { comparePatterns, matchesPattern } from '../base/pattern.ts';
 import { isSameMask, maskedType, maskProblem } from '../wire/mask.ts';
@@ -18,26 +18,26 @@ export interface MaskRule {
   readonly constant?: string | undefined;
 }
 
-/** What the configuration says of the columns of a table. */
+/** The configuration of a table's columns. */
 export interface ColumnChoice {
   /** Patterns; null for all columns. */
   readonly include: readonly string[] | null;
   readonly exclude: readonly string[];
   readonly masks: readonly MaskRule[];
-  /** Whether it is said of this table by its name, so that a mask that names no column is a slip. */
+  /** Whether the configuration names this table, so that a mask without a column is a mistake. */
   readonly isOfOneTable: boolean;
-  /** What `match` and `sort` of the table name: these columns come as they are. */
+  /** The columns in `match` and `sort` of the table, which come as they are. */
   readonly match: string | null;
   readonly sort: readonly string[] | null;
 }
 
-/** A column that was left out, and by which pattern; null where none included it. */
+/** An omitted column, and its pattern; null if `include` does not list it. */
 export interface LeftOut {
   readonly id: number;
   readonly pattern: string | null;
 }
 
-/** A column as it is known here. */
+/** A column as the replica knows it. */
 interface KnownColumn {
   readonly id: number;
   readonly name: string;
@@ -45,23 +45,23 @@ interface KnownColumn {
   readonly mask: Mask | null;
 }
 
-/** What there is to choose from. */
+/** The input of a choice. */
 export interface Choosing {
   readonly choice: ColumnChoice | null;
-  /** What was left out the last time, and the columns that are known here, with their masks. */
+  /** The columns omitted the last time, and the columns known here, with their masks. */
   readonly leftOut: readonly LeftOut[];
   readonly known: readonly KnownColumn[];
-  /** Which key values are hashed with; asked only where some are. */
+  /** The key for hashing; called only if a column is hashed. */
   readonly keyDigest: () => string;
 }
 
-/** What was chosen. */
+/** The result of a choice. */
 export interface Chosen {
   readonly descriptor: TableDescriptor;
   readonly leftOut: readonly LeftOut[];
-  /** Columns that would be left out but for what needs them. */
+  /** Columns that come only because rowsync needs them. */
   readonly kept: readonly { readonly name: string; readonly why: string }[];
-  /** What cannot be done as the configuration says: sentences that begin with an option. */
+  /** Problems of the configuration: sentences that begin with an option. */
   readonly problems: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export function chooseColumns(descriptor: TableDescriptor, choosing: Choosing): 
   return { descriptor: isChosen ? { ...descriptor, columns, isChosen } : descriptor, leftOut, kept, problems };
 }
 
-/** The description as it was chosen when the table was read: a column of another type than then is of none that is known. */
+/** The description as chosen when the table was read. A column with another type than then is unknown. */
 export function chosenAsRead(
   descriptor: TableDescriptor,
   { leftOut, known }: Pick<Choosing, 'leftOut' | 'known'>,
@@ -122,8 +122,8 @@ export function uselessPatterns(descriptor: TableDescriptor, { include, exclude 
 }
 
 /**
- * Columns that stand here in another form than is chosen now: they are left out, or masked in another way. What is kept of them has to go before
- * they are read anew.
+ * Columns whose form here differs from the choice: they are now omitted, or masked in another way. Their values have to be removed before they are
+ * read anew.
  */
 export function overtakenColumns<C extends KnownColumn>(
   known: readonly C[],
@@ -136,13 +136,13 @@ export function overtakenColumns<C extends KnownColumn>(
     if (outIds.has(column.id)) return true;
     const mask = maskById.get(column.id);
     if (mask !== undefined) return !isSameMask(column.mask, mask);
-    // Not described any more, or hidden: its name here is all that tells.
+    // Not described any more, or hidden: only its name here is known.
     if (leftOutBy(column, choosing) !== null) return true;
     return column.mask === null && maskRuleOf(column, choosing) !== null;
   });
 }
 
-/** Why columns come in any case and as they are, by their ids. */
+/** Why columns always come, unmasked, by their ids. */
 function neededColumns(descriptor: TableDescriptor, { match, sort }: ColumnChoice): ReadonlyMap<number, string> {
   const { columns, key } = descriptor;
   const named = (names: readonly (string | null)[]): readonly ColumnDescriptor[] =>
@@ -163,7 +163,7 @@ function isMatch(pattern: string, name: string): boolean {
   return matchesPattern(pattern, name, { ignoreCase: true });
 }
 
-/** By which pattern a column is left out; null where it comes. */
+/** The pattern that omits a column; null if it comes. */
 function leftOutBy(
   { id, name }: { readonly id: number; readonly name: string },
   { choice, leftOut }: Choosing,
@@ -209,7 +209,7 @@ function maskedAs(column: ColumnDescriptor, mask: Mask): ColumnDescriptor {
   return { ...column, type: maskedType(mask.kind), kind: null, readOnly: true, width: null, dataOptions: [], mask };
 }
 
-/** Masks that name a column which is not there, where the configuration names the table: a slip would let the values through. */
+/** Masks of missing columns in a table that the configuration names: a typing error would let values through. */
 function strayMasks({ columns }: TableDescriptor, { choice, known }: Choosing): readonly string[] {
   if (choice?.isOfOneTable !== true) return [];
   return choice.masks

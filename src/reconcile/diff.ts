@@ -1,6 +1,6 @@
 /**
- * Which cells of two rows differ. Values are canonical (wire/schema.ts), so equal values are identical ones. Only numbers may
- * come from SQL in several spellings, and are compared by what they are worth, to the last digit. Pure.
+ * Which cells of two rows differ. Values are canonical (wire/schema.ts), so equal values are identical. Only numbers may come from SQL in several
+ * spellings, and are compared exactly by value. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -10,7 +10,7 @@ export function changedIndexes(one: readonly Value[], other: readonly Value[]): 
   return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
 }
 
-/** Whether one of the rows that came is not what the origin confirmed last. */
+/** Whether one of the rows differs from what the origin last confirmed. */
 export function hasNews(rows: readonly Row[], base: readonly Row[]): boolean {
   const baseById = new Map(base.map(({ id, values }) => [id, values]));
   return rows.some(({ id, values }) => {
@@ -19,7 +19,7 @@ export function hasNews(rows: readonly Row[], base: readonly Row[]): boolean {
   });
 }
 
-/** Whether two rows of one table are the same, with what the caller may do with them. */
+/** Whether two rows of one table are the same, including the caller's rights on them. */
 export function isSameRow(one: Row, other: Row): boolean {
   return one.allow === other.allow && one.values.every((value, index) => value === other.values[index]);
 }
@@ -31,9 +31,8 @@ export function isSameValue(type: ColumnType, one: Value, other: Value): boolean
 }
 
 /**
- * Whether a value is what the origin may make of one that was sent, and that nobody could tell from it there. Numbers have six
- * decimals, a checkbox is never empty (origin facts 2.1), and an empty text may be none. Another name of a user may be a
- * colleague's.
+ * Whether a value is the origin's form of a sent value. Numbers have six decimals, a checkbox is never empty (origin facts 2.1), and an empty text
+ * may be null. Another name of a user is not taken for a form: it may be a colleague's.
  */
 export function isTakenAs(type: ColumnType, sent: Value, there: Value): boolean {
   return isSameValue(type, sent, there) || TYPE_RULES[type].isTakenAs(sent, there);

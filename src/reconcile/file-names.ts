@@ -9,14 +9,14 @@ export const NAME_BYTES_MAX = 160;
 /** Bytes of an extension that is kept when a name is cut; a longer one is no extension. */
 const EXTENSION_BYTES_MAX = 24;
 
-/** Controls, formats such as marks of direction, line separators, halves of surrogate pairs, and what nobody assigned. */
+/** Controls, formats such as marks of direction, line separators, halves of surrogate pairs, and unassigned characters. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
-/** What separates folders, drives or streams, or stands for other names, on one system or another. */
+/** Characters that separate folders, drives or streams, or are wildcards, on some system. */
 const SEPARATING = /[/\\:*?"<>|]/g;
 /** Devices of Windows, with any extension; the digits also as superscripts. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
-/** A name that is safe to use for a file or folder; `fallback` (safe itself) stands for a name of which nothing is left. */
+/** A name that is safe to use for a file or folder; `fallback` (safe itself) if no character is left. */
 export function safeName(name: string, fallback: string): string {
   const visible = name.replaceAll(INVISIBLE, '').replaceAll(SEPARATING, '_');
   const trimmed = trimEnds(visible.normalize('NFC'));
@@ -62,7 +62,7 @@ export function nameWithRemark(name: string, remark: string): string {
   return `${stem} (${remark})${extension}`;
 }
 
-/** What two names have in common that some system takes for one. */
+/** A key that is equal for names that some system treats as equal. */
 function foldedName(name: string): string {
   return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
@@ -71,7 +71,7 @@ function foldedName(name: string): string {
 export class FolderNames {
   readonly #taken = new Set<string>();
 
-  /** The name, or one with a number where another thing of the folder has it; the first to come keeps it. */
+  /** The name, or one with a number if it is taken in the folder; the first one keeps it. */
   take(name: string): string {
     let free = name;
     for (let number = 2; this.#taken.has(foldedName(free)); number += 1) free = nameWithRemark(name, String(number));

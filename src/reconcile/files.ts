@@ -1,7 +1,6 @@
 /**
- * What becomes of attached files: which revisions to fetch, which a rule leaves out, which are gone, and whether what came is the
- * file that was asked for. Input: the value of a cell, the list of its revisions, what is stored of them, the configuration.
- * Output: plans and verdicts. Pure.
+ * Decisions about attached files: which revisions to fetch, which a rule leaves out, which are gone, and whether a download is the requested file.
+ * Input: the value of a cell, the list of its revisions, the stored ones, the configuration. Output: plans and verdicts. Pure.
  *
  * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split from
  * the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted (design 7).
@@ -12,14 +11,14 @@ import { mediaType } from '../wire/headers.ts';
 /** Which revisions of a column are wanted. */
 export type FileMode = 'none' | 'latest' | 'all';
 
-/** What the configuration says of the files of one table. */
+/** The configuration for the files of one table. */
 export interface FileRule {
   readonly mode: FileMode;
   /** Larger files are left out; null for no bound. */
   readonly maxFileBytes: number | null;
   /** Media types that are fetched, such as `image/*`; null for all. */
   readonly types: readonly string[] | null;
-  /** Where it stands in the configuration, for people: `tables.Employee.files`. */
+  /** Its place in the configuration, for people: `tables.Employee.files`. */
   readonly name: string;
 }
 
@@ -30,7 +29,7 @@ export interface CellFile {
   readonly guid: string;
 }
 
-/** A revision as far as it is known; null is unknown. */
+/** The known facts about a revision; null is unknown. */
 export interface FoundFile extends CellFile {
   readonly type: string | null;
   readonly bytes: number | null;
@@ -51,7 +50,7 @@ export function fileFromCell(value: string): CellFile | null {
     : { name, revision: Number(revision), guid };
 }
 
-/** Which revisions of a column can be had: earlier ones only where it shows its history (specification 4.8). */
+/** The available revisions of a column: earlier ones only if it shows its history (specification 4.8). */
 export function columnMode(mode: FileMode, options: readonly string[]): FileMode {
   const showsHistory = options.some((option) => /^allowseerevisionhistory$/i.test(option.replaceAll(/\s/g, '')));
   return mode === 'all' && !showsHistory ? 'latest' : mode;
@@ -61,14 +60,14 @@ export function columnMode(mode: FileMode, options: readonly string[]): FileMode
 export type CellPlan =
   /** The cell shows no file. */
   | { readonly kind: 'empty' }
-  /** The value says all there is to know. */
+  /** The value has all facts. */
   | { readonly kind: 'value'; readonly file: CellFile }
-  /** The origin has to be asked for its list; `file` is null where the value has another form. */
+  /** The origin has to be asked for its list; `file` is null if the value has another form. */
   | { readonly kind: 'list'; readonly revisions: number; readonly file: CellFile | null };
 
 /**
- * Plans how to find the revisions of a cell whose value changed; `knownRevision` is the highest one that is stored, 0 for
- * none. A cell that shows no file may still have a history (the list tells), but one that never showed any is not asked for.
+ * Plans how to find the revisions of a cell whose value changed; `knownRevision` is the highest one that is stored, 0 for none. A cell without a file
+ * may still have a history, which the list tells. A cell that never had a file is not asked for.
  */
 export function planCell(value: string | null, mode: Exclude<FileMode, 'none'>, knownRevision: number): CellPlan {
   if (value === null || value === '') {
@@ -91,8 +90,8 @@ export interface SettledCell {
 }
 
 /**
- * Puts together what is known of a cell's revisions and what was found now. Only a whole list shows that one is gone, or a cell
- * that shows no file any more. That another revision is the latest one says nothing of those before it.
+ * Merges the known revisions of a cell with the new findings. Only a whole list, or a cell that no longer shows a file, proves that a revision is
+ * gone. A newer latest revision proves nothing about earlier ones.
  */
 export function settleCell(
   known: readonly { readonly guid: string; readonly revision: number }[],
@@ -109,7 +108,7 @@ export function settleCell(
   // The file may be newer than the list, or left out of it: the value names it, so it can be fetched.
   const missing = unlisted.filter(({ guid }) => !found.some((file) => file.guid === guid));
   const present = [...missing, ...found].toSorted((a, b) => b.revision - a.revision);
-  // A list as long as was asked for may continue below its last revision.
+  // A list of the requested length may continue below its last revision.
   const lowest = Math.min(...found.map(({ revision }) => revision));
   const isCut = found.length >= plan.revisions;
   const gone = known.filter(
@@ -119,8 +118,8 @@ export function settleCell(
 }
 
 /**
- * Whether a list is older than the value of its cell: it ends below the revision that the cell shows. Others may be missing between them, which
- * no later value of the cell would have us look for.
+ * Whether a list is older than the value of its cell: it ends below the revision that the cell shows. Revisions between them may be missing, and no
+ * later value of the cell would make us look for them.
  */
 export function isListBehind(plan: CellPlan, listed: readonly Pick<AttachmentInfo, 'revision'>[]): boolean {
   if (plan.kind !== 'list' || plan.file === null) return false;
@@ -132,7 +131,7 @@ function unknownFile(file: CellFile): FoundFile {
   return { ...file, type: null, bytes: null, author: null, createdAt: null };
 }
 
-/** What is known of a file that is not here, and that the origin has. */
+/** The facts about a file that the origin has and that is not here. */
 export interface WantedFile {
   readonly isLatest: boolean;
   readonly type: string | null;
@@ -174,7 +173,7 @@ function isOfTypes(type: string, types: readonly string[]): boolean {
 const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)$/;
 const HTML_NAME = /\.(?:x?html?|xht|shtml|mht(?:ml)?)$/i;
 
-/** What is wrong with a download that came to its end; null where it is the file that was asked for. */
+/** The problem of a complete download; null if it is the requested file. */
 export function downloadProblem(
   wanted: Pick<FoundFile, 'name' | 'type' | 'bytes' | 'revision'>,
   came: {

@@ -1,12 +1,11 @@
 /**
- * By which values rows can be asked for at the origin. A filter has to say the value so that it compares exactly, within the
- * length that the origin takes. Pure.
+ * Which values can be used to request rows. A filter has to compare the value exactly, within the length that the origin accepts. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnReference } from '../wire/formula.ts';
 import type { ColumnShape, Value } from '../wire/schema.ts';
 
-/** Bytes of a filter as it is encoded; with the columns' names it stays below what the origin takes (origin facts 4.1). */
+/** Bytes of an encoded filter; with the columns' names it stays below the origin's limit (origin facts 4.1). */
 export const FILTER_BYTES_MAX = 8_000;
 
 /** As many clauses together as filters of so many bytes take. */
@@ -27,7 +26,7 @@ export function joinClauses(clauses: readonly string[], bytesMax = FILTER_BYTES_
   return filters.map((together) => together.join(' or '));
 }
 
-/** A filter for the rows that have a value in a column; null where there is none that compares exactly, or it would be too long. */
+/** A filter for the rows with a value in a column; null if none compares exactly, or it would be too long. */
 export function filterOfValue({ name, type }: ColumnShape, value: Value): string | null {
   const literal = value === null ? null : TYPE_RULES[type].filterLiteral(value);
   const filter = literal === null ? null : `${columnReference(name)} = ${literal}`;

@@ -1,7 +1,7 @@
 /**
- * Fingerprints: what the rows of each day of creation add up to, at the origin and here. Input: measures of both sides. Output: the days that
- * differ, by which measures, and the windows in which such days lie. Days are those of the calling user's time zone, as the origin groups
- * them. This is evidence, not proof: equal measures never make a row fresh, and a measure that misleads costs requests only. Pure.
+ * Fingerprints: totals of the rows of each day of creation, at the origin and here. Input: measures of both sides. Output: the days that differ, by
+ * which measures, and the windows with such days. Days are in the calling user's time zone, as the origin groups them. This is evidence, not proof:
+ * equal measures never make a row fresh, and a misleading measure only costs requests. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import {
@@ -24,22 +24,22 @@ export const NO_DAY = '';
 /** Columns that are summed: the names of all of them have to fit into one address. */
 const SUMS_MAX = 24;
 
-/** How far sums may lie apart: both sides add up doubles. The origin keeps six decimals (origin facts 2.1). */
+/** The tolerance between sums: both sides add doubles. The origin keeps six decimals (origin facts 2.1). */
 const RELATIVE_TOLERANCE = 1e-9;
 const TOLERANCE = 5e-7;
 
 /** One measure of a day. */
 export interface Measure {
-  /** As it is noted where it says nothing. */
+  /** Its name in the list of useless measures. */
   readonly id: string;
   readonly of: 'count' | 'modified' | 'sum';
   /** Name of the column at the origin. */
   readonly column: string;
-  /** As the origin is asked for it. */
+  /** The column of the request. */
   readonly shape: ColumnShape;
 }
 
-/** What is asked of a table. */
+/** The measures of a table. */
 export interface MeasurePlan {
   /** Name of the creation time. */
   readonly created: string;
@@ -47,7 +47,7 @@ export interface MeasurePlan {
   readonly measures: readonly Measure[];
 }
 
-/** What the rows of a day add up to, in the order of the measures: numbers, and the latest time of modification to the second. */
+/** The totals of a day, in the order of the measures: numbers, and the latest time of modification to the second. */
 export type DayMeasures = readonly (number | string | null)[];
 
 /** Days as `YYYY-MM-DD`, or NO_DAY. */
@@ -60,10 +60,10 @@ export interface DayDifference {
   readonly measures: readonly string[];
 }
 
-/** What can be measured of a table; null where the calling user is not shown its creation time or its key. */
+/** The measures that a table allows; null if the calling user does not see its creation time or its key. */
 export function planMeasures({ key, columns }: Pick<TableDescriptor, 'key' | 'columns'>): MeasurePlan | null {
   const created = createdColumn(columns);
-  // The suffix of a column that has two slashes in its name is read in more than one way.
+  // The suffix of a column with two slashes in its name is ambiguous.
   if (created === null || !columns.some(({ name }) => name === key) || key.includes('//')) return null;
   const modified = stampColumn(columns);
   const sums = columns.filter(isSummed).slice(0, SUMS_MAX);
@@ -77,7 +77,7 @@ export function planMeasures({ key, columns }: Pick<TableDescriptor, 'key' | 'co
   };
 }
 
-/** What is masked adds up to something else here. */
+/** Masked values have other totals here. */
 function isSummed({ name, type, mask }: ColumnDescriptor): boolean {
   return mask === undefined && TYPE_RULES[columnType(type)].form === 'number' && !name.includes('//');
 }
@@ -99,7 +99,7 @@ export function readMeasures(measures: readonly Measure[], values: readonly Valu
   });
 }
 
-/** Adds up rows day by day, in any order. */
+/** Sums rows by day, in any order. */
 export class DayTally {
   readonly #measures: readonly Measure[];
   readonly #dayOf: (stamp: string) => string;
@@ -110,7 +110,7 @@ export class DayTally {
     this.#dayOf = dayFinder(zone);
   }
 
-  /** One row: its creation time, and its values in the order of the measures; that of the count is not looked at. */
+  /** One row: its creation time, and its values in the order of the measures; the value for the count is ignored. */
   add(created: unknown, values: readonly unknown[]): void {
     const day = typeof created === 'string' ? this.#dayOf(created) : NO_DAY;
     let totals = this.#days.get(day);
@@ -128,13 +128,13 @@ export class DayTally {
     }
   }
 
-  /** What was added so far. */
+  /** The totals so far. */
   get days(): Days {
     return this.#days;
   }
 }
 
-/** Which days differ, in order; `ignored` are ids of measures that say nothing. */
+/** Which days differ, in order; `ignored` are ids of useless measures. */
 export function compareDays(
   measures: readonly Measure[],
   { there, here }: { readonly there: Days; readonly here: Days },
@@ -153,13 +153,13 @@ export function compareDays(
 function isSame(one: number | string | null, other: number | string | null): boolean {
   if (typeof one !== 'number' || typeof other !== 'number') return one === other;
   const size = Math.max(Math.abs(one), Math.abs(other));
-  // Sums that are no numbers say nothing.
+  // A sum that is no number is ignored.
   return !(Math.abs(one - other) > Math.max(TOLERANCE, size * RELATIVE_TOLERANCE));
 }
 
 /**
- * Measures that say nothing: those by which a day differs after its windows were swept, though nothing that is here of this day was changed by
- * it. Where something was changed, the answer may be older than what is here.
+ * Useless measures: a day still differs by them after its windows were read, and reading changed no row of that day. If a row was changed, the answer
+ * may be older than the rows here.
  */
 export function uselessMeasures(
   measures: readonly Measure[],
@@ -183,7 +183,7 @@ export function windowsOfDays(days: readonly string[], windows: readonly string[
   return days.includes(NO_DAY) ? [...found, NO_STAMP_WINDOW] : found;
 }
 
-/** When a day begins in a zone, as UTC to the second; a midnight that clocks skip is when they do. */
+/** The beginning of a day in a zone, as UTC to the second. If clocks skip midnight, the day begins at the skip. */
 function beginOf(day: string, zone: string): string {
   return utcFromInputText(`${day}T00:00:00`, zone) ?? `${day}T00:00:00Z`;
 }
@@ -200,7 +200,7 @@ function previous(day: string): string {
   return at.toISOString().slice(0, 10);
 }
 
-/** Tells on which day a UTC stamp is in a zone. A date of UTC has rows of three days at most, which are kept: most rows cost a look-up. */
+/** The day of a UTC stamp in a zone. A UTC date overlaps three days at most, which are cached, so most rows cost one look-up. */
 export function dayFinder(zone: string): (stamp: string) => string {
   const begins = new Map<string, readonly (readonly [begin: string, day: string])[]>();
   return (stamp) => {

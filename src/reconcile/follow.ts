@@ -1,32 +1,32 @@
 /**
- * Following a table: reading only the rows whose time of modification is at or after a watermark, less an overlap. Decided here: whether a
- * table can be followed now, where the next page begins, and when a sweep has to look instead. The watermark is a stamp of the
- * origin's own, never a time of this machine. Pure.
+ * Following a table: reading only the rows whose time of modification is at or after a watermark, less an overlap. Decides whether a table can be
+ * followed now, where the next page begins, and when a sweep has to look instead. The watermark is a stamp of the origin, never a time of this
+ * machine. Pure.
  */
 import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 
-/** For transactions that were stamped before others and became visible after them; at least, and at most after some were later. */
+/** The overlap, for transactions that became visible after later ones: the minimum, and the maximum after long delays. */
 const OVERLAP_MS = 120_000;
 const OVERLAP_MS_MAX = 3_600_000;
 
-/** Pages of one round; a sweep reads what is more, also after an import that gave a whole table one stamp. */
+/** Pages of one round; a sweep reads larger changes, such as an import that gave a whole table one stamp. */
 export const FOLLOW_PAGES_MAX = 20;
 
 /** Pages from which on following costs clearly fewer requests than a sweep. */
 export const LARGE_PAGES = 8;
 
-/** How long nobody asks what days add up to after that was asked, or after the end of a sweep. */
+/** The shortest time between two comparisons of days, or between a sweep and a comparison. */
 const COMPARE_AFTER_MS = 600_000;
 
-/** How often ties that move while they are read are begun again. */
+/** How often reading rows of one stamp starts again because they moved. */
 const TIE_ROUNDS_MAX = 3;
 
-/** What stands in the ledger of a table, as far as it decides whether the table can be followed. */
+/** The facts in the ledger that decide whether a table can be followed. */
 export interface Followable {
   readonly state: string;
   readonly push: 'off' | 'waiting' | 'on';
   readonly sweepOpen: boolean;
-  /** False since something made every page suspect, until the next finished sweep. */
+  /** False after an event that made every page suspect, until the next finished sweep. */
   readonly endProven: boolean;
   readonly identityChecked: boolean;
   readonly heldCode: string | null;
@@ -34,12 +34,12 @@ export interface Followable {
   readonly watermark: string | null;
 }
 
-/** The column that says when a row was changed last; null where the calling user is shown none. */
+/** The column with the time of the last change; null if the calling user does not see it. */
 export function stampColumn(columns: readonly ColumnDescriptor[]): ColumnDescriptor | null {
   return columns.find(({ kind, type }) => kind === 'DateModified' && columnType(type) === 'Timestamp') ?? null;
 }
 
-/** Whether what stands here was proven by a whole sweep, so that changes since then are all that is missing. */
+/** Whether a whole sweep proved the rows here, so that only later changes are missing. */
 export function mayFollow(table: Followable): boolean {
   return (
     table.watermark !== null &&
@@ -53,7 +53,7 @@ export function mayFollow(table: Followable): boolean {
   );
 }
 
-/** Whether it is time to ask what days add up to; it is as well where the clock of this machine was set back. */
+/** Whether it is time to compare days; also after the clock of this machine was set back. */
 export function isCompareDue(comparedAt: string | null, nowMs: number): boolean {
   const sinceMs = nowMs - Date.parse(comparedAt ?? '1970-01-01T00:00:00Z');
   return sinceMs < 0 || sinceMs >= COMPARE_AFTER_MS;
@@ -63,31 +63,31 @@ export function isCompareDue(comparedAt: string | null, nowMs: number): boolean 
 export interface FollowCursor {
   /** Rows at or after this stamp, to the second: literals of filters have no fractions. */
   readonly after: string;
-  /** Rows of that second that were read already, but for the last one, which is asked for again. */
+  /** Rows of that second that were already read, except for the last one, which is requested again. */
   readonly skip: number;
-  /** With which row the page must begin; null where any may be the first. */
+  /** The row with which the page must begin; null for any. */
   readonly firstId: number | null;
   readonly tieRounds: number;
 }
 
-/** Where a round begins; `lateMs` is how late rows were that a sweep found. */
+/** Where a round begins; `lateMs` is the longest known delay of a row. */
 export function firstCursor(watermark: string, lateMs: number): FollowCursor {
   return { after: stampBefore(watermark, overlapMs(lateMs)), skip: 0, firstId: null, tieRounds: 0 };
 }
 
-/** The second behind a stamp. */
+/** The second after a stamp. */
 export function secondAfter(stamp: string): string {
   return stampBefore(stamp, -1_000);
 }
 
-/** Twice as long as any row was late, within bounds. */
+/** Twice the longest known delay of a row, within bounds. */
 function overlapMs(lateMs: number): number {
   return Math.min(OVERLAP_MS_MAX, Math.max(OVERLAP_MS, 2 * lateMs));
 }
 
 /**
- * How late a row was that a sweep found although it was changed before what following had read, in milliseconds; 0 for one that was not late. A row
- * that is shown anew has an old stamp as well, so what is older than the longest overlap says nothing.
+ * The delay, in milliseconds, of a row that following missed and a sweep found; 0 for none. A row that became visible by a right has an old stamp
+ * too, so a delay beyond the longest overlap is ignored.
  */
 export function latenessMs(stamp: string, known: { readonly watermark: string; readonly lateMs: number }): number {
   const second = secondOf(stamp);
@@ -105,17 +105,17 @@ export interface ChangedPage {
   readonly top: number;
 }
 
-/** What to do after a page; `why` says in a word why only a sweep can tell. */
+/** What to do after a page; `why` is the reason for a sweep, in a word. */
 export type FollowStep =
   | { readonly kind: 'next'; readonly cursor: FollowCursor }
   | { readonly kind: 'done' }
   | { readonly kind: 'sweep'; readonly why: 'stamps' | 'unreadable' | 'moving' };
 
-/** Judges a page that was asked for at a cursor. */
+/** Judges a page that was requested at a cursor. */
 export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: ChangedPage): FollowStep {
   if ([...stampById.values()].some((stamp) => secondOf(stamp) < cursor.after)) return { kind: 'sweep', why: 'stamps' };
   if (cursor.firstId !== null && ids[0] !== cursor.firstId) {
-    // A row of this second was changed meanwhile, and those behind it moved up.
+    // A row of this second was changed meanwhile, and later rows moved up.
     const tieRounds = cursor.tieRounds + 1;
     if (tieRounds >= TIE_ROUNDS_MAX) return { kind: 'sweep', why: 'moving' };
     return { kind: 'next', cursor: { ...cursor, skip: 0, firstId: null, tieRounds } };
@@ -126,7 +126,7 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
   if (stamp === undefined) return { kind: 'sweep', why: 'unreadable' };
   const after = secondOf(stamp);
   if (after > cursor.after) {
-    // Rows of the last second that the page has are not read again, but for the last one.
+    // Rows of the page's last second are not read again, except for the last one.
     const first = ids.findIndex((id) => secondOf(stampById.get(id) ?? '') === after);
     return { kind: 'next', cursor: { after, skip: ids.length - first - 1, firstId: last, tieRounds: 0 } };
   }

@@ -1,6 +1,5 @@
 /**
- * The stops that only a person lifts. Each guard answers whether work may continue, and with which numbers it would not.
- * Pure.
+ * Guards: stops that only a person lifts. Each guard says whether work may continue, and gives the numbers behind a stop. Pure.
  */
 
 /** Whether deletes found by a sweep may be applied. */
@@ -11,7 +10,7 @@ export type DeletionVerdict =
 /** empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
 export type DeletionHold = 'empty' | 'share' | 'identity' | 'narrowed';
 
-/** What is known of rows that are to go. */
+/** The facts about rows to remove. */
 export interface DeletionFacts {
   /** Rows in the replica before the deletes. */
   readonly rowCount: number;
@@ -24,9 +23,9 @@ export interface DeletionFacts {
 }
 
 /**
- * Judges the rows that a sweep did not find (design: a table that turns up empty, or loses more than the configured share,
- * waits). After a change of identity every delete waits, since lost rights look like deletes. So it does after a change of the table's
- * filter. Rows that the origin has, but the filter does not select, are no deletes: for them no share counts (`maxDeletePercent` 100).
+ * Judges the rows that a sweep did not find. A table that turns up empty, or loses more than the configured share, waits. After a change of identity
+ * every delete waits, since lost rights look like deletes; also after a change of the table's filter. Rows that the origin has outside of the filter
+ * are no deletes: for them no share counts (`maxDeletePercent` 100).
  */
 export function judgeDeletion(facts: DeletionFacts): DeletionVerdict {
   const { rowCount, missingCount } = facts;
@@ -39,8 +38,8 @@ export function judgeDeletion(facts: DeletionFacts): DeletionVerdict {
 }
 
 /**
- * Whether the rows that are here may be more than the filter of their table selects. `settledBy`: the filter by which they were chosen. Rows
- * of a table that was never read whole were shown to nobody, so that nobody is asked.
+ * Whether the rows here may be more than the filter of their table selects. `settledBy`: the filter by which they were chosen. A table that was never
+ * read whole needs no question, because people have not relied on its rows.
  */
 export function isNarrowed(table: {
   readonly filter: string | null;
@@ -63,7 +62,7 @@ export type PushVerdict =
   | { readonly kind: 'go' }
   | { readonly kind: 'hold'; readonly reason: 'rows' | 'deletes'; readonly percent: number };
 
-/** Judges the size of a push: a slip in SQL changes or deletes far more than anybody means to. */
+/** Judges the size of a push: a mistake in SQL changes or deletes far more rows than intended. */
 export function judgePush(facts: {
   /** Rows that the origin is known to have. */
   readonly rowCount: number;
@@ -92,13 +91,12 @@ export const ALTERNATION_WINDOW_MS = 60 * 60_000;
 export const ALTERNATIONS_MAX = 5;
 
 /**
- * Whether a row goes back and forth: whether values that were pushed within the last hour are to be pushed again, too many times. A
- * value only has to be pushed again because something else changed it meanwhile; two systems that each correct the other
- * never stop by themselves.
+ * Whether a row goes back and forth: whether values that were pushed within the last hour are to be pushed again, too many times. A value has to be
+ * pushed again only if something else changed it meanwhile. Two systems that correct each other never stop on their own.
  */
 export function isAlternating(past: readonly PastPush[], next: PastPush): boolean {
   if (past.length < ALTERNATIONS_MAX) return false; // too few for as many to have come back
-  // A push that seems to lie ahead was made before the clock was set back.
+  // A push in the future was made before the clock was set back.
   const recent = [...past.filter(({ atMs }) => Math.abs(next.atMs - atMs) <= ALTERNATION_WINDOW_MS), next];
   return recent.length - new Set(recent.map(({ digest }) => digest)).size >= ALTERNATIONS_MAX;
 }

@@ -1,7 +1,6 @@
 /**
- * Whether what the replica knows was told to the same caller by the same database. ETags and absences mean something only for one
- * identity. Another role sees other columns and rows under the same URL, and in another time zone the same text names other
- * instants. Pure.
+ * Whether the replica was read by the same caller from the same database. ETags and missing rows are valid only for one identity. Another role sees
+ * other columns and rows under the same URL, and in another time zone the same text names other instants. Pure.
  */
 
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -13,7 +12,7 @@ export interface Identity {
   readonly userId: number;
   readonly role: string;
   readonly timeZone: string;
-  /** Administrative permissions, such as ManageData; null where they were not noted. */
+  /** Administrative permissions, such as ManageData; null if they were not noted. */
   readonly admin: readonly string[] | null;
 }
 
@@ -40,7 +39,7 @@ export function judgeIdentity(stored: Identity | null, present: Identity): Ident
   return isSame ? 'same' : 'changed';
 }
 
-/** Whether a permission got lost: what it showed may be missing now. One more shows more, and hides nothing. */
+/** Whether a permission was lost: its rows may be missing now. A new permission hides nothing. */
 function isNarrowed(before: readonly string[] | null, now: readonly string[] | null): boolean {
   return before !== null && now !== null && before.some((name) => !now.includes(name));
 }

@@ -1,7 +1,6 @@
 /**
- * Whether a column can identify the rows of a table when they are pushed. It must be there, allow each value once, and be
- * writable by the calling user. Input: a descriptor and the name that the configuration gives. And what becomes of a new row
- * whose match value another row has. Pure.
+ * Whether a column can identify the rows of a table when they are pushed. It must be there, allow each value once, and be writable by the calling
+ * user. Input: a descriptor and the configured name. Also decides about a new row whose match value another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
@@ -10,24 +9,24 @@ import { isSameValue } from './diff.ts';
 import type { MergeColumn } from './merge.ts';
 import type { RetryHope } from './push-outcome.ts';
 
-/** The judged column, by its name at the origin, or what is wrong with it. */
+/** The judged column, by its name at the origin, or its problem. */
 export interface MatchVerdict {
-  /** Null where the column cannot be used; a column that only lacks the right to be written keeps its name. */
+  /** Null if the column cannot be used; a column that only lacks the right to be written keeps its name. */
   readonly column: string | null;
-  /** The end of a sentence that begins with the column; null where it can be used. */
+  /** The end of a sentence that begins with the column; null if it can be used. */
   readonly problem: string | null;
-  /** Columns that could be used, and can have a value before the origin has the row. */
+  /** Usable columns that can have a value before the origin has the row. */
   readonly usable: readonly string[];
 }
 
-/** Judges the column called `wished`, whatever its case; without a name, only what could be used. */
+/** Judges the column called `wished`, ignoring case; without a name, lists only usable columns. */
 export function judgeMatch(
   { columns, key }: Pick<TableDescriptor, 'columns' | 'key'>,
   wished: string | null,
 ): MatchVerdict {
   const isUnique = ({ name, dataOptions }: TableDescriptor['columns'][number]): boolean =>
     hasOption(dataOptions, 'Unique') || name === key;
-  // A number that the origin gives names no row before the origin has it.
+  // An autonumber identifies no row before the origin has it.
   const isOurs = ({ type }: TableDescriptor['columns'][number]): boolean => columnType(type) !== 'Autonumber';
   const usable = columns.filter((it) => isWritable(it) && isUnique(it) && isOurs(it)).map(({ name }) => name);
   if (wished === null) return { column: null, problem: null, usable };
@@ -38,7 +37,7 @@ export function judgeMatch(
   return { column: column.name, problem: null, usable };
 }
 
-/** What to say of a configured column that cannot identify the rows of a table. */
+/** The message about a configured column that cannot identify rows. */
 export function matchError(table: string, wished: string, { problem, usable }: MatchVerdict): RowsyncError {
   return new RowsyncError('config', 'config.invalid', {
     message: `tables.${printable(table)}.match: the column "${wished}" ${problem ?? 'cannot be used'}`,
@@ -50,7 +49,7 @@ export function matchError(table: string, wished: string, { problem, usable }: M
 }
 
 /**
- * What becomes of a new row whose match value the origin was asked for.
+ * What happens to a new row after the look-up of its match value.
  *
  *    send    no row has it                         adopt   a row has it that the replica does not know: both are merged
  *    wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
@@ -58,8 +57,7 @@ export function matchError(table: string, wished: string, { problem, usable }: M
 export type HolderVerdict = 'send' | 'adopt' | 'wait' | { readonly reason: string; readonly hope: RetryHope };
 
 /**
- * Judges what the origin says of the match value of a new row. `known` is the row that has it as it is here, null where it is
- * not known here.
+ * Judges the origin's answer about the match value of a new row. `known` is the row here that has it; null if the replica does not know it.
  */
 export function judgeHolder(
   holder: { readonly id: number } | 'refused' | 'unclear' | undefined,

@@ -1,34 +1,33 @@
 /**
- * The one three-way merge, used by pull and by push: what becomes of a row of which three versions are known.
+ * The one three-way merge, used by pull and by push: the result for a row with three known versions.
  *
  *    base     what the origin last confirmed      local    what stands in the user's table
  *    remote   what the origin says now            null     no such row in that version
  *
- * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete
- * on one side against an edit on the other is a conflict of the whole row; a row that the origin deleted is never made again. The
- * new base is always what the origin says now, so merging the same answer again changes nothing; whoever loses is in `conflicts`, never dropped (I2). Columns that nobody
- * may write here follow the origin. Input: rows with the same columns in the same order. Pure.
+ * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete on one side
+ * against an edit on the other is a conflict of the whole row; a row that the origin deleted is never created again. The new base is always what the
+ * origin says now, so merging the same answer again changes nothing. The losing version is in `conflicts`, never dropped (I2). Columns that cannot be
+ * written here follow the origin. Input: rows with the same columns in the same order. Pure.
  */
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 
-/** Who wins where both sides changed a cell: the origin, the replica, or nobody until a person decides. */
+/** Who wins if both sides changed a cell: the origin, the replica, or neither until a person decides. */
 export type ConflictPolicy = 'origin' | 'local' | 'ask';
 
-/** What the merge needs to know of a column. */
+/** The facts about a column that the merge needs. */
 export interface MergeColumn {
   readonly type: ColumnType;
-  /** Whether an edit of it can be pushed; columns that cannot follow the origin, and an edit of theirs loses. */
+  /** Whether an edit of it can be pushed; other columns follow the origin, and an edit of them loses. */
   readonly writable: boolean;
-  /** Whether the origin fills it in where nothing is given, so that an empty cell here is no edit of a row that was just made. */
+  /** Whether the origin fills it in if it is empty, so that an empty cell here is no edit of a new row. */
   readonly automatic?: boolean;
-  /** The calling user may not write it, but others may: it is none that the origin computes. */
+  /** The calling user may not write it, but others may: it is not a computed column. */
   readonly locked?: boolean;
 }
 
 /**
- * Whether a merge took an edit away: a cell that was edited says what the origin says now. Where the row was refused, that may have been
- * the cell that was wrong.
+ * Whether a merge removed an edit: an edited cell has the origin's value now. If the row was refused, that cell may have been the cause.
  */
 export function hasLostEdit(
   { base, local }: Pick<RowVersions, 'base' | 'local'>,
@@ -44,8 +43,8 @@ export function hasLostEdit(
 }
 
 /**
- * Whether a question about a cell needs no answer any more: both sides agree on it, or it cannot be written; null is a column that is gone.
- * Where a side has no such row, the question about the row as a whole comes first.
+ * Whether a question about a cell is settled: both sides agree on it, or it cannot be written; null is a removed column. If a side has no such row,
+ * the question about the whole row comes first.
  */
 export function isAnswered(
   { base, local }: Pick<RowVersions, 'base' | 'local'>,
@@ -67,8 +66,7 @@ export interface RowVersions {
 /** `nobody`: both versions are kept until a person decides. */
 export type ConflictWinner = 'origin' | 'local' | 'nobody';
 
-/**
- * Something that both sides changed.
+/** Something that both sides changed.
  *
  *    cell           all three values differ; `column` is the index of the column
  *    deletedHere    deleted in the replica, edited at the origin; `base` and `remote` are whole rows
@@ -92,7 +90,7 @@ export type Conflict =
  */
 export type MergeState = 'settled' | 'changed' | 'parked';
 
-/** What to store. `local` and `base` are whole rows, or null where the row must not stand in that table. */
+/** What to store. `local` and `base` are whole rows, or null if the row must not be in that table. */
 export interface MergeDecision {
   readonly local: Row | null;
   readonly base: Row | null;
@@ -128,11 +126,11 @@ const SETTLED_AWAY: MergeDecision = { local: null, base: null, conflicts: [], st
 
 /** The origin has no such row. */
 function mergeMissing(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): MergeDecision {
-  // Inserted here, and unknown there still.
+  // Inserted here, and still unknown there.
   if (base === null) return local === null ? SETTLED_AWAY : { local, base: null, conflicts: [], state: 'changed' };
   // Deleted on both sides, or deleted there and left alone here.
   if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;
-  // Deleted there, edited here. Whatever the policy, no row is made again by itself: the edit is kept, and a person may insert it.
+  // Deleted there, edited here. Under every policy, the row is not created again: the edit is kept, and a person may insert it.
   return { ...SETTLED_AWAY, conflicts: [{ kind: 'deletedThere', base, local, winner: 'origin' }] };
 }
 
@@ -140,7 +138,7 @@ function mergeMissing(base: Row | null, local: Row | null, columns: readonly Mer
 function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules): MergeDecision {
   // New at the origin.
   if (base === null) return { local: remote, base: remote, conflicts: [], state: 'settled' };
-  // Deleted here, left alone there: the delete is still to be pushed. Who may write more there may have changed more.
+  // Deleted here, unchanged there: the delete is still to be pushed. A user with more rights may have changed other columns.
   const written = columns.map((column) => ({ ...column, writable: column.writable || column.locked === true }));
   if (!isChanged(base, remote, written)) return { local: null, base: remote, conflicts: [], state: 'changed' };
   // Deleted here, edited there.

@@ -16,7 +16,7 @@
 /** Whether a name is for a table or for a column. */
 export type NameScope = 'table' | 'column';
 
-/** Beside what is SQLite's and ours: names by which triggers call a row, and functions that a table of their name would hide. */
+/** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide. */
 const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|pragma_\w+)$)/i;
 const RESERVED_COLUMN = /^(_id|_allow)$/i;
 

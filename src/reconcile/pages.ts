@@ -1,23 +1,21 @@
 /**
  * How a window of a table is cut into pages, and whether the pages that were read fit together.
  *
- * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted while a sweep runs
- * shift everything behind them. Then the last row of one page is not the first row of the next. The tear is seen, and the pages
- * are read again: conditionally, and once in full where that comes to the same. Without the shared row a delete in the middle of
- * a sweep hides a row from it without a trace. Pure.
+ * Neighbouring pages share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted during a sweep shift all later rows.
+ * Then the last row of one page is not the first row of the next. Such torn pages are read again: conditionally, and once in full if that changes
+ * nothing. Without the shared row, a delete during a sweep would hide a row without a trace. Pure.
  */
 
 /** Times that torn pages are read again within one sweep; a table that still moves then is left to the next sweep. */
 export const REPAIR_ROUNDS_MAX = 5;
 
 /**
- * Full pages that begin with the row with which the page before them began, in one pass, after which no more are asked for. What
- * leaves `skip` out of account, such as a cache that goes by the path, never comes to an end. One may be a coincidence, as rows
- * are inserted meanwhile.
+ * Full pages in one pass that begin with the first row of the page before, after which no more are requested. A server that ignores `skip`, such as a
+ * cache by path, never reaches an end. One such page may be a coincidence, as rows are inserted meanwhile.
  */
 export const REPEATED_PAGES_MAX = 16;
 
-/** What the page map says about one page of a window. */
+/** One page of a window, as in the page map. */
 export interface PageEdges {
   readonly page: number;
   readonly rowCount: number;
@@ -47,7 +45,7 @@ export type PagesVerdict =
   | { readonly kind: 'torn'; readonly from: number }
   | { readonly kind: 'more'; readonly from: number };
 
-/** Judges the pages of a window, ordered by number. They end with the first one that is the end; what lies behind it must be empty. */
+/** Judges the pages of a window, ordered by number. They end with the first page that is the end; later pages must be empty. */
 export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
   for (let page = 0; ; page += 1) {
     const edges = pages[page];
@@ -61,10 +59,10 @@ export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
   }
 }
 
-/** What is known when the page map was judged again, in round `round` of its repair, 1 behind the first pass. */
+/** The facts when the page map was judged again, in round `round` of its repair, 1 after the first pass. */
 export interface RepairFacts {
   readonly verdict: PagesVerdict;
-  /** A page that looked like the last one, behind which rows follow nevertheless; null where none was found. */
+  /** A page that looked like the last one although rows follow; null if none was found. */
   readonly shortPage: number | null;
   readonly round: number;
   /** Whether the map is what it was before the last pass. */
@@ -87,9 +85,9 @@ export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: Rep
   if (verdict.kind === 'whole' && shortPage === null) return { kind: 'done' };
   if (shortPage !== null && isSame && wasInFull) return { kind: 'giveUp', why: 'short' };
   if (round > REPAIR_ROUNDS_MAX) return { kind: 'giveUp', why: 'moving' };
-  // What contradicts itself, and comes to the same when asked again, was wrong when it came: no "not modified" mends it.
+  // Pages that contradict each other, and did not change when read again, were wrong from the start: no "not modified" repairs them.
   const inFull = isSame && !wasInFull;
-  // Pages in front of a tear that were read before the rows shifted make the next tear: then all are asked again.
+  // Pages before a tear, read before the rows shifted, would make the next tear: so all are requested again.
   const isRepeated = verdict.kind === 'torn' && round > 1 && !inFull;
   const torn = verdict.kind === 'whole' || isRepeated ? 0 : verdict.from;
   return { kind: 'read', from: shortPage ?? torn, inFull };

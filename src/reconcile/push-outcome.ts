@@ -1,7 +1,6 @@
 /**
- * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by
- * what was meant. A 200 where an insert was meant says that a colleague added the row before. Sources: specification 2.6, 4.6,
- * 4.7 and 7; origin facts 4.1 and 4.2. Pure.
+ * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by the intended change.
+ * A 200 for an insert means that a colleague added the row before. Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */
 import type { ChangeKind } from './push-plan.ts';
 import type { RowAnswer } from './row-state.ts';
@@ -9,13 +8,13 @@ import type { RowAnswer } from './row-state.ts';
 /** What a row's status means for the row; `refused`: nothing was done, and `retry` says whether waiting can help. */
 export type RowVerdict = Exclude<RowAnswer, 'lost'> | { readonly kind: 'refused'; readonly retry: RetryHope };
 
-/** soon: the origin was busy · later: a right is missing, which someone may grant · never: the same row gives the same answer. */
+/** soon: the origin was busy · later: a right is missing, which may be granted · never: the same row gives the same answer. */
 export type RetryHope = 'soon' | 'later' | 'never';
 
 /** Code of "record is not found or not accessible" (specification 4.7). */
 const NOT_FOUND_CODE = 4000;
 
-/** A status as far as it is judged. */
+/** The judged parts of a status. */
 export interface JudgedStatus {
   readonly status: number;
   readonly errors: readonly { readonly code: number | null }[];
@@ -25,10 +24,10 @@ export interface JudgedStatus {
 export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict {
   const { status } = answer;
   if (status < 300 || status === 304) {
-    // 304: a row with the same values was there, so nobody lost any.
+    // 304: a row with the same values was there, so no value was lost.
     return kind === 'insert' && status === 200 ? 'matched' : 'accepted';
   }
-  // The specification knows no such status of a row: it may have been made before the origin failed.
+  // The specification has no such status for a row: it may have been created before the origin failed.
   if (status >= 500 && kind === 'insert') return 'failed';
   const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);
   if (isMissing && kind !== 'insert') return 'missing';
@@ -54,20 +53,20 @@ export function areStatusesInOrder(
     const answer = statuses[index];
     if (answer === undefined) return false;
     const isDone = answer.status < 300 || answer.status === 304;
-    // A write that was done names its row, or the row cannot be read back; two rows never have one id.
+    // A successful write names its row, or the row cannot be read back; two rows never have one id.
     if (isDone && kind !== 'delete') {
       if (answer.id === null || seen.has(answer.id)) return false;
       seen.add(answer.id);
     }
     if (kind === 'insert') return true;
-    // No update makes a row.
+    // An update never creates a row.
     return answer.status !== 201 && (answer.id === null || answer.id === id);
   });
 }
 
 /**
- * The ids of rows that an answer says were made of inserts. The origin gives none twice, so where one of them is known, the
- * answer is not that to these rows, however well it fits. Something on the way said it once more.
+ * The ids that an answer gives to inserts. The origin gives no id twice. If one of them is known, the answer is not about these rows, however well it
+ * fits: something on the way repeated an old one.
  */
 export function madeIds(
   sent: readonly { readonly kind: ChangeKind }[],
@@ -88,8 +87,8 @@ export type BatchVerdict =
   | 'stopAll';
 
 /**
- * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal without a word
- * is not the origin's unless it is about size: parking rows for what a proxy says would park them all.
+ * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal without words is not the
+ * origin's, unless it is about size: parking rows because of a proxy would park them all.
  */
 export function judgeRefusal(refusal: {
   readonly status: number;
@@ -102,25 +101,24 @@ export function judgeRefusal(refusal: {
   return SPLIT_STATUSES.has(status) ? 'split' : 'stopTable';
 }
 
-/** Statuses for which a part of the rows may fare better: a wrong value, a right, a constraint, too much of it. */
+/** Statuses for which a part of the rows may succeed: a wrong value, a right, a constraint, or the size. */
 const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 414, 422]);
 
 /** Statuses that come without words: too large a body, too long a query string (origin facts 4.1). */
 const SIZE_STATUSES: ReadonlySet<number> = new Set([413, 414]);
 
-/** Whether a row that was refused alone is at fault for certain: too large is that row, and not its table. */
+/** Whether a row that was refused alone is certainly at fault: its size is not a fault of the table. */
 export function isRowAtFault({ status }: { readonly status: number }): boolean {
   return SIZE_STATUSES.has(status);
 }
 
 /**
- * Single rows refused on their own, with not one row accepted, after which the table is taken to be at fault and not its rows. A
- * token that lost its right to write would otherwise cost a request for each row, and park them all. Rows that are too large do
- * not count.
+ * Successive single rows refused, with no row accepted, after which the table counts as refused. A token that lost its right to write would otherwise
+ * cost a request for each row, and park them all. Rows that are too large do not count.
  */
 export const LONE_REFUSALS_MAX = 3;
 
-/** Whether all rows of an answer were refused for want of a right: then the table is at fault, and no row is parked. */
+/** Whether all rows of an answer were refused because a right is missing: then the table counts as refused, and no row is parked. */
 export function isRightLost(statuses: readonly JudgedStatus[]): boolean {
   return (
     statuses.length > 1 &&

@@ -3,7 +3,7 @@
  * their base, in the order in which they leave. Only changed cells and the match value of new rows travel (I8).
  *
  *    new rows            `upsert` by match value, or `create` where there is none that the origin can be asked for
- *    rows that it has    `update` by id, also where a match column is configured: an upsert would make a row again that a colleague deleted
+ *    rows that it has    `update` by id, also where a match column is configured: an upsert would create a row again that a colleague deleted
  *    deletes             by id
  *
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
@@ -25,7 +25,7 @@ export interface PushColumn {
   readonly width: number | null;
 }
 
-/** What a plan needs to know of a table. */
+/** The facts about a table that a plan needs. */
 export interface PushTable {
   readonly columns: readonly PushColumn[];
   /** Index of the match column; null where none is configured. */
@@ -34,7 +34,7 @@ export interface PushTable {
   readonly allowAdd: boolean;
 }
 
-/** A row and what the origin last confirmed of it; at least one of them stands. */
+/** A row and its base; at least one of them exists. */
 export interface ChangedRow {
   /** `_id` here; negative for a row that the origin has not seen. */
   readonly id: number;
@@ -48,7 +48,7 @@ export type ChangeKind = (typeof CHANGE_KINDS)[number];
 /** Every kind of change, in the order in which they leave. */
 export const CHANGE_KINDS = ['update', 'insert', 'delete'] as const;
 
-/** How it is said to the origin. */
+/** The method that carries it to the origin. */
 export type WriteMethod = (typeof WRITE_METHODS)[number];
 
 /** Every method that changes rows. */
@@ -58,7 +58,7 @@ export const WRITE_METHODS = ['create', 'update', 'upsert', 'delete'] as const;
 export interface SentCell {
   readonly column: number;
   readonly value: Value;
-  /** What is sent in place of the value where that names a file to attach, once the file was read. */
+  /** The file to attach that replaces the value, once it was read. */
   readonly file?: SentFile | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface PlannedRow {
   readonly kind: ChangeKind;
   /** The changed cells in column order, the match value of an insert among them; none for a delete. */
   readonly cells: readonly SentCell[];
-  /** A match value that was made up for an insert, and has to be stored in the row; null elsewhere. */
+  /** A generated match value of an insert, to be stored in the row; null otherwise. */
   readonly madeMatch: string | null;
 }
 
@@ -86,7 +86,7 @@ export interface UnsendableRow {
   readonly column: number | null;
   /** A sentence without a full stop and without the value. */
   readonly reason: string;
-  /** Where a right is missing, which someone may grant; absent where only an edit or a person helps. */
+  /** Set if a right is missing, which may be granted; absent if only an edit or a person helps. */
   readonly hope?: 'later' | undefined;
 }
 
@@ -106,36 +106,36 @@ export interface BatchLimits {
   readonly requestBytesMax?: number | undefined;
 }
 
-/** The origin takes 20 MB (origin facts 4.1); the rest is for what stands around the parts. */
+/** The origin accepts 20 MB (origin facts 4.1); the rest is for headers of the parts. */
 export const REQUEST_BYTES_MAX = 19_500_000;
 
 /** The bounds in use unless a test says otherwise. */
 export const BATCH_LIMITS: BatchLimits = {
-  // What the origin takes of ids in one Retrieve or Delete, so that a batch is read again in one request.
+  // The number of ids in one Retrieve or Delete, so that a batch is read again in one request.
   rowsMax: 500,
-  // The origin takes 20 MB (origin facts 4.1); a quarter of that travels within the time that one request has.
+  // The origin accepts 20 MB (origin facts 4.1); a quarter of that can be sent within the time of one request.
   bytesMax: 4 * 1024 * 1024,
 };
 
-/** Makes a new unique text of at most so many characters, never fewer than MADE_MATCH_CHARS_MIN. */
+/** Generates a unique text of at most so many characters, never fewer than MADE_MATCH_CHARS_MIN. */
 export type MakeMatch = (charsMax: number) => string;
 
-/** Finds out how many bytes the file has that a value names, or why it cannot be sent, as a sentence without the name. */
+/** The bytes of the file that a value names, or why it cannot be sent, as a sentence without the name. */
 export type MeasureFile = (value: string) => { readonly bytes: number } | { readonly problem: string };
 
-/** What a plan is made with beside rows and table. */
+/** The input of a plan besides rows and table. */
 export interface PlanOptions {
   readonly limits: BatchLimits;
   readonly makeMatch: MakeMatch;
   readonly measureFile: MeasureFile;
 }
 
-/** Shorter texts that are made up may meet: 16 characters of 36 are 82 bits. */
+/** Shorter generated texts might collide: 16 characters of 36 are 82 bits. */
 const MADE_MATCH_CHARS_MIN = 16;
 
 /**
- * Plans rows of one table. Two new rows with one match value never leave in one batch, since the second would change what the
- * first made. It is left out, and the next plan finds the first at the origin.
+ * Plans rows of one table. Two new rows with one match value never leave in one batch, since the second would change the first. The second is left
+ * out, and the next plan finds the first at the origin.
  */
 export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];
@@ -158,7 +158,7 @@ export function planPush(rows: readonly ChangedRow[], table: PushTable, options:
   return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable };
 }
 
-/** Kinds of change come one after the other, and each in few methods: a row goes into the last batch of its method. */
+/** Kinds of change come one after the other, each with few methods: a row joins the last batch of its method. */
 function addToBatch(batches: OpenBatch[], { method, row, bytes, fileBytes }: PlannedWrite, limits: BatchLimits): void {
   const { rowsMax, bytesMax, requestBytesMax = REQUEST_BYTES_MAX } = limits;
   const open = batches.findLast((batch) => batch.method === method);
@@ -226,7 +226,7 @@ function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTa
   });
   if (!allowAdd) return { ...refuse('the calling user may not add rows to this table', null), hope: 'later' };
   const cells = changedCells(null, local, columns);
-  // A row without any value is meant as it stands; one whose values cannot be sent would become such a row.
+  // A row without any value is intended; a row whose values cannot be sent must not become one.
   if (cells.length === 0 && local.values.some((value) => value !== null)) {
     const reason = 'the calling user may write none of the columns in which it has a value';
     return { ...refuse(reason, null), hope: 'later' };
@@ -236,9 +236,9 @@ function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTa
   if (match === null) return insert('create', cells);
   const column = columnAt(columns, match);
   const value = local.values[match] ?? null;
-  // An upsert by a value that the origin cannot be asked for might write over a row; a create is refused then.
+  // An upsert by a value that cannot be looked up might overwrite a row; the origin then refuses a create.
   if (value !== null && value !== '') return insert(filterOfValue(column, value) === null ? 'create' : 'upsert', cells);
-  // The origin numbers such a column itself, or takes only numbers: nothing can be made up for it.
+  // The origin numbers such a column itself, or accepts only numbers: no value can be generated.
   if (column.type !== 'Text') return insert('create', cells);
   const charsMax = column.width === null || column.width <= 0 ? Infinity : column.width;
   if (charsMax < MADE_MATCH_CHARS_MIN)
@@ -252,7 +252,7 @@ function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTa
   );
 }
 
-/** The writable cells in which a row differs from its base; a row without a base differs where it has a value. */
+/** The writable cells in which a row differs from its base; without a base, all cells with a value. */
 function changedCells(base: Row | null, local: Row, columns: readonly PushColumn[]): readonly SentCell[] {
   return columns.flatMap(({ type, writable }, column) => {
     const value = local.values[column] ?? null;
@@ -295,10 +295,10 @@ export function tooLarge(requestBytesMax: number): string {
   return `a row with its files may have ${requestBytesMax} bytes, since the origin takes no larger request; this one has more`;
 }
 
-/** What the headers of a file's part take, with a long name in both spellings. */
+/** Bytes of the headers of a file's part, with a long name in both spellings. */
 const FILE_PART_BYTES = 2_048;
 
-/** What stands around the cells of a row. */
+/** Bytes around the cells of a row. */
 const ROW_BYTES = 32;
 
 /** Bytes of a row on the wire at most: three for a character of UTF-16, or six where it has to be escaped, which is rare. */
@@ -315,7 +315,7 @@ function columnAt(columns: readonly PushColumn[], index: number): PushColumn {
   return must(columns[index], 'a cell names a column of its table');
 }
 
-/** A digest of what is sent of a row, to tell whether the same was sent before (FNV-1a over 32 bits). */
+/** A digest of the sent cells of a row, to detect that the same was sent before (FNV-1a over 32 bits). */
 export function digestOf(cells: readonly SentCell[]): number {
   // A file of one name may have other content each time.
   const texts = cells.map(({ column, value, file }) => {

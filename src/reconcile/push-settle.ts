@@ -1,7 +1,6 @@
 /**
- * The base of a row after it was sent. So the one merge (merge.ts) settles exactly the cells that still hold what was sent (I12).
- * An edit made while the row was in flight stays a change. Rows have the table's columns in order; `sent` are the cells of the
- * request. Pure.
+ * The base of a row after it was sent. With it, the one merge (merge.ts) settles exactly the cells that still hold what was sent (I12). An edit made
+ * while the row was in flight stays a change. Rows have the table's columns in order; `sent` are the cells of the request. Pure.
  */
 import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue, isTakenAs } from './diff.ts';
@@ -14,7 +13,7 @@ export interface SentRow {
   readonly sent: readonly SentCell[];
 }
 
-/** The row as it would be if the origin did with it just what was asked. `id` is the origin's. */
+/** The row if the origin did exactly what was asked. `id` is the origin's. */
 export function baseAsSent({ base, sent }: SentRow, id: number, columnCount: number): Row {
   const values = base === null ? Array<Value>(columnCount).fill(null) : base.values.slice();
   for (const { column, value } of sent) values[column] = value;
@@ -22,9 +21,9 @@ export function baseAsSent({ base, sent }: SentRow, id: number, columnCount: num
 }
 
 /**
- * The base after an answer: the base before, with the sent cells that the origin accepted, or holds where its answer was lost. A cell that
- * it holds in a form of its own, and that was edited here since, has that form as its base. `arrived` are the columns of files that
- * the origin shows, which it does in another form than they were sent in.
+ * The base after an answer: the base before, with the sent cells that the origin accepted, or holds after a lost answer. If it holds a cell in its
+ * own form, and the cell was edited here since, that form is the base. `arrived` are the columns of files that the origin has; it shows files in
+ * another form than they were sent.
  */
 export function baseAfterAnswer(
   before: SentRow,
@@ -37,7 +36,7 @@ export function baseAfterAnswer(
 ): Row {
   const { columns, isAccepted, arrived } = facts;
   const { local, remote } = now;
-  // What the origin fills in by itself is nobody's edit of a new row that was deleted here meanwhile.
+  // Values that the origin fills in are no edits of a new row that was deleted here meanwhile.
   const asMade = columns.map(({ automatic }, column): Value => {
     return local === null && automatic === true ? (remote.values[column] ?? null) : null;
   });
@@ -46,10 +45,10 @@ export function baseAfterAnswer(
     const type = columns[column]?.type ?? 'Text';
     const there = remote.values[column] ?? null;
     const isHeld = file === undefined ? isTakenAs(type, value, there) : arrived.has(column);
-    // What the origin had before, and would also make of what was sent, proves nothing.
+    // A value that the origin had before, and that is also its form of the sent value, proves nothing.
     const isProven = isHeld && (isSameValue(type, there, value) || !isSameValue(type, there, values[column] ?? null));
     if (!isAccepted && (file === undefined ? !isProven : !isHeld)) continue;
-    // REPLACE puts the file back that the origin had, which nobody can ask for: that is no edit.
+    // REPLACE puts the origin's file back into the cell, which no client can request: that is no edit.
     const isPutBack = file !== undefined && values[column] !== null && local?.values[column] === values[column];
     if (isPutBack) continue;
     const isAsSent = local !== null && isSameValue(type, local.values[column] ?? null, value);
@@ -58,7 +57,7 @@ export function baseAfterAnswer(
   return { id: remote.id, allow: before.base?.allow ?? null, values };
 }
 
-/** Whether a row at the origin holds all the cells of a request, as they were sent or in a form of its own; `arrived` as above. */
+/** Whether a row at the origin holds all cells of a request, as sent or in the origin's form; `arrived` as above. */
 export function isApplied(
   sent: readonly SentCell[],
   remote: Row,
@@ -71,7 +70,7 @@ export function isApplied(
   });
 }
 
-/** Whether a row still is here as it was sent. One that was edited since is no longer what the origin refused, and is planned again. */
+/** Whether a row is still as it was sent. A row that was edited since is no longer what the origin refused, and is planned again. */
 export function isLeftAsSent(
   { base, local, sent }: SentRow & { readonly local: Row | null },
   kind: ChangeKind,

@@ -5,7 +5,7 @@
  *    TRANSITIONS   state of a row's mark (`_rowsync_rows.state`) × event → next state
  *    SETTLEMENTS   kind of change × what the origin answered × what it says of the row afterwards → what becomes of the row
  *
- * A clean row has no mark. What changed is in no state: it is found by comparing the row with its base.
+ * A clean row has no mark. States do not say what changed: comparing the row with its base does.
  *    clean     local = base                          refused      the origin said no; waits for an edit or a retry
  *    edited    may be pushed                         conflicted   waits for a person's decision
  *    sending   recorded and sent, no answer yet      inDoubt      it may have happened or not; waits for a person
@@ -189,7 +189,7 @@ export function isInFlight(state: RowState): boolean {
  */
 export const ROW_ANSWERS = ['accepted', 'matched', 'missing', 'failed', 'lost'] as const;
 
-/** What the origin answered of a row. */
+/** The origin's answer about a row. */
 export type RowAnswer = (typeof ROW_ANSWERS)[number];
 
 /**
@@ -203,7 +203,7 @@ export type RowAnswer = (typeof ROW_ANSWERS)[number];
  */
 export const ROW_FINDINGS = ['there', 'other', 'absent', 'unclear'] as const;
 
-/** What the origin says of a row when it is asked afterwards. */
+/** The origin's state of a row when it is asked afterwards. */
 export type RowFinding = (typeof ROW_FINDINGS)[number];
 
 /**
@@ -248,7 +248,7 @@ const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settle
   },
 };
 
-/** What becomes of a row that was sent. @throws RowsyncError `bug.assertion` for what cannot be. */
+/** The settlement of a row that was sent. @throws RowsyncError `bug.assertion` for impossible cells. */
 export function settlementOf(kind: ChangeKind, answer: RowAnswer, finding: RowFinding): Settlement {
   const settlement = SETTLEMENTS[kind][answer][finding];
   assert(settlement !== 'impossible', `${kind}: ${answer} cannot be found ${finding}`);

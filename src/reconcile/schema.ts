@@ -1,7 +1,7 @@
 /**
- * What must happen to one replica table so that it has the shape the origin describes. Things are followed by their
- * origin id, so a rename is a rename. Nothing is dropped or retyped on a guess (I17). A column that vanished keeps its values and
- * is marked. A column whose values change their form is set aside under a dated name, and a new one takes over.
+ * The steps that give one replica table the shape that the origin describes. Tables and columns are followed by their origin id, so a rename is a
+ * rename. Nothing is dropped or retyped on a guess (I17). A vanished column keeps its values and is marked. A column whose values change their form
+ * is set aside under a dated name, and a new one replaces it.
  *
  * Input: the columns that the ledger remembers, and the descriptor. Output: a list of actions, in the order in which
  * they must be applied. Pure.
@@ -37,7 +37,7 @@ export type SchemaPlan =
   | { readonly kind: 'apply'; readonly actions: readonly SchemaAction[] }
   | { readonly kind: 'hold'; readonly vanishedCount: number; readonly liveCount: number };
 
-/** Columns that may be written, and that the origin no longer shows, or shows in another form. */
+/** Writable columns that the origin no longer shows, or shows in another form. */
 export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { readonly writable: boolean }>(
   known: readonly T[],
   described: readonly ColumnDescriptor[],
@@ -93,7 +93,7 @@ function planActions(
     }
   }
 
-  // A described name wins over a removed column that still stands under it.
+  // A described name wins over a removed column that still has it.
   const wanted = new Set(described.map(({ name }) => foldName(name)));
   for (const column of known) {
     const isGone = column.state !== 'aside' && !describedById.has(column.id);
@@ -110,7 +110,7 @@ function planNames(
 ): readonly SchemaAction[] {
   const actions: SchemaAction[] = [];
   const inOrder = described.toSorted((a, b) => a.id - b.id);
-  // One that was gone for a while may have lost its name here to another one.
+  // A column that was gone for a while may have lost its name here to another one.
   const keepsName = ({ id, name }: ColumnDescriptor): boolean => {
     const column = usable.get(id);
     return column !== undefined && column.name === name && column.state === 'live';

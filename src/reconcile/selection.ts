@@ -1,14 +1,14 @@
 /**
- * Which columns are asked for and in which order rows come. `column=*` returns the updateable columns only, so every
- * other readable column is named as well. Where the configuration chooses columns, `*` would bring those that are left out. The order must be total and should be append-only: creation time, then key;
- * without an explicit sort the origin promises none. Pure.
+ * Which columns are requested, and in which order rows come. `column=*` returns the updateable columns only, so every other readable column is named
+ * too. If the configuration chooses columns, `*` would bring omitted ones, so all are named. The order must be total and should be append-only:
+ * creation time, then key; without an explicit sort the origin promises none. Pure.
  */
 import type { SortKey } from '../wire/query.ts';
 import type { ColumnDescriptor, TableDescriptor } from '../wire/schema.ts';
 import { isWritable } from '../wire/schema.ts';
 import { createdColumn } from './windows.ts';
 
-/** What `select` is asked for. */
+/** The parameters of `select`. */
 export interface Selection {
   readonly columns: readonly string[];
   readonly sort: readonly string[];
@@ -32,13 +32,13 @@ export function planSelection(
   return { selection: { columns: columnNames(table), sort }, unknownSort };
 }
 
-/** What `column` is asked for, so that every column of the description comes and no other. */
+/** The `column` parameters for exactly the columns of the description. */
 export function columnNames({ columns, isChosen }: Pick<TableDescriptor, 'columns' | 'isChosen'>): readonly string[] {
   if (isChosen === true) return columns.map(({ name }) => name);
   return ['*', ...columns.filter((column) => !isWritable(column)).map(({ name }) => name)];
 }
 
-/** The order in which the rows come first that were made last; empty where the calling user is not shown when a row was made. */
+/** The order with the newest rows first; empty if the calling user does not see creation times. */
 export function newestFirst(table: {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];

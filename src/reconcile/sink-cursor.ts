@@ -1,9 +1,9 @@
 /**
- * Whether a target continues where this replica left it. Input: what the file remembers of the sink, and the cursor that stands in the
- * target. Output: what to do. Pure.
+ * Whether a target continues where this replica left it. Input: what the file remembers of the sink, and the cursor of the target. Output: what to
+ * do. Pure.
  *
- * The file notes where a batch ends before the target commits it. So a target may stand where the file thinks it does, or at the end of
- * the batch whose answer was lost. Anywhere else, the file is an older copy, or someone else wrote there.
+ * The file notes the end of a batch before the target commits it. So the cursor of a target may be the noted one, or the end of the batch whose
+ * answer was lost. With any other cursor, the file is an older copy, or another process wrote there.
  */
 
 /** What the file remembers: the series of batches, the one before, and how far they were sent. */
@@ -14,23 +14,23 @@ export interface OwnPlace {
   readonly pending: number | null;
 }
 
-/** Where the target stands; null where no replica has ever written to it. */
+/** The cursor of the target; null if no replica has ever written to it. */
 export type TargetPlace = { readonly epoch: string; readonly seq: number } | null;
 
 /**
- * begin: it is empty, or a beginning was cut off · go: it continues, from there · again: compare everything, and continue in a new series ·
- * taken: rows of another replica stand there, or of this one from a time that it does not remember, and a person decides.
+ * begin: it is empty, or a beginning was cut off · go: it continues, from there · again: compare everything, and continue in a new series · taken: it
+ * has rows of another replica, or of a forgotten time of this one, and a person decides.
  */
 export type CursorVerdict = 'begin' | 'go' | 'again' | 'taken';
 
-/** Decides; `isAgreed` where a person let the replica take over what stands there. */
+/** Decides; `isAgreed` if a person let the replica take over the target. */
 export function judgeCursor(own: OwnPlace, target: TargetPlace, isAgreed: boolean): CursorVerdict {
   if (target === null) return 'begin';
   if (own.epoch !== null && target.epoch === own.epoch) {
     if (target.seq === own.sent || target.seq === own.pending) return isAgreed ? 'again' : 'go';
     return 'again';
   }
-  // The file noted the new series, and the target never heard of it.
+  // The file noted the new series, but the target never got it.
   if (own.former !== null && target.epoch === own.former) return 'again';
   return isAgreed ? 'again' : 'taken';
 }

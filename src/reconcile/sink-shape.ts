@@ -1,7 +1,6 @@
 /**
- * How tables of the replica stand in PostgreSQL: names, types, and what has to be done to a table there so that it has the columns of the
- * one here. Columns are followed by their row in the ledger, so a rename is a rename; nothing is dropped. Input: both shapes. Output: a
- * name, a type, or a list of steps. Pure.
+ * The shape of tables in PostgreSQL: names, types, and the steps that give a table the columns of the one here. Columns are followed by their row in
+ * the ledger, so a rename is a rename; nothing is dropped. Input: both shapes. Output: a name, a type, or a list of steps. Pure.
  */
 import { TYPE_RULES, type ValueForm } from '../wire/column-types.ts';
 import type { ColumnType } from '../wire/schema.ts';
@@ -28,13 +27,13 @@ export function pgType(type: ColumnType): PgType {
   return TYPES[TYPE_RULES[type].form];
 }
 
-/** Bytes of a name in PostgreSQL (NAMEDATALEN - 1); a longer one would be cut without a word. */
+/** Bytes of a name in PostgreSQL (NAMEDATALEN - 1); a longer one would be cut silently. */
 const NAME_BYTES_MAX = 63;
 
 /** Columns that every table of PostgreSQL has already (its documentation, 5.6). */
 const SYSTEM_COLUMNS = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'oid']);
 
-/** A name as it stands in PostgreSQL: as it is here, or shortened, with a number that no other thing of its kind has. */
+/** The name in PostgreSQL: as it is here, or shortened, with a number that is unique among its kind. */
 export function pgName(name: string, number: number, kind: 'table' | 'column'): string {
   const isSystem = kind === 'column' && SYSTEM_COLUMNS.has(name);
   if (!isSystem && Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
@@ -44,13 +43,13 @@ export function pgName(name: string, number: number, kind: 'table' | 'column'): 
   return kept + ending;
 }
 
-/** Without its last character, which may be half of two. */
+/** Without its last character, which may be half of a surrogate pair. */
 function withoutLast(text: string): string {
   const shorter = text.slice(0, -1);
   return shorter.isWellFormed() ? shorter : shorter.slice(0, -1);
 }
 
-/** A column: which one it is, and how it stands, or is to stand, in PostgreSQL. */
+/** A column: its identity, and its present or wanted form in PostgreSQL. */
 export interface PgColumn {
   /** Row of the ledger, and id at the origin: both, since another replica counts its ledger anew. */
   readonly seq: number;
@@ -64,12 +63,12 @@ export type PgStep =
   | { readonly kind: 'rename'; readonly from: string; readonly to: string }
   | { readonly kind: 'add'; readonly column: PgColumn };
 
-/** The steps, or the column of someone else's that stands in the way. */
+/** The steps, or the foreign column that has a needed name. */
 export type PgPlan =
   | { readonly kind: 'apply'; readonly steps: readonly PgStep[] }
   | { readonly kind: 'hold'; readonly name: string };
 
-/** Plans one table: `known` are the columns there that are ours, and `standing` the names of all that there are. */
+/** Plans one table: `known` are our columns there, and `standing` the names of all columns. */
 export function planPgTable(
   wanted: readonly PgColumn[],
   known: readonly PgColumn[],
@@ -97,7 +96,7 @@ export function planPgTable(
   const taken = new Set([...standing, ...wantedNames]);
   const steps: PgStep[] = [];
   for (const { name, seq } of left) {
-    // Nobody sends it any more, and it keeps its values under another name.
+    // It is no longer sent, and keeps its values under another name.
     if (!wantedNames.has(name)) continue;
     let aside = pgName(`${name} (old)`, seq, 'column');
     for (let number = 2; taken.has(aside); number += 1) aside = pgName(`${name} (old ${number})`, seq, 'column');

@@ -1,12 +1,9 @@
 /**
- * Files that are attached by SQL. A cell that says `file:` and a name, what was sent of it, and which revision at the origin is
- * the one that was sent. Input: values of cells, kept bookkeeping. Output: verdicts. What the name leads to on the disk is
- * push/upload.ts.
+ * Files that are attached by SQL: a cell with `file:` and a name, the sent content, and the revision at the origin that is the sent one. Input:
+ * values of cells, kept bookkeeping. Output: verdicts. push/upload.ts finds the file on the disk.
  *
- * The origin numbers the revisions of a cell one by one, so that exactly one more than before, after a write of ours that it
- * took, is ours.
- * An origin that was put back from a backup gives a number a second time. So the name must be
- * ours too, and the row read back at once. A file whose answer was lost is told by size and hash. Pure.
+ * The origin numbers the revisions of a cell one by one. So the next number after an accepted write of ours is ours. An origin that was restored from
+ * a backup reuses a number; so the name must be ours too, and the row read back at once. After a lost answer, size and hash identify the file. Pure.
  */
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import { shownFile, UPLOAD_PREFIX } from '../wire/column-types.ts';
@@ -23,21 +20,21 @@ export interface SentFile {
   readonly before: string | null;
 }
 
-/** The name behind `file:`; null where the value asks for no upload. */
+/** The name after `file:`; null if the value requests no upload. */
 export function uploadName(type: ColumnType, value: Value): string | null {
   const isUpload = type === 'Attachment' && typeof value === 'string' && value.startsWith(UPLOAD_PREFIX);
   return isUpload ? value.slice(UPLOAD_PREFIX.length) : null;
 }
 
 /**
- * A value of a row that is put back as it was, where the origin has `own` in that cell, null for a new row. A file that the
- * origin had once cannot be attached again by its value; uploads can.
+ * A value of a row that is put back, where the origin has `own` in that cell, null for a new row. A file of the origin cannot be attached again by
+ * its value; uploads can.
  */
 export function valuePutBack(type: ColumnType, value: Value, own: Value): Value {
   return type === 'Attachment' && uploadName(type, value) === null ? own : value;
 }
 
-/** The revision that a write made which the origin took, where the row was read back right after the answer; `isNew`: in a new row. */
+/** The revision that an accepted write made, if the row was read back right after the answer; `isNew`: in a new row. */
 export function acceptedRevision(sent: SentFile, remote: Value, isNew: boolean): CellFile | null {
   const file = typeof remote === 'string' ? fileFromCell(remote) : null;
   if (file?.name !== shownFile(sent.name)) return null;
@@ -45,26 +42,26 @@ export function acceptedRevision(sent: SentFile, remote: Value, isNew: boolean):
   return before !== null && file.revision === before + 1 ? file : null;
 }
 
-/** The number of the revision that the cell showed before; 0 for none, null where its value does not say. */
+/** The number of the revision that the cell showed before; 0 for none, null if its value has no number. */
 function revisionBefore({ before }: SentFile): number | null {
   return before === null ? 0 : (fileFromCell(before)?.revision ?? null);
 }
 
 /**
- * What a cell says of a file whose answer was lost. `absent` where it is as before, `compare` where it shows a file that may be
- * ours, `unclear` where a colleague may have taken ours away.
+ * What a cell proves about a file whose answer was lost. `absent`: it is as before. `compare`: it shows a file that may be ours. `unclear`: a
+ * colleague may have removed ours.
  */
 export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'compare' | 'unclear' {
   if (remote === before) return 'absent';
   return typeof remote === 'string' && fileFromCell(remote) !== null ? 'compare' : 'unclear';
 }
 
-/** What says nothing of a file although it is a refusal: a redirect, and a handshake that failed. */
+/** Refusals that are not about a file: a redirect, and a failed handshake. */
 const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
 
 /**
- * Whether a failure to compare a file is that of the one file, so that its row is parked. The origin refuses it, or always fails
- * to give it out. Otherwise the origin is asked again.
+ * Whether a failed comparison concerns only this file, so that its row is parked: the origin refuses it, or always fails to send it. Otherwise the
+ * origin is asked again.
  */
 export function isBeyondComparing({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind === 'originRefused') return !SAY_NOTHING.has(code);

@@ -1,17 +1,17 @@
 /**
- * Windows: half-open ranges of the creation time that tile a table. A window is named by the stamp with which it begins and ends where the
- * next one begins; the first begins with the first row and the last has no end. Creation times never change, so a row that comes
- * or goes shifts the pages of its own window only. Pages of a window are asked for from its beginning on, without an upper bound, and
- * end with the first page that reaches the next window. So a new window takes nothing from the pages before it. Pure.
+ * Windows: half-open ranges of the creation time that tile a table. A window is named by the stamp with which it begins and ends where the next one
+ * begins; the first begins with the first row and the last has no end. Creation times never change, so a row that comes or goes shifts the pages of
+ * its own window only. Pages of a window are requested from its beginning, without an upper bound, and end with the first page that reaches the next
+ * window. So a new window invalidates no earlier page. Pure.
  */
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 import { secondOf } from './follow.ts';
 
-/** The window that begins with the first row of the table; it is asked for without a filter. */
+/** The window that begins with the first row of the table; it is requested without a filter. */
 export const FIRST_WINDOW = '';
 
-/** The window of rows that have no creation time; it exists beside other windows only, and is ordered behind all of them. */
+/** The window of rows without a creation time; it exists only beside other windows, and comes after all of them. */
 export const NO_STAMP_WINDOW = 'none';
 
 /** Pages of a window: some thousand rows, so that a row deleted anywhere costs few pages, and windows cost few requests. */
@@ -23,14 +23,14 @@ export type OneWindow = 'hidden' | 'sort' | 'filter' | 'order';
 /** Name of the creation time among the six system columns (origin facts, 2.3). */
 const CREATED_COLUMN = 'date created';
 
-/** The column of the creation time; null where the calling user is shown none. */
+/** The column of the creation time; null if the calling user does not see it. */
 export function createdColumn<C extends Pick<ColumnDescriptor, 'name' | 'type'>>(columns: readonly C[]): C | null {
   return (
     columns.find(({ name, type }) => name.toLowerCase() === CREATED_COLUMN && columnType(type) === 'Timestamp') ?? null
   );
 }
 
-/** Whether a table can have windows, from its order and columns; null where it can. */
+/** Why a table cannot have windows, from its order and columns; null if it can. */
 export function whyOneWindow(
   created: Pick<ColumnDescriptor, 'name'> | null,
   sort: readonly string[],
@@ -46,19 +46,19 @@ export function windowFilter(window: string, created: string): string | undefine
   return `${columnReference(created)} >= ${timestampLiteral(window)}`;
 }
 
-/** Windows in order, each with the beginning of the next one; null where it has no end. `windows` may hold the one without stamps. */
+/** Windows in order, each with the beginning of the next one; null without an end. `windows` may hold the one without stamps. */
 export function endOfWindow(windows: readonly string[], window: string): string | null {
   if (window === NO_STAMP_WINDOW) return null;
   return windows.find((other) => other > window && other !== NO_STAMP_WINDOW) ?? null;
 }
 
-/** What the creation times of a page say. */
+/** The result of reading the creation times of a page. */
 export interface PageStamps {
-  /** Of its last readable row, to the second; null where that has none. */
+  /** Creation time of its last readable row, to the second; null for none. */
   readonly lastStamp: string | null;
   /** Rows from the first one with that second to the end of the page. */
   readonly tieCount: number;
-  /** What does not hold: the filter, or the order; null where both do. */
+  /** What does not hold: the filter, or the order; null if both do. */
   readonly lie: 'filter' | 'order' | null;
 }
 
@@ -82,26 +82,26 @@ function lieOf(window: string, seconds: readonly (string | null)[]): PageStamps[
   return dated.some((second, index) => index > 0 && second < (dated[index - 1] ?? '')) ? 'order' : null;
 }
 
-/** What is known when a page of a window was answered. */
+/** The facts when a page of a window was answered. */
 export interface CutFacts extends Pick<PageStamps, 'lastStamp' | 'tieCount'> {
   readonly window: string;
-  /** Where the window ends; null for the last one. */
+  /** The end of the window; null for the last one. */
   readonly end: string | null;
   readonly page: number;
   readonly rowCount: number;
-  /** Whether the page has as many rows as were asked for. */
+  /** Whether the page has as many rows as requested. */
   readonly isFull: boolean;
   /** The last page of the window that the page map has; -1 for none. */
   readonly lastKnown: number;
-  /** Whether the page ends with another row than it did, so that those behind it moved. */
+  /** Whether the page ends with another row than before, so that later rows moved. */
   readonly isShifted: boolean;
   readonly windowPages: number;
 }
 
 /**
- * Where the next window begins, if this page is to be the last one of its window; null where it is not. A window is cut where it grows
- * beyond its pages, or where rows behind the page moved and have to be read anew in any case. Rows of one second stay together, so those with
- * which the page ends are read twice: an import that gave many rows one second is cut only where the window has grown to twice its size.
+ * The beginning of the next window, if this page is to be the last one of its window; otherwise null. A window is cut if it grows beyond its pages,
+ * or if later rows moved and have to be read anew in any case. Rows of one second stay together, so the last ones of a page are read twice. An import
+ * that gave many rows one second is cut only once the window has twice its size.
  */
 export function cutWindow(facts: CutFacts): string | null {
   const { window, end, page, lastStamp, tieCount, rowCount, lastKnown } = facts;
