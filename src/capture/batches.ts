@@ -1,8 +1,7 @@
 /**
- * The batches that were sent, or are about to be, and not settled yet. A batch is stored with the values it sends before its
- * request leaves (I11), and goes when every row of it is settled. What a crash leaves behind is looked up at the origin before
- * anything is sent again. Columns are kept by ledger row, so that a rename in between does not mix them up. Also here: when rows
- * were pushed with which values, for the guard against two systems that fight.
+ * Batches that are not settled yet. A batch is stored with its values before its request leaves (I11), and removed when all its rows are settled.
+ * After a crash, its rows are looked up at the origin before anything is sent again. Columns are kept by ledger row, so that a rename in between does
+ * not mix them up. Also here: recent pushes of rows with digests of their values, for the guard against two systems that fight.
  */
 import { must } from '../base/assert.ts';
 import { ALTERNATION_WINDOW_MS, ALTERNATIONS_MAX, type PastPush } from '../reconcile/guards.ts';
@@ -34,7 +33,7 @@ export interface BatchRow {
   readonly kind: ChangeKind;
   /** As sent; the columns are indexes of the table's. */
   readonly cells: readonly SentCell[];
-  /** Null while no answer is known; `refusal` are the origin's words where it was not taken. */
+  /** Null while no answer is known; `refusal` are the origin's words against a row. */
   readonly answer: {
     readonly as: Exclude<RowAnswer, 'lost'>;
     readonly id: number | null;
@@ -42,12 +41,12 @@ export interface BatchRow {
   } | null;
 }
 
-/** What the origin said against a row. */
+/** The origin's refusal of a row. */
 export interface OriginWords {
   readonly status: number;
   readonly code: number | null;
   readonly message: string;
-  /** The column, where the origin names one. */
+  /** The column, if the origin names one. */
   readonly source: string | null;
 }
 
@@ -68,13 +67,13 @@ export function storeBatch(tx: Tx, table: TwoWayTable, batch: Omit<Batch, 'id'>)
   return Number(lastInsertRowid);
 }
 
-/** Keeps the answers to the rows of a batch that have to be settled; without rows it is done and goes. */
+/** Stores the answers for the rows of a batch that have to be settled; a batch without rows is removed. */
 export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: readonly BatchRow[]): void {
   if (rows.length === 0) tx.prepare(sql`DELETE FROM _rowsync_batches WHERE id = ?`).run(batchId);
   else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(textFromRows(table, rows), batchId);
 }
 
-/** Forgets what of a table was sent and is not settled, together with its marks: whatever arrived comes back with a pull. */
+/** Forgets the unsettled batches of a table, with their marks: rows that arrived come back with a pull. */
 export function forgetBatches(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
 }
@@ -98,7 +97,7 @@ function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): stri
   return JSON.stringify(keptRows);
 }
 
-/** A table with a batch keeps its columns, so every cell has its own; an answer in words of an earlier version says nothing. */
+/** A table with a batch keeps its columns, so every cell has its column; an answer in words of an earlier version is ignored. */
 function rowFromKept({ columns }: TwoWayTable, [id, kind, kept, answer]: KeptRow): BatchRow {
   const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);
@@ -121,7 +120,7 @@ function valueFromKept(value: KeptValue): Value {
   return typeof value === 'object' && value !== null ? BigInt(value.integer) : value;
 }
 
-/** Notes that rows were pushed, under their ids at the origin, and forgets what is too old to matter. */
+/** Notes pushed rows by their ids at the origin, and forgets old notes. */
 export function storePushes(
   tx: Tx,
   tableId: number,

@@ -1,7 +1,7 @@
 /**
- * What users edited, found by comparing each two-way table with its base. Marks say where to look. All rows are compared where
- * marks may miss something: another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a
- * unique index of the user's. This is the interface that push stands on:
+ * The edits of users, found by comparing each two-way table with its base. Marks say where to look. All rows are compared if marks may be incomplete:
+ * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user. This is the interface
+ * for push:
  *
  *    captureChanges    makes the marks true; in one transaction, before anything is planned
  *    readChanges       the changes cell by cell, a block of rows at a time
@@ -30,7 +30,7 @@ import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
-/** What became of one row: inserted (no base), updated, or deleted (no local). */
+/** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange {
   readonly rowId: number;
   readonly kind: 'insert' | 'update' | 'delete';
@@ -38,15 +38,15 @@ export interface RowChange {
   readonly state: RowState;
   readonly base: Row | null;
   readonly local: Row | null;
-  /** Indexes of the writable cells that differ from base; of an insert those that have a value. */
+  /** Indexes of the writable cells that differ from base; for an insert, of the cells with a value. */
   readonly columns: readonly number[];
-  /** Why the origin would refuse values that came in around the triggers; without the values. */
+  /** Why the origin would refuse values that bypassed the triggers; without the values. */
   readonly problems: readonly string[];
 }
 
 /**
  * Makes the marks of a table true: every row that differs from its base has one, and no other row is edited.
- * @throws RowsyncError `replica.schema` where another client gave the table a shape in which edits cannot be told.
+ * @throws RowsyncError `replica.schema` if another client gave the table a shape in which edits cannot be detected.
  */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
@@ -67,10 +67,10 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   settleQuestions(tx, table, at);
 }
 
-/** States of rows whose mark goes when they turn out equal to base; those in flight are settled by their answer. */
+/** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */
 const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
 
-/** A row that another client put under an id of the origin's, around the triggers, becomes a new row like any other. */
+/** A row that another client inserted under an id of the origin, bypassing the triggers, becomes a new row like any other. */
 function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
   tx.journal.willChange(table, [id, newId]);
@@ -81,9 +81,8 @@ function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
 }
 
 /**
- * Gives ids of ours to rows that another client put, around the triggers, under ids that the origin has given to other rows
- * since. They continue as new rows. Called with ids that the origin says rows have, before these are written. Returns whether there
- * were any.
+ * Gives our ids to rows that another client inserted, bypassing the triggers, under ids that the origin has since given to other rows. They continue
+ * as new rows. Called with ids of the origin's rows, before these are written. Returns whether there were any.
  */
 export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): boolean {
   const foreign = readVersions(tx, table, ids).filter(
@@ -94,7 +93,7 @@ export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at:
   return foreign.length > 0;
 }
 
-/** Marked rows with an edit that cannot be pushed at all, or with a value that was only spelled in another way. */
+/** Marked rows with an edit that cannot be pushed, or with a value that only has another spelling. */
 function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
   const differing = table.columns.flatMap(({ localName, writable, type }) => {
     const [here, base] = [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`];
@@ -109,7 +108,7 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
   return queryNumbers(from, text, [table.id]);
 }
 
-/** Puts cells that nobody may write back to base; what stood in them is kept like any loser of a conflict. */
+/** Puts read-only cells back to base; their values are kept like any loser of a conflict. */
 function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
   for (const { rowId, base, local } of readVersions(tx, table, ids)) {
     if (base === null || local === null) continue; // whole rows have no such cells
@@ -160,7 +159,7 @@ function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
   return must(columns[index], 'an index of a column');
 }
 
-/** Base and local of rows, in the order of the ids; `bases` where they were read before. */
+/** Base and local of rows, in the order of the ids; `bases` if they were read before. */
 export function readVersions(
   from: Connection,
   table: TwoWayTable,
@@ -173,8 +172,8 @@ export function readVersions(
 }
 
 /**
- * The changes of marked rows above `after` in the order of their ids, at most `count` rows; the last one's id is the next
- * `after`. Empty at the end. Rows that wait for an answer or a person are among them, with their state.
+ * The changes of marked rows above `after` in the order of their ids, at most `count` rows; the last id is the next `after`. Empty at the end. Rows
+ * that wait for an answer or a person are included, with their state.
  */
 export function readChanges(
   from: Connection,
@@ -195,7 +194,7 @@ function readMarkedIds(from: Connection, tableId: number, after: number, count: 
   return queryNumbers(from, text, [tableId, after, count]);
 }
 
-/** The changes of the given rows, in their order; rows without one are left out. `bases` where they were read before. */
+/** The changes of the given rows, in their order; unchanged rows are left out. `bases` if they were read before. */
 export function diffRows(
   from: Connection,
   table: TwoWayTable,
@@ -206,7 +205,7 @@ export function diffRows(
   const problems = readProblems(from, table, ids);
   return readVersions(from, table, ids, bases).flatMap(({ rowId, base, local }): readonly RowChange[] => {
     const state = states.get(rowId) ?? 'clean';
-    // An answer is awaited, or may never come: the row is listed although nothing differs.
+    // The row waits for an answer, so it is listed even without a difference.
     if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];
     const columns = table.columns.flatMap(({ type, writable }, column) => {
       const before = base?.values[column] ?? null;
@@ -231,7 +230,7 @@ export function* readAllChanges(from: Connection, table: TwoWayTable): IterableI
   }
 }
 
-/** The rules of the triggers, asked about rows that stand already: they may have come in while a trigger was missing. */
+/** The rules of the triggers, applied to existing rows, which may have been written while a trigger was missing. */
 function readProblems(
   from: Connection,
   table: TwoWayTable,
@@ -244,7 +243,7 @@ function readProblems(
     const test = (when: Sql, rule: CellRule): Sql =>
       sql`WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)}`;
     const isChangedCell = isOther(sql`NEW.${name}`, sql`b.${name}`);
-    // What a table without STRICT may hold, and the origin has no value of.
+    // Values that a table without STRICT may hold, and the origin may not.
     const noBytes = {
       isBroken: sql`typeof(NEW.${name}) = 'blob'`,
       sentence: `${cellName(table, column)} takes no bytes (BLOB)`,

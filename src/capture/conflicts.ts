@@ -1,6 +1,6 @@
 /**
- * The conflicts of two-way tables in the bookkeeping. Losers are kept permanently: a cell as SQLite holds it, a whole row as a JSON
- * object of its columns. Input: conflicts as the merge found them. Output: lines of `sync_conflicts`.
+ * The conflicts of two-way tables in the bookkeeping. Losers are kept permanently: a cell as SQLite holds it, a whole row as a JSON object of its
+ * columns. Input: conflicts of the merge. Output: lines of `sync_conflicts`.
  */
 import { must } from '../base/assert.ts';
 import type { Conflict } from '../reconcile/merge.ts';
@@ -49,7 +49,7 @@ type Owner = Pick<TwoWayTable, 'id' | 'localName'> & {
   readonly columns: readonly { readonly seq: number; readonly localName: string }[];
 };
 
-/** Keeps what a merge of one row found. A conflict that is open already is brought up to date instead. */
+/** Keeps the conflicts of a merged row. An open conflict is updated instead. */
 export function storeConflicts(
   tx: Tx,
   table: TwoWayTable,
@@ -70,8 +70,8 @@ export function storeConflicts(
 }
 
 /**
- * Keeps the edits of a row that someone discards: a line per cell, or one for the row. `sent` is the text of what was sent of
- * it. A new row that was deleted here, and of which nobody knows whether the origin has it, stands nowhere else.
+ * Keeps the discarded edits of a row: a line per cell, or one for the row. `sent` is the text of its sent values. For a new row that was deleted here
+ * while in doubt, this is the only record.
  */
 export function storeDiscarded(
   tx: Tx,
@@ -103,8 +103,8 @@ export function storeDiscarded(
 }
 
 /**
- * Keeps that rows were deleted here, where nothing tells any more what stood in them: the deletes are given up, and the rows come back. Taken,
- * such a delete is made again; any other version leaves the row as it is then.
+ * Keeps deletes of rows whose values are unknown: the deletes are given up, and the rows come back. Taking such a delete repeats it; any other
+ * version leaves the row as it is.
  */
 export function storeGivenUpDeletes(tx: Tx, table: Owner, rowIds: readonly number[], at: string): void {
   for (const rowId of rowIds) {
@@ -168,7 +168,7 @@ function insertConflict(
   });
 }
 
-/** What the origin says moved on while a person was asked: the question stays, and its base. */
+/** The origin's value changed while a person was asked: the question stays, with its base. */
 function updateOpen(tx: Tx, table: TwoWayTable, line: NewConflict): boolean {
   const { changes } = tx
     .prepare(
@@ -203,7 +203,7 @@ export function readConflict(from: Connection, id: number): StoredConflict | nul
   return row === undefined ? null : conflictFromRow(row);
 }
 
-/** Conflicts of a table that a person decided by SQL and nobody carried out yet, oldest first. */
+/** Conflicts of a table that a person decided by SQL and that are not carried out yet, oldest first. */
 export function readRequests(from: Connection, tableId: number): readonly StoredConflict[] {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
       WHERE table_id = +? AND requested = 1 AND resolution IS NOT NULL ORDER BY id`;
@@ -211,8 +211,8 @@ export function readRequests(from: Connection, tableId: number): readonly Stored
 }
 
 /**
- * The values of a row that was kept as a JSON object, in the order of the table's columns. Gone columns are left out, and those
- * that came later have the value that the origin confirmed.
+ * The values of a row that was kept as a JSON object, in the order of the table's columns. Removed columns are left out, and later ones have the
+ * value that the origin confirmed.
  */
 export function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
   const kept = readKeptRow(tx, text);
@@ -222,7 +222,7 @@ export function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row |
   });
 }
 
-/** Ids of the tables that have such decisions; also of tables that were pruned. */
+/** Ids of the tables with such decisions, including pruned tables. */
 export function readRequestTables(from: Connection): readonly number[] {
   const text = sql`SELECT DISTINCT table_id FROM _rowsync_conflicts WHERE requested = 1 AND resolution IS NOT NULL`;
   return queryNumbers(from, text, []);
@@ -250,12 +250,12 @@ function conflictFromRow(row: readonly Stored[]): StoredConflict {
   };
 }
 
-/** Brings the local version of a conflict up to what is here, once a person took it: taken again, it is the same one. */
+/** Sets the local version of a conflict to the present one, once a person took it: taking it again gives the same. */
 export function storeLocalVersion(tx: Tx, { id }: StoredConflict, local: Stored): void {
   tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ? WHERE id = ?`).run(local, id);
 }
 
-/** Notes what became of a person's decision; a problem keeps the conflict as it was. */
+/** Notes the result of a person's decision; a problem keeps the conflict as it was. */
 export function closeConflict(
   tx: Tx,
   id: number,

@@ -1,7 +1,7 @@
 /**
- * Everything that a person can decide, as one kind of value with one way to carry it out. The command line makes such values and
- * carries them out on the replica, or hands them to a running daemon, which alone may write it then. The daemon's page makes the
- * same values. Input: the replica. Output: what was done in words, or why nothing was.
+ * Everything that a person can decide, as one kind of value with one way to carry it out. The command line carries decisions out on the replica, or
+ * hands them to a running daemon, the only writer then. The daemon's page makes the same values. Input: the replica. Output: in words, what was done,
+ * or why nothing was.
  */
 import { plural } from '../base/text.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -18,21 +18,21 @@ import { readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts'
 export type PersonDecision =
   /** Takes a version in a conflict; `value` counts only with `take: 'value'`. */
   | { readonly kind: 'resolve'; readonly id: number; readonly take: Resolution; readonly value: string | null }
-  /** Puts a row of a table back to what the origin last confirmed, or with null every edited row. */
+  /** Puts a row of a table back to its base; with null, every edited row. */
   | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null }
-  /** Lets rows be pushed again, by the numbers of their failures; without any, all refused rows, but none that is in doubt. */
+  /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
   | { readonly kind: 'retry'; readonly ids: readonly number[] }
-  /** Lets through what a guard holds of a table, by its name here, if that still is what the person was shown (its `problem`). */
+  /** Lets a guard pass for a table, by its name here, if it still is what the person was shown (its `problem`). */
   | { readonly kind: 'confirm'; readonly table: string; readonly shown: string };
 
-/** What became of it; the words are for the person and may name a table, but hold no values. */
+/** The result; its words are for the person and may name a table, but hold no values. */
 export type DecisionOutcome =
   | { readonly kind: 'done'; readonly words: string; readonly rowCount: number }
   | { readonly kind: 'problem'; readonly words: string };
 
 /**
- * Carries out a decision; where there is a problem, nothing was changed. What a person was told is done is on the disk. An edit
- * that they put back must not come to life after a power cut, and be pushed. @throws RowsyncError of the replica.
+ * Carries out a decision; with a problem, nothing was changed. A decision that is reported as done is on the disk: a discarded edit must not return
+ * after a power cut, and be pushed. @throws RowsyncError of the replica.
  */
 export function carryOutDecision(
   replica: Replica,
@@ -82,7 +82,7 @@ function carryOutDiscard(
   return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}`, discardedCount);
 }
 
-/** The table of that name: one that is called so here before one that is at the origin, and to the letter before any case. */
+/** The table of that name: the name here wins over the one at the origin, and an exact name over another case. */
 function findTable(tx: Tx, name: string): TwoWayTable | undefined {
   const tables = readTwoWayTables(tx);
   const isAlike = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
@@ -106,14 +106,14 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
   return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length);
 }
 
-/** Whether a row is in doubt that there is nothing to try of: only what waits says that someone deleted it. */
+/** Whether a row in doubt has nothing to send again, because it was deleted here since. */
 function isDeletedHere(tx: Tx, { tableId, rowId, state }: WaitingRow): boolean {
   const table = state === 'inDoubt' ? readTwoWayTable(tx, tableId) : null;
   return table !== null && diffRows(tx, table, [rowId]).some(({ base, local }) => base === null && local === null);
 }
 
 function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly kind: 'confirm' }): DecisionOutcome {
-  // Both may be held of one table, of which a person was shown one.
+  // Pull and push of one table may both be held; the person was shown one of them.
   const kind = kindOfHold(tx, { table, problem: shown });
   if (kind === null) return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
   const consents = storeConsent(tx, [kind], ({ localName }) => localName === table);

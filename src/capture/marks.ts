@@ -1,6 +1,6 @@
 /**
- * The marks of rows in `_rowsync_rows`, moved only as reconcile/row-state.ts allows. A clean row has no mark. Input: ids and what
- * happened to them. Output: the bookkeeping.
+ * The marks of rows in `_rowsync_rows`, moved only as reconcile/row-state.ts allows. A clean row has no mark. Input: ids and events. Output: the
+ * bookkeeping.
  */
 import { must } from '../base/assert.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
@@ -15,7 +15,7 @@ export function hasMarks(from: Connection, tableId: number): boolean {
   return from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
 }
 
-/** How many rows may be sent, by what was done to them; marks are true (`captureChanges`), so only new rows have ids of ours. */
+/** How many rows may be sent, by kind of change; marks are true (`captureChanges`), so only new rows have our ids. */
 export function countEdits(from: Connection, { id, localName }: RowTarget): Readonly<Record<ChangeKind, number>> {
   const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0),
         count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL), count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL)
@@ -26,8 +26,8 @@ export function countEdits(from: Connection, { id, localName }: RowTarget): Read
 }
 
 /**
- * Ids of rows that may be sent behind `after` (null: from the first), at most `count`. New rows in the order in which they were
- * made, others by their ids, or the other way round.
+ * Ids of rows that may be sent after `after` (null: from the first), at most `count`. New rows in the order of their creation, others by id, or in
+ * the reverse order.
  */
 export function readEditedIds(
   from: Connection,
@@ -72,10 +72,7 @@ export function readRowStates(
   );
 }
 
-/**
- * Ids of rows that the origin has given one, that are not clean, and that do not stand in their table. A user deleted them, or so
- * it looks.
- */
+/** Origin ids of rows that are not clean and not in their table: a user deleted them, as it seems. */
 export function readDeletedIds(
   from: Connection,
   { id, localName }: { readonly id: number; readonly localName: string },
@@ -86,8 +83,8 @@ export function readDeletedIds(
 }
 
 /**
- * Moves rows to the state that follows from an event; the first mark of a row keeps its time. `states` where they were read before.
- * @throws RowsyncError `bug.assertion` where the event cannot happen to one of the rows.
+ * Moves rows to the state that follows from an event; the first mark of a row keeps its time. `states` if they were read before. @throws RowsyncError
+ * `bug.assertion` if the event cannot happen to one of the rows.
  */
 export function moveRows(
   tx: Tx,
@@ -127,7 +124,7 @@ function putMarks(
   ).run({ tableId, state, at, list });
 }
 
-/** Carries what is kept about a row over to its new id. */
+/** Moves everything kept about a row to its new id. */
 export function renumberRow(tx: Tx, tableId: number, fromId: number, toId: number): void {
   tx.journal.renumbered(tableId, fromId, toId);
   tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
@@ -141,7 +138,7 @@ export function renumberRow(tx: Tx, tableId: number, fromId: number, toId: numbe
   tx.prepare(sql`UPDATE _rowsync_refusals SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
 }
 
-/** The next id for a row that the origin does not know; never given twice. */
+/** The next id for a row that the origin does not know; never reused. */
 export function takeLocalId(tx: Tx, tableId: number): number {
   const text = sql`UPDATE _rowsync_local_ids SET last_id = last_id - 1 WHERE table_id = ? RETURNING last_id`;
   return must(queryNumbers(tx, text, [tableId])[0], 'every two-way table has a row here');

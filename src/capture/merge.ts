@@ -1,7 +1,7 @@
 /**
- * Writing what the origin says of rows into a two-way table: base, local, conflicts and marks, in the transaction of the caller
- * (I6). Rows that nobody edited take the fast way; the others go through reconcile/merge.ts. Whether a row was edited is found by
- * comparing it with its base, whatever the marks say. Pull calls it with rows of pages, push with rows that it sent.
+ * Writes the origin's rows into a two-way table: base, local, conflicts and marks, in the transaction of the caller (I6). Unedited rows take a fast
+ * path; the others go through reconcile/merge.ts. Comparing a row with its base shows whether it was edited, not its mark. Pull calls it with rows of
+ * pages, push with rows that it sent.
  */
 import {
   hasLostEdit,
@@ -69,8 +69,8 @@ function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowCha
 }
 
 /**
- * Deletes rows that the origin proved to be gone, with their last values as evidence; edits of them are kept as conflicts. Returns
- * how many the origin had confirmed.
+ * Deletes rows that are proven to be gone at the origin, keeping their last values; edits of them are kept as conflicts. Returns how many the origin
+ * had confirmed.
  */
 export function storeMissingRows(
   tx: Tx,
@@ -82,14 +82,14 @@ export function storeMissingRows(
   const unedited = ids.filter((id) => !edited.includes(id));
   removeRows(tx, baseTarget(table), unedited);
   const deletedCount = deleteRows(tx, table, unedited, options);
-  // Without a base, the row was put under this id by another client, and the origin never had it.
+  // A row without a base was inserted under this id by another client, and the origin never had it.
   const known = readVersions(tx, table, edited).filter(({ base }) => base !== null);
   const gone = known.map((row) => ({ ...row, remote: null }));
   mergeRows(tx, table, gone, { ...options, isSent: false });
   return deletedCount + gone.length;
 }
 
-/** Those of the given rows of which no edit waits, is on its way, or is parked. */
+/** The given rows without an edit that waits, is on its way, or is parked. */
 export function readIdleIds(tx: Tx, table: TwoWayTable, ids: readonly number[]): readonly number[] {
   const differing = readVersions(tx, table, readDifferingIds(tx, table, ids));
   const edited = differing.flatMap(({ rowId, base, local }) => (isChanged(base, local, table.columns) ? [rowId] : []));
@@ -97,20 +97,20 @@ export function readIdleIds(tx: Tx, table: TwoWayTable, ids: readonly number[]):
   return ids.filter((id) => !busy.has(id));
 }
 
-/** A row to merge: `base` is what to merge with. Under the origin's id, where that is another one, no row is here. */
+/** A row to merge, with the `base` for the merge. If the origin's id is another one, no row has it here. */
 export interface RowToMerge extends RowVersions {
   readonly rowId: number;
 }
 
 /** How such rows are merged. */
 export interface MergeRowsOptions extends MergeOptions {
-  /** Whether the rows were sent, and their answer is known now. */
+  /** Whether the rows were sent, and their answer is known. */
   readonly isSent: boolean;
-  /** Why rows that the origin does not have go, for `sync_deleted`. */
+  /** The reason in `sync_deleted` for rows that the origin does not have. */
   readonly reason: string;
 }
 
-/** What became of a row. */
+/** The result for a row. */
 export interface MergedRow extends RowToMerge {
   /** The id that it has now: the origin's, once it has the row. */
   readonly newId: number;
@@ -122,7 +122,7 @@ const EVENTS: Readonly<Record<'sent' | 'unsent', Readonly<Record<MergeDecision['
   unsent: { settled: 'settled', changed: 'changed', parked: 'conflicted' },
 };
 
-/** Merges rows, and writes base, local, conflicts and marks. Returns what became of each, in their order, and what changed in the base. */
+/** Merges rows, and writes base, local, conflicts and marks. Returns the result of each in order, and the changes of the base. */
 export function mergeRows(
   tx: Tx,
   table: TwoWayTable,
@@ -171,7 +171,7 @@ function writeLocals(
   const renumbered = merged.filter(isRenumbered).map(({ rowId }) => rowId);
   const ownById = readOwnCells(tx, table, renumbered);
   const isLeaving = (row: MergedRow): boolean => isRenumbered(row) || row.decision.local === null;
-  // A settled row is its base; SQLite copies it faster than it takes the same values from here a second time.
+  // A settled row equals its base, and SQLite copies it faster than it binds the same values again.
   const isCopy = ({ decision: { state, local } }: MergedRow): boolean => state === 'settled' && local !== null;
   const rewritten = merged.filter((row) => row.decision.local !== null && !isCopy(row));
   const raw = new Map(rewritten.map((row) => [row.newId, readRawTexts(tx, table, row.local)]));
@@ -207,7 +207,7 @@ function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], 
   const ids = merged.map(({ newId }) => newId);
   const states = readRowStates(tx, table.id, ids);
   for (const [event, moved] of idsByEvent) moveRows(tx, table.id, moved, { event, at: options.at }, states);
-  // Only of rows about which a person is asked, a question may be answered now.
+  // Only rows with an open question may have one to close.
   const isAsked = [...states.values()].some((state) => state === 'conflicted' || state === 'inDoubt');
   if (isAsked || merged.some(({ decision }) => decision.conflicts.length > 0)) settleQuestions(tx, table, options.at);
 }

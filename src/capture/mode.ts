@@ -1,7 +1,7 @@
 /**
- * Whether edits of a table are captured, and keeping everything that stands in the file in line with that: the base table, the
- * triggers, the view `sync_changes`. Input: what the configuration wants, and the ledger. Invariant: a base is only ever made of
- * rows as the origin last sent them. None is dropped while it is the only witness of an edit (I2).
+ * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with that. Input: the configuration
+ * and the ledger. Invariant: a base is only made of rows as the origin last sent them. It is never dropped while it is the only evidence of an edit
+ * (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
@@ -47,16 +47,16 @@ import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 
 /**
- * Makes sure that the triggers of a table stand as its mode and its columns want them; `table` is what `readTwoWayTable` says of it now.
- * Returns whether they did not: then the caller makes sure of the view of changes (`ensureChangesView`), which goes through all tables.
+ * Makes sure that a table has the triggers of its mode and its columns; `table` is the result of `readTwoWayTable`. Returns whether they were wrong:
+ * then the caller renews the view of changes (`ensureChangesView`), which covers all tables.
  */
 export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
   return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
 
 /**
- * Whether a trigger of a table is missing or not as it was made, so that edits may have gone unseen. Asked before the table's
- * shape or mode is changed; `table` is what `readTwoWayTable` says of it now.
+ * Whether a trigger of a table is missing or was changed, so that edits may have been missed. Called before the table's shape or mode is changed;
+ * `table` is the result of `readTwoWayTable`.
  */
 export function isTampered(from: Connection, tableId: number, table = readTwoWayTable(from, tableId)): boolean {
   return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
@@ -82,9 +82,9 @@ function guardSentence({ localName, push }: LedgerTable): string {
 }
 
 /**
- * Brings the mode of a table to what is wanted. A mirror becomes two-way at once if every row is proven, else after the next
- * finished sweep (`finishSwitch`). The caller makes triggers and view again (`ensureCapture`). Returns whether its base was lost.
- * @throws RowsyncError `guard.pending` when edits would be lost by switching off and `discard` is false.
+ * Sets the mode of a table. A mirror becomes two-way at once if every row is proven, else after the next finished sweep (`finishSwitch`). The caller
+ * makes triggers and view again (`ensureCapture`). Returns whether its base was lost. @throws RowsyncError `guard.pending` if switching off would
+ * lose edits and `discard` is false.
  */
 export function switchMode(
   tx: Tx,
@@ -102,7 +102,7 @@ export function switchMode(
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
-    // A base that was begun early knows what another client's trigger changed; the mirror has to be read again for it.
+    // A base that was begun early shows what another client's trigger changed; the mirror has to be read again.
     else if (hasBase(tx, tableId)) distrustRows(tx, ledger);
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
@@ -111,15 +111,15 @@ export function switchMode(
   return hasLostBase;
 }
 
-/** Forgets what kept the last push from its end, and what a person let pass for the next one: no push of the table comes any more. */
+/** Forgets the problem of the last push, and the consent for the next one: the table is no longer pushed. */
 function forgetPush(tx: Tx, { id, pushConsent }: LedgerTable): void {
   if (!isPushProblemStored(tx, id, null)) storePushProblem(tx, id, null);
   if (pushConsent !== null) useUpConsent(tx, id, 'push');
 }
 
 /**
- * Another client dropped the base, and nothing tells what was edited but the marks. Those rows are kept in `sync_conflicts` as
- * they stand, and those that were deleted by their ids. Every row is read again, and the table becomes two-way after that.
+ * Another client dropped the base, so only the marks show what was edited. Marked rows are kept in `sync_conflicts` as they are, deleted ones by
+ * their ids. Every row is read again, and the table becomes two-way after that.
  */
 function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
   createEmptyBase(tx, ledger.id);
@@ -140,9 +140,8 @@ function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
 }
 
 /**
- * The base of a table that is still being read, null where there is none. One is begun as soon as another client's trigger may
- * change what is written to the table. Then what stands in the table is not what the origin sent. The caller writes every answer
- * to both.
+ * The base of a table that is still being read; null for none. A base is begun early if another client's trigger may change what is written to the
+ * table: then the table may differ from what the origin sent. The caller writes every answer to both.
  */
 export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
   const ledger = readTable(tx, target.id);
@@ -155,8 +154,8 @@ export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
 }
 
 /**
- * Makes a table two-way that only waited for a sweep to prove its rows; called in the transaction that ends the sweep. Where another
- * client took the guards away behind the start of the sweep, it waits for the next one.
+ * Makes a table two-way that waited for a sweep to prove its rows; called in the transaction that ends the sweep. If another client removed the
+ * guards after the start of the sweep, the table waits for the next one.
  */
 export function finishSwitch(tx: Tx, tableId: number): boolean {
   const ledger = readTable(tx, tableId);
@@ -168,10 +167,10 @@ export function finishSwitch(tx: Tx, tableId: number): boolean {
   return true;
 }
 
-/** Nothing of the table is proven but what the next sweep reads, and a base that an earlier time left behind says nothing any more. */
+/** Only the next sweep proves rows of the table, and a base from an earlier time is useless. */
 function startWaiting(tx: Tx, tableId: number): void {
   dropBase(tx, tableId);
-  // Without its ETag, a page may have been changed by a trigger after it was read, also in a sweep that continues.
+  // A trigger may have changed a page after it was read, even in a sweep that continues, so ETags are dropped.
   if (!areAllPagesProven(tx, tableId)) forgetEtags(tx, tableId);
   storePush(tx, tableId, 'waiting');
 }
@@ -180,11 +179,11 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
   return readPages(from, tableId).every(({ etag }) => etag !== null);
 }
 
-/** What differs from a base that was begun early is an edit. */
+/** A difference from a base that was begun early is an edit. */
 function switchOn(tx: Tx, table: LedgerTable): void {
   const isEarly = hasBase(tx, table.id);
   if (!isEarly) createBase(tx, table);
-  // The table may have been made again since rows had ids of ours, and what is kept of them is about no other rows.
+  // The table may have been made again since rows had our ids, and kept facts must not be about other rows.
   tx.prepare(
     sql`INSERT INTO _rowsync_local_ids (table_id, last_id)
         VALUES (@id, (SELECT min(-1, coalesce(min(row_id), -1)) FROM _rowsync_conflicts WHERE table_id = @id))
@@ -194,7 +193,7 @@ function switchOn(tx: Tx, table: LedgerTable): void {
   storePush(tx, table.id, 'on');
 }
 
-/** Refuses to forget edits, or puts them into `sync_conflicts` and the rows back to base. */
+/** Refuses to forget edits, or keeps them in `sync_conflicts` and puts the rows back to base. */
 function endCapture(
   tx: Tx,
   table: TwoWayTable,
@@ -213,14 +212,14 @@ function endCapture(
   forgetMarks(tx, table.id);
 }
 
-/** Forgets which rows were edited, sent and asked about, once their edits are kept: a batch without marks could never be settled. */
+/** Forgets marks, batches and questions of rows once their edits are kept: a batch without marks could never be settled. */
 function forgetMarks(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(tableId);
   forgetBatches(tx, tableId);
   closeQuestions(tx, tableId);
 }
 
-/** Keeps the edits of a row in `sync_conflicts` and puts the row back to what the origin last confirmed. */
+/** Keeps the edits of a row in `sync_conflicts` and puts the row back to its base. */
 export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at: string): void {
   const isNowhere = change.base === null && change.local === null;
   storeDiscarded(tx, table, isNowhere ? { ...change, sent: readSent(tx, table, change.rowId) } : change, at);
@@ -247,11 +246,11 @@ export function prune(tx: Tx, at: string): readonly string[] {
   }
   for (const { id, missingColumns } of readTables(tx)) {
     if (missingColumns.length > 0) pruneMissing(tx, id, missingColumns, at);
-    // A column that comes later under such a name is another one.
+    // A later column of that name is another one.
     const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
     renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));
   }
-  // Asked first: the triggers are made again below, and nobody could see then that one was missing.
+  // Checked first: the triggers are made again below, which would hide that one was missing.
   for (const table of readTables(tx)) {
     if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
       noteOpenness(tx, table, at);

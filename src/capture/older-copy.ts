@@ -1,7 +1,7 @@
 /**
- * Edits of an older copy of the replica that was put back (replica/copies.ts): the origin may have had them since, and others after them. Creates
- * that nothing identifies come in doubt at the first capture (doubt.ts). All other edits of their table wait until a person lets them go, or
- * until none is left. Input: the table, with true marks. Output: `doubt_creates_from` in the ledger, and why a push is held.
+ * Edits of an older copy of the replica that was put back (replica/copies.ts): the origin may already have them, and later ones. Creates without a
+ * match value become in doubt at the first capture (older-creates.ts). All other edits of their table wait until a person lets them go, or until none
+ * is left. Input: the table, with true marks. Output: `doubt_creates_from` in the ledger, and why a push is held.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { plural, shellWord } from '../base/text.ts';
@@ -12,7 +12,7 @@ import { sql } from '../base/sql.ts';
 import { doubtCreates } from './older-creates.ts';
 import type { TwoWayTable } from './table.ts';
 
-/** Doubts creates of a copy, also those that just got other ids, and forgets that it is a copy once none of its edits is left. */
+/** Puts creates of a copy in doubt, also those that just got other ids, and forgets the copy once none of its edits is left. */
 export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbered: readonly number[] = []): void {
   const { doubtCreatesFrom } = readTable(tx, table.id);
   if (doubtCreatesFrom === null) return;
@@ -23,7 +23,7 @@ export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbe
   ).run({ id: table.id });
 }
 
-/** Why so many rows of a table may not be pushed; null where they may. */
+/** Why so many rows of a table may not be pushed; null if they may. */
 export function judgeOlderCopy(
   from: Connection,
   { id, localName }: TwoWayTable,

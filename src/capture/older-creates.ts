@@ -1,6 +1,6 @@
 /**
- * Creates that stand in an older copy of the replica (older-copy.ts): the origin may have them by now, and only the match value of a row can
- * tell. Rows without one are in doubt, as after an answer that got lost, and wait for a person (I4).
+ * Creates in an older copy of the replica (older-copy.ts): the origin may already have them, and only a match value can show that. Rows without one
+ * are in doubt, as after a lost answer, and wait for a person (I4).
  */
 import type { Tx } from '../replica/connection.ts';
 import { queryNumbers } from '../replica/query.ts';
@@ -28,7 +28,7 @@ export function doubtCreates(
   const ids = queryNumbers(tx, text, [table.id, from, JSON.stringify(renumbered)]);
   for (const { id: rowId, values } of readRowsById(tx, table, ids)) {
     const cells = values.flatMap((value, column) => (value === null ? [] : [{ column, value }]));
-    // Deleted here, the row stands nowhere else.
+    // The row was deleted here, so this is its only record.
     const doubt = { rowId, kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;
     storeRefusal(tx, table, doubt, Date.parse(at));
   }

@@ -1,7 +1,7 @@
 /**
- * Which questions of `sync_conflicts` still are ones, and which rows wait for them. Both sides may come to agree on a cell, a
- * policy may decide what a person was asked before, a column may go. A question that nobody needs to answer is closed, and a row
- * that waits for none continues. Called in every transaction that changes rows, marks or conflicts, when it is done with them.
+ * Which questions of `sync_conflicts` are still open, and which rows wait for them. Both sides may come to agree on a cell, a policy may decide an
+ * open question, or a column may vanish. A question without need is closed, and a row without open questions continues. Called at the end of every
+ * transaction that changes rows, marks or conflicts.
  */
 import { isAnswered } from '../reconcile/merge.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -12,7 +12,7 @@ import { sql } from '../base/sql.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 
-/** Closes what needs no answer any more, and lets rows continue that wait for none. */
+/** Closes questions that need no answer, and lets rows without open questions continue. */
 export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   closeQuestions(tx, table.id);
   const settled = readAgreed(tx, table);
@@ -23,7 +23,7 @@ export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   moveRows(tx, table.id, readUnasked(tx, table.id), { event: 'resolved', at });
 }
 
-/** Closes the questions about rows that no longer wait: both sides came to agree, or nothing of the table is edited any more. */
+/** Closes the questions about rows that no longer wait: both sides agree, or the table has no edits any more. */
 export function closeQuestions(tx: Tx, tableId: number): void {
   tx.prepare(
     sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
@@ -32,7 +32,7 @@ export function closeQuestions(tx: Tx, tableId: number): void {
   ).run({ tableId });
 }
 
-/** Open questions about cells that both sides agree on by now, or that nobody may write any more. */
+/** Open questions about cells that both sides now agree on, or that can no longer be written. */
 function readAgreed(from: Connection, table: TwoWayTable): readonly number[] {
   const text = sql`SELECT id, row_id, column_seq FROM _rowsync_conflicts
       WHERE table_id = ? AND state = 'open' AND kind = 'cell'`;
@@ -50,7 +50,7 @@ function readAgreed(from: Connection, table: TwoWayTable): readonly number[] {
   });
 }
 
-/** Rows that wait for a person who is not asked anything. */
+/** Rows that wait for a person without an open question. */
 function readUnasked(from: Connection, tableId: number): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND state = 'conflicted' AND NOT EXISTS (
       SELECT 1 FROM _rowsync_conflicts c WHERE c.table_id = r.table_id AND c.row_id = r.row_id AND c.state = 'open')`;

@@ -1,9 +1,8 @@
 /**
- * Texts that are no UTF-8, as clients write them that think in another encoding. SQLite keeps any bytes as text, and whoever
- * reads them gets U+FFFD for those that are none. A row that is written as it was read would hold other texts then, and the
- * origin would be told something else than is here. No rule of a trigger can tell them, so a cell with that character is
- * looked at byte by byte. Input: rows as they were read. Output: which of their texts are raw, and the bytes put back after such
- * a row was written.
+ * Texts that are not valid UTF-8, as clients with another encoding write them. SQLite keeps any bytes as text, and readers get U+FFFD for invalid
+ * ones. A row that is written as it was read would then hold other texts, and the origin would get a value that is not here. No trigger rule can
+ * detect them, so a cell with that character is checked byte by byte. Input: rows as they were read. Output: which texts are raw; their bytes are put
+ * back after such a row was written.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -15,7 +14,7 @@ import { ident, sql, type Sql } from '../base/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
 
-/** A text of a row that is no UTF-8. */
+/** A text of a row that is not valid UTF-8. */
 export interface RawText {
   /** Index in the table's columns. */
   readonly column: number;
@@ -35,13 +34,13 @@ export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | nu
   });
 }
 
-/** Writes a row over the one that had these raw texts; they stay as they are where the row has them still. */
+/** Writes a row over the one that had these raw texts, which keep their bytes if the row still has them. */
 export function writeKeepingRaw(tx: Tx, table: TwoWayTable, row: Row, raw: readonly RawText[]): void {
   writeRows(tx, table, [row]);
   putRawBack(tx, table, row, raw);
 }
 
-/** Gives raw texts their bytes back in a row that was written to the user table since, where it has the same text still. */
+/** Gives raw texts their bytes back in a row that was written since, if it still has the same text. */
 export function putRawBack(tx: Tx, table: TwoWayTable, { id, values }: Row, raw: readonly RawText[]): void {
   for (const { column, text, hex } of raw) {
     if (values[column] !== text) continue;

@@ -1,7 +1,7 @@
 /**
- * Rows of two-way tables that the origin, or a check before it, refused, and creates that are in doubt. What was said, what was
- * sent, and when the row is tried again by itself. The row's mark says whether it still waits (`refused`, `inDoubt`); a line here
- * without such a mark is history, and counts how often the row was refused. Values stay in the file (I16).
+ * Rows of two-way tables that the origin, or a check before it, refused, and creates that are in doubt. Each line has the reason, the sent values,
+ * and the time of the next try. The row's mark says whether it still waits (`refused`, `inDoubt`); a line without such a mark is history, and counts
+ * how often the row was refused. Values stay in the file (I16).
  */
 import { BACKOFFS, backoffMs, type Backoff } from '../base/retries.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
@@ -22,9 +22,9 @@ export interface NewRefusal {
   readonly kind: ChangeKind;
   /** A sentence of ours, or the origin's words. */
   readonly reason: string;
-  /** Index of the column at fault; null where it is the row. */
+  /** Index of the column at fault; null for the whole row. */
   readonly column: number | null;
-  /** Null where the row was refused before it was sent. */
+  /** Null if the row was refused before it was sent. */
   readonly words: OriginWords | null;
   readonly hope: RetryHope;
   /** As they were, or would have been, sent. */
@@ -75,15 +75,14 @@ function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): st
   );
 }
 
-/** What was sent of a row when it was last refused, or came into doubt, as a JSON object; null where nothing is known of it. */
+/** The sent values of a row at its last refusal, or when it came into doubt, as a JSON object; null if unknown. */
 export function readSent(from: Connection, table: TwoWayTable, rowId: number): Stored {
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
   return queryRows(from, text, [table.id, rowId])[0]?.[0] ?? null;
 }
 
 /**
- * Parks what was sent of a table and is not settled. Another client dropped a part of the table, so nothing tells edits of it
- * from what was sent.
+ * Parks unsettled rows of a table. Another client dropped a part of the table, so later edits cannot be distinguished from sent values.
  */
 export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
@@ -98,8 +97,8 @@ export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
 }
 
 /**
- * Ids of rows that wait and are known to be deleted here: their delete was refused, or a person is asked about it. Of a row that does not wait, a
- * mark does not tell a delete from an edit.
+ * Ids of waiting rows that are known to be deleted here: their delete was refused, or a person is asked about it. The mark of a row that does not
+ * wait does not distinguish a delete from an edit.
  */
 export function readWaitingDeletes(from: Connection, tableId: number): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND (
@@ -110,7 +109,7 @@ export function readWaitingDeletes(from: Connection, tableId: number): readonly 
   return queryNumbers(from, text, [tableId]);
 }
 
-/** Ids of rows that wait for what they no longer are: refused with values and deleted here since, or the other way round. */
+/** Ids of waiting rows whose refusal is outdated: refused with values and deleted here since, or the other way round. */
 export function readOvertakenRefusals(from: Connection, table: TwoWayTable): readonly number[] {
   const text = sql`SELECT r.row_id FROM _rowsync_rows r
       JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
@@ -120,16 +119,15 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
 }
 
 /**
- * Lets every refused row of a table be tried again, since what it was refused for may be mended. The origin takes something else
- * in a column by now, the configuration names another match column, or another client wrote while one of our triggers was
- * missing.
+ * Lets every refused row of a table be tried again, since the cause may be gone: the origin accepts other values in a column, the configuration names
+ * another match column, or another client wrote while one of our triggers was missing.
  */
 export function retryRefused(tx: Tx, tableId: number, at: string): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
   moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
 }
 
-/** Forgets why rows waited, once the origin took them. */
+/** Forgets why rows waited, once the origin accepted them. */
 export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]): void {
   tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
     tableId,
@@ -142,13 +140,13 @@ export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: num
   moveRows(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
 }
 
-/** Lets rows be tried again at the next push, whatever they waited for; a question that is left about one is answered first. */
+/** Lets rows be tried again at the next push, whatever they waited for. An open question about a row still comes first. */
 export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
   for (const { tableId, rowId } of rows) {
     moveRows(tx, tableId, [rowId], { event: 'retried', at });
     if (hasOpenConflict(tx, tableId, rowId)) moveRows(tx, tableId, [rowId], { event: 'conflicted', at });
   }
-  // Whoever asks for another try has seen to it that no other client changes the rows back.
+  // A person who requests another try has made sure that no other client changes the rows back.
   for (const tableId of new Set(rows.map((row) => row.tableId))) {
     tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ?`).run(tableId);
   }

@@ -1,8 +1,7 @@
 /**
- * Carrying out what a person decides about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on
- * `sync_conflicts`. Any version that was kept can be taken, also long after a policy decided otherwise. Taking one is an edit
- * like any other, and goes to the origin with the next push. What cannot be done is returned in words, and nothing is changed
- * then.
+ * Carries out a person's decision about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on `sync_conflicts`. Any kept
+ * version can be taken, also long after a policy decided otherwise. Taking one is an edit like any other, and goes to the origin with the next push.
+ * If a decision cannot be carried out, the reason is returned, and nothing is changed.
  */
 import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
@@ -39,7 +38,7 @@ export interface Decision {
   readonly value: Stored;
 }
 
-/** Carries out what was decided by SQL; what cannot be done is said in `sync_conflicts`. */
+/** Carries out decisions by SQL; problems are noted in `sync_conflicts`. */
 export function carryOutRequests(tx: Tx, table: TwoWayTable, at: string): void {
   const { work } = tx.journal;
   for (const { id, resolution, value } of readRequests(tx, table.id)) {
@@ -50,7 +49,7 @@ export function carryOutRequests(tx: Tx, table: TwoWayTable, at: string): void {
   tx.journal.work = work;
 }
 
-/** Says of what was decided by SQL why it is not carried out: once the table is two-way again, it might surprise. */
+/** Notes why a decision by SQL is not carried out: later, when the table is two-way again, it might surprise. */
 export function refuseRequests(tx: Tx, tableId: number): void {
   for (const { id } of readRequests(tx, tableId)) closeConflict(tx, id, { problem: whyNot(tx, tableId) });
 }
@@ -63,7 +62,7 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   if (table === null) return whyNot(tx, conflict.tableId);
   if (isInFlight(readRowStates(tx, table.id, [conflict.rowId]).get(conflict.rowId) ?? 'clean'))
     return `the row ${WAITS}`;
-  // While a person is asked, what stands in the table is the local version, also if it was edited or deleted since.
+  // While a question is open, the row in the table is the local version, also if it was edited or deleted since.
   const isAsItStands = take === 'local' && conflict.state === 'open';
   const carryOut = conflict.kind === 'cell' ? decideCell : decideRow;
   const outcome = isAsItStands ? conflict : attempt(tx, () => carryOut(tx, table, { conflict, take, value }, at));
@@ -77,14 +76,14 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   return null;
 }
 
-/** Puts one row back to what the origin last confirmed; its edits are kept. @returns why it cannot be done, or null. */
+/** Puts one row back to its base; its edits are kept. @returns why it cannot be done, or null. */
 export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string): string | null {
   const changes = diffRows(tx, table, [rowId]);
   if (changes.length === 0) return `row ${rowId} of ${table.localName} has no edit that the origin does not have`;
   return discard(tx, table, changes, at) === 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : null;
 }
 
-/** Puts every edited row of a table back, but for those that were sent and wait for an answer; says how many of each. */
+/** Puts every edited row of a table back, except rows that were sent and wait for an answer; returns both counts. */
 export function discardAll(tx: Tx, table: TwoWayTable, at: string): Record<'discardedCount' | 'waitingCount', number> {
   const changes = [...readAllChanges(tx, table)];
   const discardedCount = discard(tx, table, changes, at);
@@ -102,7 +101,7 @@ function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: 
   return ids.length;
 }
 
-/** Why nothing can be taken in a table that is not two-way; one that was pruned is not even known. */
+/** Why nothing can be taken in a table that is not two-way, or was pruned. */
 function whyNot(from: Connection, tableId: number): string {
   return findTable(from, tableId) === null
     ? 'the table is no longer in the replica'
@@ -116,7 +115,7 @@ type RequestedDecision = Decision & { readonly conflict: StoredConflict };
 /** The row that a decision left, or why it could not be carried out. */
 type Outcome = { readonly rowId: number } | { readonly problem: string };
 
-/** What is here of what a conflict is about, as it is kept. */
+/** The present version of a conflict's cell or row, in the form in which it is kept. */
 function readLocalVersion(tx: Tx, table: TwoWayTable, { rowId, kind, columnSeq }: StoredConflict): Stored {
   const local = readVersions(tx, table, [rowId])[0]?.local ?? null;
   if (local === null) return null;
@@ -139,7 +138,7 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Reque
   const taken = take === 'value' ? typedValue(type, value) : valueFromStored(conflict[take], type);
   const isKept = [taken, valueFromStored(conflict.local, type)].some((kept) => isSameValue(type, here, kept));
   const changes = diffRows(tx, table, [rowId]);
-  // What was edited since the question was asked is kept like anything that someone gives up: the decision may be older.
+  // An edit after the question is kept like any discarded one: the decision may be older.
   const overwritten = changes.filter(({ columns }) => !isKept && columns.includes(index));
   for (const change of overwritten) storeDiscarded(tx, table, { ...change, columns: [index] }, at);
   const values = local.values.map((old, other) => (other === index ? taken : old));
@@ -150,7 +149,7 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Reque
   return problem === undefined ? { rowId } : { problem };
 }
 
-/** Takes a version of a whole row: the row goes, or comes back. Cells of one that is here are not merged with it. */
+/** Takes a version of a whole row: the row is removed, or comes back. It is not merged with a row that is here. */
 function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecision, at: string): Outcome {
   const { rowId } = conflict;
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
@@ -159,7 +158,7 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDeci
   if (base !== null && take !== (kept === null ? 'local' : 'remote'))
     return { problem: `the origin has row ${rowId}; edit that one (rowsync discard brings it back if you deleted it)` };
   if (kept === null) {
-    // The version that is taken has no such row: deleted here, deleted there, or never there.
+    // The taken version has no such row: deleted here, deleted there, or never there.
     for (const change of local === null ? [] : diffRows(tx, table, [rowId])) storeDiscarded(tx, table, change, at);
     removeRows(tx, table, [rowId]);
     return { rowId };
@@ -170,7 +169,7 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDeci
     writeRows(tx, table, [base]);
     return { rowId };
   }
-  // A new row, under an id that all that is kept of it follows: taken once more, it is found here.
+  // A new row; everything kept about it moves to its new id, so taking it again finds it.
   const id = takeLocalId(tx, table.id);
   const values = keptValues(tx, table, String(kept), null);
   const own = table.columns.map((column, index) => ownValue(column, values[index]));
@@ -180,15 +179,15 @@ function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDeci
 }
 
 /**
- * A value of a row that continues as a new one, without what only the origin gives. What is locked now stays: an empty cell would count as
- * an edit once the column may be written again.
+ * A value of a row that continues as a new one, without values that only the origin gives. A locked cell keeps its value: an empty cell would count
+ * as an edit once the column may be written again.
  */
 function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Value = null): Value {
   const isGiven = automatic && (type === 'Autonumber' || type === 'User');
   return (writable || locked) && !isGiven ? valuePutBack(type, value, null) : null;
 }
 
-/** A value as a person wrote it, on the command line as text; what it must look like is judged by the rules of the column. */
+/** A value as a person wrote it, on the command line as text; the rules of the column judge its form. */
 function typedValue(type: ColumnType, value: Stored): Value {
   if (typeof value !== 'string') return valueFromStored(value, type);
   if (type === 'Checkbox' && /^(0|1|true|false)$/.test(value)) return value === '1' || value === 'true';

@@ -1,7 +1,6 @@
 /**
- * Which edits can be pushed, as SQL conditions over the new value of a column, each with the sentence that refuses the edit. They
- * stand in triggers, so that whoever edits learns at once what the origin would say hours later, and in the words of the
- * table. Pure.
+ * Which edits can be pushed, as SQL conditions over the new value of a column, each with the sentence that refuses the edit. Triggers contain them,
+ * so that a person learns at once what the origin would say hours later. Pure.
  */
 import { ident, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/tables.ts';
@@ -15,7 +14,7 @@ export interface CellRule {
   readonly sentence: string;
 }
 
-/** What a value must be, for a column that may be written; null is judged by `missingRule`. */
+/** The rules for values of a writable column; `missingRule` judges null. */
 export function valueRules(table: TwoWayTable, column: TwoWayColumn): readonly CellRule[] {
   const value = sql`NEW.${ident(column.localName)}`;
   const name = cellName(table, column);
@@ -34,8 +33,8 @@ export function valueRules(table: TwoWayTable, column: TwoWayColumn): readonly C
 }
 
 /**
- * Refuses a missing value where the origin requires one; null where it may be missing. A new row may lack what the origin
- * gives itself, and the match column, whose value push makes.
+ * Refuses a missing required value; null if the value may be missing. A new row may lack values that the origin gives, and the match value, which
+ * push generates.
  */
 export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new' | 'known'): CellRule | null {
   if (!column.required && !column.automatic) return null;
@@ -59,7 +58,7 @@ export function cellName(table: TwoWayTable, { localName }: { readonly localName
   return `"${localName}" of ${table.localName}`;
 }
 
-/** A value of the origin's names a file there; what is attached is a file here. Setting the origin's value back is no edit. */
+/** A value of the origin names a file there; an attachment is a file here. Setting the origin's value back is no edit. */
 function uploadRule(table: TwoWayTable, { localName }: TwoWayColumn, value: Sql): CellRule {
   const before = sql`(SELECT ${ident(localName)} FROM ${ident(baseName(table.id))} WHERE _id = NEW._id)`;
   return {
@@ -68,7 +67,7 @@ function uploadRule(table: TwoWayTable, { localName }: TwoWayColumn, value: Sql)
   };
 }
 
-/** The form that values of a type have; null for text, where SQLite itself refuses anything else. */
+/** The form of values of a type; null for text, where SQLite itself refuses anything else. */
 function formRule({ type }: TwoWayColumn, value: Sql): CellRule | null {
   const { cellForm } = TYPE_RULES[type];
   return cellForm && { isBroken: cellForm.isBroken(value), sentence: cellForm.sentence };

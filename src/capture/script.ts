@@ -1,11 +1,10 @@
 /**
- * The edits of two-way tables as a SQL script, for a replica that has to be made anew: run against the new one, it edits the
- * rows again. Input: the tables and their bases, compared row by row, whatever the marks say. Output: lines of SQL.
+ * The edits of two-way tables as a SQL script, which repeats them on a new replica. Input: the tables and their bases, compared row by row, ignoring
+ * marks. Output: lines of SQL.
  *
- * An edit is made only where the cell still has the value that it was made on, and says so where it was not. Rows that may have reached the
- * origin already are comments: those on their way, in doubt, and in an older copy all new ones that nothing identifies. Of a
- * damaged table, only rows that were marked as edited are read, each by itself, since rows that a lost page had look like
- * deletes. They are comments, too.
+ * The script edits a cell only if it still has the value before the edit, and reports other cells. Rows that may have reached the origin are
+ * comments: rows on their way, rows in doubt, and in an older copy all new rows without a match value. In a damaged table, only marked rows are read,
+ * one by one, because rows of a lost page look like deletes. They are comments too.
  */
 import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
@@ -24,8 +23,8 @@ import { readTwoWayTable, type TwoWayTable } from './table.ts';
 const BLOCK_ROWS = 500;
 
 /**
- * The edits of one table, a line each. `isDamaged` where rows may be missing from it, `isCopy` where the file was put back, and
- * nobody has opened it since. @throws what SQLite does.
+ * The edits of one table, a line each. `isDamaged`: rows may be missing. `isCopy`: the file was put back and not opened for writing since. @throws
+ * errors of SQLite.
  */
 export function* scriptOfTable(
   from: Connection,
@@ -39,8 +38,8 @@ export function* scriptOfTable(
 }
 
 /**
- * Puts empty ones, for this connection alone, in the place of marks and batches that another client dropped; returns which these were. The edits
- * are found without them, but not which new rows are on their way or in doubt.
+ * Replaces dropped tables of marks and batches by empty ones, for this connection alone; returns which were missing. Edits are found without them,
+ * but not which new rows are on their way or in doubt.
  */
 export function standInForBooks(from: Connection): readonly string[] {
   const stands = from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`);
@@ -55,9 +54,9 @@ const STAND_INS = [
 ];
 
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
-  // As long as nobody has captured what stands in a copy, its creates are not in doubt yet (doubt.ts).
+  // Before the first capture of a copy, its creates are not in doubt yet (older-creates.ts).
   const isDoubtDue = isCopy || (readTable(from, table.id).doubtCreatesFrom ?? 0) < 0;
-  // A row may be as it was again, and what was sent stand at the origin.
+  // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
   const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);
   for (let start = 0; start < ids.length; start += BLOCK_ROWS) {
@@ -85,7 +84,7 @@ function commentsOn(from: Connection, table: TwoWayTable, rowId: number): readon
   }
 }
 
-/** Whether the origin can be asked for a row, and takes no second one. */
+/** Whether the origin can be asked for a row, and accepts no second one. */
 function hasMatchValue({ columns, matchColumn }: TwoWayTable, row: Row | null): boolean {
   const value = row?.values[columns.findIndex(({ name }) => name === matchColumn)] ?? null;
   return value !== null && value !== '';
@@ -99,11 +98,11 @@ function asComment(line: string): string {
   return `-- ${line.replaceAll('\n', '\n-- ')}`;
 }
 
-/** What makes an edit again; of a row that was sent, what is here of it. */
+/** The statement that repeats an edit; for a sent row, its present values. */
 function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): readonly string[] {
   const { kind, state, rowId, base, local, columns } = change;
   const here = ident(table.localName);
-  // Cells as they are here, also where their bytes are no text in UTF-8.
+  // Cells as they are here, also if their bytes are not valid UTF-8.
   const hexByColumn = new Map(readRawTexts(from, table, local).map(({ column, hex }) => [column, hex]));
   const cell = (index: number): Sql => {
     const hex = hexByColumn.get(index);
@@ -155,7 +154,7 @@ function valueSql(value: Value): Sql {
 function storedSql(value: Stored): Sql {
   if (value === null) return sql`NULL`;
   if (typeof value === 'string') {
-    // No text literal holds a NUL, and the shell takes a carriage return for part of the line break behind it.
+    // No text literal holds a NUL, and the shell takes a carriage return as part of the following line break.
     if (!/[\0\r]/.test(value)) return literal(value);
     return textOfBytes(Buffer.from(value).toString('hex'));
   }

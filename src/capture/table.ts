@@ -1,6 +1,6 @@
 /**
- * A two-way table as the bookkeeping describes it. Everything that capture, merge and push need to know of it, read from the
- * ledger alone, so that it can be asked at any time, without the origin. Input: the ledger. Output: values.
+ * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read from the ledger without the origin. Input: the
+ * ledger. Output: values.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
@@ -13,9 +13,9 @@ import { hasOption, isWritable, type Mask } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
 export interface TwoWayColumn extends MergeColumn {
-  /** Ledger row; names the column in what is kept about conflicts. */
+  /** Ledger row; identifies the column in kept conflicts. */
   readonly seq: number;
-  /** At the origin, where it outlasts every other name. */
+  /** At the origin, where it outlasts every name. */
   readonly id: number;
   readonly name: string;
   readonly alias: string;
@@ -28,7 +28,7 @@ export interface TwoWayColumn extends MergeColumn {
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
   readonly locked: boolean;
-  /** Says when its row was changed last. */
+  /** Has the time of the row's last change. */
   readonly isStamp: boolean;
   readonly mask: Mask | null;
 }
@@ -38,7 +38,9 @@ export interface TwoWayTable extends RowTarget {
   /** At the origin. */
   readonly name: string;
   readonly columns: readonly TwoWayColumn[];
-  /** Columns that the origin no longer has, with their last values; nobody may change them. One that another client dropped is back with the next pull. */
+  /**
+   * Columns that the origin no longer has, with their last values; they are read-only. One that another client dropped comes back with the next pull.
+   */
   readonly keptColumns: readonly LedgerColumn[];
   /** Origin's name of the column that identifies rows; null without one. */
   readonly matchColumn: string | null;
@@ -51,13 +53,13 @@ export function readTwoWayTables(from: Connection): readonly TwoWayTable[] {
   return readTables(from).flatMap((table) => twoWayTable(from, table) ?? []);
 }
 
-/** One table, or null where its edits are not captured, or where it is not known yet. */
+/** One table; null if its edits are not captured, or it is not known yet. */
 export function findTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
   const table = findTable(from, tableId);
   return table === null ? null : twoWayTable(from, table);
 }
 
-/** One table that is known, or null where its edits are not captured. */
+/** One known table; null if its edits are not captured. */
 export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
   return twoWayTable(from, readTable(from, tableId));
 }
@@ -95,7 +97,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   };
 }
 
-/** Why a table waits of which columns vanished. */
+/** Why a table with vanished columns waits. */
 export function missingColumnsError(
   { localName }: Pick<TwoWayTable, 'localName'>,
   missing: readonly Pick<TwoWayColumn, 'name'>[],

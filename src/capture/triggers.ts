@@ -2,9 +2,9 @@
  * The triggers of a two-way table. They mark rows that a user edits, give new rows a negative `_id`, and refuse at once what
  * cannot be pushed. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
  *
- * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may
- * renumber the row. The first leaves a note for the second. A negative id is never used again, because the row that had it may
- * still be on its way to the origin. No trigger uses an OR clause, since the statement's own would override it. Pure.
+ * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may renumber the row.
+ * The first leaves a note for the second. A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR
+ * clause, since the clause of the statement would override it. Pure.
  */
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -13,7 +13,7 @@ import { NOT_OURS, type Trigger } from '../replica/triggers.ts';
 import { keptSentence, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
-/** Ids of ours count downwards from the lowest one that a user gave, and must stay numbers that a double holds. */
+/** Our ids count downwards from the lowest one that a user gave, and must stay exact as doubles. */
 const GIVEN_ID_MIN = -(2 ** 52);
 
 /** Every trigger of a two-way table. */
@@ -81,7 +81,7 @@ function noteGivenId(table: TwoWayTable): Sql {
   return sql`UPDATE _rowsync_local_ids SET given_id = coalesce(NEW._id, -1) WHERE table_id = ${table.id}`;
 }
 
-/** The statement gave the `_id`. -1 stands for none, also where SQLite counts up from -2 by itself. */
+/** The statement gave the `_id`. -1 means none, also if SQLite counted up from -2. */
 function isGiven(table: TwoWayTable): Sql {
   return sql`NEW._id <> -1 AND NEW._id IS (SELECT given_id FROM _rowsync_local_ids WHERE table_id = ${table.id})`;
 }
@@ -108,10 +108,10 @@ function kept(table: TwoWayTable, column: Pick<TwoWayColumn, 'localName' | 'mask
   return { isBroken: sql`NEW.${ident(column.localName)} IS NOT NULL`, sentence: keptSentence(table, column) };
 }
 
-/** `INSERT OR REPLACE` of a row that is known, or `INSERT` of one that was deleted here: an edit of that row, cell by cell. */
+/** `INSERT OR REPLACE` of a known row, or `INSERT` of a row that was deleted here: an edit of that row, cell by cell. */
 function knownRow(table: TwoWayTable): readonly Sql[] {
   const base = ident(baseName(table.id));
-  // Against base, since the former row is gone: a value that the origin has itself is no edit.
+  // Compared with base, since the former row is gone: a value that the origin has is no edit.
   const from = sql`FROM (SELECT 1) LEFT JOIN ${base} b ON b._id = NEW._id`;
   const isChanged = (column: TwoWayColumn): Sql =>
     sql`NEW.${ident(column.localName)} IS NOT b.${ident(column.localName)}`;
@@ -139,7 +139,7 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
     ...[...table.columns.filter(({ writable }) => !writable), ...table.keptColumns].map(
       ({ localName }) => sql`${ident(localName)} = ${base}.${ident(localName)}`,
     ),
-    // A statement that leaves out the key, or a file, of a row that it names by _id does not mean to empty it.
+    // A statement that names a row by _id and leaves out its key or a file does not mean to empty them.
     ...table.columns
       .filter(({ writable, automatic, type }) => writable && (automatic || type === 'Attachment'))
       .map(({ localName }) => {

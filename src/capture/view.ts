@@ -1,7 +1,7 @@
 /**
- * The public view `sync_changes`: what is waiting to be pushed, cell by cell, in every two-way table. It reads marks, and compares
- * each marked row with its base, so a row that was edited back does not appear. Made again whenever a two-way table appears, goes
- * or changes its shape; while shapes change it is empty, because SQLite checks views then.
+ * The public view `sync_changes`: waiting edits, cell by cell, in every two-way table. It reads marks, and compares each marked row with its base, so
+ * a row that was edited back does not appear. It is made again when a two-way table appears, disappears or changes its shape. While shapes change it
+ * is empty, because SQLite checks views then.
  */
 import type { Connection, Tx } from '../replica/connection.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
@@ -23,7 +23,7 @@ function wantedView(from: Connection): Sql {
   return tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables);
 }
 
-/** The view over two-way tables, of which there is one at least. */
+/** The view over two-way tables, at least one. */
 export function changesView(tables: readonly TwoWayTable[]): Sql {
   return sql`CREATE VIEW sync_changes AS ${unionAll(tables.map(changesOf))}`;
 }

@@ -1,7 +1,6 @@
 /**
- * Asking the origin what became of the rows of a batch. Those that it took are read back, those whose answer was lost are looked
- * up by id or match value, once. Reads only. Output: for each row one finding of the state table (reconcile/row-state.ts); what
- * follows from it is settled in one transaction (settle.ts).
+ * Asks the origin about the rows of a batch. Accepted rows are read back; rows with a lost answer are looked up by id or match value, once. Reads
+ * only. Output: for each row one finding of the state table (reconcile/row-state.ts), which settle.ts applies in one transaction.
  */
 import type { Batch, BatchRow } from '../capture/batches.ts';
 import { isApplied } from '../reconcile/push-settle.ts';
@@ -14,21 +13,21 @@ import { isSameCaller } from './identity.ts';
 import { lookAtFiles, type ShownFile } from './sent-files.ts';
 import { requireShapeAsSent } from './shape.ts';
 
-/** What the origin says of the rows of a batch. */
+/** The origin's answers about the rows of a batch. */
 export interface Findings {
-  /** By the id here; a row without an entry cannot be asked for. */
+  /** By the id here; a row without an entry cannot be looked up. */
   readonly news: ReadonlyMap<number, RowNews>;
   /** Cells that show a file of ours, whose content is in the file store. */
   readonly shown: readonly ShownFile[];
 }
 
-/** What is known without asking, as of another caller: nothing. */
+/** The answers without asking, as after another caller: none. */
 export const NO_NEWS: Findings = { news: new Map(), shown: [] };
 
-/** A row of which nothing can be told. */
+/** A row about which nothing is known. */
 const UNCLEAR: RowNews = { finding: 'unclear', remote: null, arrived: new Set() };
 
-/** What is known of a row. Nobody knows whether a file of an update arrived that cannot be asked for: it is not sent twice. */
+/** The finding about a row. If a file of an update cannot be looked up, it may have arrived: it is not sent twice. */
 export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow): RowNews {
   const known = news.get(id) ?? UNCLEAR;
   const isOpen = kind === 'update' && answer === null && cells.some(({ file }) => file !== undefined);
@@ -51,7 +50,7 @@ export async function askAbout(
   const isAnyAbsent = batch.rows.some(
     ({ id, answer }) => plain.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'matched',
   );
-  // What another caller is not shown may be there.
+  // A row that another caller does not see may exist.
   const isHidden = isAnyAbsent && !(await isSameCaller(run));
   if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
   await requireShapeAsSent(run, batch, plain, recorded);
@@ -62,7 +61,7 @@ export async function askAbout(
   return { news: new Map(judged), shown };
 }
 
-/** The id by which the origin is asked for a row; null where it has none, or is gone as was asked. */
+/** The id for looking up a row; null if it has none, or was deleted as requested. */
 function originIdOf({ id, kind, answer }: BatchRow): number | null {
   if (kind === 'delete') return answer?.as === 'accepted' ? null : id;
   if (kind === 'update') return id;
@@ -94,7 +93,7 @@ function presence(remote: Row | undefined): Pick<RowNews, 'finding' | 'remote'> 
   return remote === undefined ? { finding: 'absent', remote: null } : { finding: 'there', remote };
 }
 
-/** The row with the match value of a lost insert is what it made if it holds all that was sent, and nothing is known of it here. */
+/** The row with the match value of a lost insert is its result if it holds all sent values, and is unknown here. */
 function judgeLostInsert(run: TablePush, batch: Batch, row: BatchRow, news: RowNews): RowNews {
   const { finding, remote, arrived } = news;
   if (lostMatchOf(run, batch, row) === null || finding !== 'there' || remote === null) return news;

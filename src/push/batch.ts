@@ -8,7 +8,7 @@
  *    store      what the origin said of each row
  *    settle     (ask.ts, settle.ts) read back, look up, merge
  *
- * Between any two of these the process may end; what is stored is settled later. The network is never awaited inside a transaction.
+ * The process may end between any two steps; stored batches are settled later. The network is never awaited inside a transaction.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
@@ -27,11 +27,11 @@ import { step, type RecordedRows, type TablePush } from './context.ts';
 import { sendRows, type Contents, type Sent, type SendOutcome } from './send.ts';
 import { isLeftAlone, settleFound } from './settle.ts';
 
-/** What is left of a batch that was sent. */
+/** The rest of a batch that was sent. */
 export interface BatchEnd {
-  /** What stops the table; null where nothing does. */
+  /** What stops the table; null for nothing. */
   readonly stop: RowsyncError | null;
-  /** Settles the rows, which are being read back already; null where none are left. To be called once, whatever stops the table. */
+  /** Settles the rows, which are already being read back; null if none are left. To be called once, even if the table is stopped. */
   readonly settle: (() => Promise<void>) | null;
   /** Whether the rows concern no other batch: then they may be settled while the next one is sent. */
   readonly isApart: boolean;
@@ -53,7 +53,7 @@ export function recordBatch(
   return { ...batch, id: storeBatch(tx, table, batch) };
 }
 
-/** What a batch is sent with. */
+/** The input for sending a batch. */
 export interface SendOrder {
   readonly contents: Contents;
   readonly recorded: RecordedRows;
@@ -74,14 +74,14 @@ export async function sendBatch(run: TablePush, batch: Batch, order: SendOrder):
   return { stop: sent.stop, settle: async () => settleFound(run, left, await found, recorded), isApart };
 }
 
-/** Updates that were all taken. That need not be stored: after a crash they are looked up by id, and found there. */
+/** Updates that were all accepted. That need not be stored: after a crash they are looked up by id. */
 function acceptAll({ progress }: TablePush, batch: Batch): Batch {
   progress.tally.takenCount += batch.rows.length;
   const rows = batch.rows.map((row): BatchRow => ({ ...row, answer: { as: 'accepted', id: row.id, refusal: null } }));
   return { ...batch, rows };
 }
 
-/** Whether settling the batch can touch no row outside of it: every row is an update that was taken as one. */
+/** Whether settling the batch touches no row outside of it: every row is an accepted update. */
 function isPlain({ rows }: Batch, { outcomes }: Sent): boolean {
   return rows.every(({ id, kind }) => {
     const outcome = outcomes.get(id);
@@ -89,7 +89,7 @@ function isPlain({ rows }: Batch, { outcomes }: Sent): boolean {
   });
 }
 
-/** Lets the count beside the file say that rows are about to be created; where that fails, nothing is sent. */
+/** Notes in the count beside the file that rows are about to be created; if that fails, nothing is sent. */
 function publish({ context: { replica } }: TablePush, { rows }: Batch): Sent | null {
   if (!rows.some(({ kind }) => kind === 'insert')) return null;
   try {
@@ -101,7 +101,7 @@ function publish({ context: { replica } }: TablePush, { rows }: Batch): Sent | n
   }
 }
 
-/** Stores what is known of each row after sending; returns the rows that have to be settled. */
+/** Stores the outcome of each row after sending; returns the rows that have to be settled. */
 async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): Promise<Batch | null> {
   const { context, table } = run;
   return context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
@@ -168,7 +168,7 @@ function judgeOutcome(row: BatchRow, outcome: SendOutcome): RowEnd {
 }
 
 function judgeAnswer(row: BatchRow, status: StatusDescriptor): RowEnd {
-  // An origin that fails may have taken the file before it did: whether it shows ours is looked up, and it is not sent twice.
+  // A failing origin may have accepted the file: it is looked up, and not sent twice.
   const mayHaveFile = status.status >= 500 && row.kind === 'update' && row.cells.some(({ file }) => file !== undefined);
   if (mayHaveFile) return { kind: 'left', answer: null };
   const verdict = judgeStatus(row.kind, status);

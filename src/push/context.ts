@@ -1,6 +1,6 @@
 /**
- * What every part of a push is handed: the two sides, the clock, the log, the settings, and the table at hand. Types, and the hook
- * before each step by which tests end the process in between.
+ * The context of every part of a push: the two sides, the clock, the log, the settings, and the present table. Types, and the hook before each step,
+ * where tests may end the process.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
@@ -18,7 +18,7 @@ import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, Row } from '../wire/schema.ts';
 import type { TablePushCounts } from './report.ts';
 
-/** What the configuration says of a table whose edits are pushed. */
+/** The configuration of a table whose edits are pushed. */
 export interface PushTableOptions {
   /** Who wins where both sides changed a cell. */
   readonly conflict: ConflictPolicy;
@@ -40,7 +40,7 @@ export interface PushSettings {
   readonly columns?: ((name: string) => ColumnChoice | null) | undefined;
   /** Absolute path of the folder for relative names of files to attach; null for none. */
   readonly uploadDir: string | null;
-  /** Texts that no file may carry to the origin: what rowsync signs in with. */
+  /** Texts that no file may carry to the origin: rowsync's own secrets. */
   readonly secrets: readonly string[];
   /** Smaller batches, for tests. */
   readonly batchLimits?: BatchLimits | undefined;
@@ -61,8 +61,8 @@ export type PushStep =
   | 'finish';
 
 /**
- * Puts a file that the origin took into the file store, so that it need not be downloaded. False where it is not kept, or where
- * it is not what was sent any more. Never throws for what happens to the file.
+ * Puts an accepted file into the file store, so that it need not be downloaded. False if it is not kept, or no longer is what was sent. Never throws
+ * for problems of the file.
  */
 export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
 
@@ -70,7 +70,7 @@ export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
 export interface PushFiles {
   /** Where files are sent from; the machine's own unless a simulation has another. */
   readonly system?: FileSystem | undefined;
-  /** Left out where no file store is at hand: the files of a pull are downloaded then. */
+  /** Left out without a file store: then a pull downloads the files. */
   readonly keep?: KeepUpload | undefined;
 }
 
@@ -94,24 +94,24 @@ export interface TableReading {
   readonly names: readonly string[];
 }
 
-/** What comes of a push of all its tables while it is under way. */
+/** The state of a push over all its tables. */
 export interface PushTally {
-  /** Rows that the origin took. */
+  /** Rows that the origin accepted. */
   takenCount: number;
-  /** `takenCount` when the origin refused a row, by table and row: what it took after that may be what the row needs. */
+  /** `takenCount` when the origin refused a row, by table and row: the row may need one that was accepted later. */
   readonly refused: Map<number, Map<number, number>>;
-  /** Updates go from the last row to the first: rows that hand on a unique value one behind the other go in one of both orders. */
+  /** Updates go from the last row to the first: a chain of rows that hand on a unique value succeeds in one of both orders. */
   isReversed: boolean;
 }
 
-/** What comes of the push of one table while it is under way. */
+/** The state of the push of one table. */
 export interface TableProgress {
   /** Added to as batches are recorded and settled. */
   readonly counts: TablePushCounts;
   readonly tally: PushTally;
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
   missingCount: number;
-  /** Set once its columns were called otherwise: what was read since may be under any name, also when they are called back. */
+  /** Set when a rename is detected during the push: later answers may be under any name, also when the names are back. */
   shapeProblem: RowsyncError | null;
 }
 
@@ -124,28 +124,28 @@ export interface TablePush {
   readonly options: PushTableOptions;
   /** The calling user's time zone. */
   readonly zone: string;
-  /** Why nothing new is sent before the next pull; null where it may be. */
+  /** Why nothing new is sent before the next pull; null if it may be. */
   readonly choiceProblem: RowsyncError | null;
   readonly progress: TableProgress;
 }
 
-/** What the origin says of one row that was sent. */
+/** The origin's answer about one sent row. */
 export interface RowNews {
   readonly finding: RowFinding;
-  /** Null where the row is not returned. */
+  /** Null if the row is not returned. */
   readonly remote: Row | null;
   /** Columns of files that the origin shows as they were sent. */
   readonly arrived: ReadonlySet<number>;
 }
 
-/** Rows as they stood when they were recorded. */
+/** Rows as they were when they were recorded. */
 export interface RecordedRows {
   /** `Replica.foreignVersion` then: as long as it is the same, no other client has changed the rows. */
   readonly fileVersion: number;
   readonly byId: ReadonlyMap<number, { readonly base: Row | null; readonly local: Row | null }>;
 }
 
-/** Tells whoever watches the push which step comes next. */
+/** Reports the next step to an observer of the push. */
 export function step({ context, table }: Pick<TablePush, 'context' | 'table'>, name: PushStep): void | Promise<void> {
   return context.before?.(name, table.localName);
 }

@@ -1,6 +1,6 @@
 /**
- * Asking the origin for rows that a push concerns: by id, or by match value. Reads only. Every loop over requests is bounded by the
- * rows of one batch, or, where values are halved, by twice as many.
+ * Requests rows that a push concerns: by id, or by match value. Reads only. Every loop over requests is bounded by the rows of one batch, or by twice
+ * as many if values are halved.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { isSameValue } from '../reconcile/diff.ts';
@@ -12,11 +12,11 @@ import type { TablePush } from './context.ts';
 /** Rows as the origin has them now. */
 export interface FoundRows {
   readonly byId: ReadonlyMap<number, Row>;
-  /** Asked for, there, but not readable: nothing can be decided about them now. */
+  /** Requested rows that exist but cannot be read: nothing can be decided about them now. */
   readonly unreadable: ReadonlySet<number>;
 }
 
-/** Asks for rows by id; those in neither part of the answer do not exist, or are hidden from the calling user. */
+/** Requests rows by id; rows in neither part of the answer do not exist, or are hidden from the calling user. */
 export async function findById({ context, reading }: TablePush, ids: readonly number[]): Promise<FoundRows> {
   const { address: table, columns, names } = reading;
   const byId = new Map<number, Row>();
@@ -30,12 +30,12 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
   return { byId, unreadable };
 }
 
-/** The row that has a match value; `refused`: the origin refuses to look · `unclear`: it answers with a row that cannot be read, or has another value. */
+/** The row with a match value; `refused`: the origin refuses the request · `unclear`: it returns an unreadable row, or one with another value. */
 export type Holder = Row | 'refused' | 'unclear';
 
 /**
- * Asks who has match values; values that no row has are left out. An origin may take values for one that are not so here, as with
- * accents or blanks at the end. Asked for such a value alone, it says itself that the row has it.
+ * Looks up the rows with match values; values without a row are left out. An origin may treat different values as equal, for example with accents or
+ * trailing blanks. Asked for such a value alone, it shows which row has it.
  */
 export async function findByMatch(run: TablePush, values: readonly Value[]): Promise<ReadonlyMap<Value, Holder>> {
   const column = run.planned.match;
@@ -47,7 +47,7 @@ export async function findByMatch(run: TablePush, values: readonly Value[]): Pro
   if (values.length > 1) {
     const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, shape }) : null;
     if (holders !== null) return holders;
-    // Each half by itself: what is wrong with the answer about one value keeps back no other row.
+    // Each half alone: a problem with one value must not hold up other rows.
     const middle = Math.ceil(values.length / 2);
     const [one, other] = [
       await findByMatch(run, values.slice(0, middle)),
@@ -64,7 +64,7 @@ export async function findByMatch(run: TablePush, values: readonly Value[]): Pro
   return new Map([[only, isAlone ? row : 'unclear']]);
 }
 
-/** Who has each value; null where a row has none of them. */
+/** The row of each value; null if a row has none of the values. */
 function holdersOf(
   rows: readonly Row[],
   values: readonly Value[],
@@ -87,20 +87,20 @@ function isSameFolded(one: Value, other: Value): boolean {
   return typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase();
 }
 
-/** Whether an origin may take two texts for one. A row that is not even alike came in answer to something else. */
+/** Whether an origin may treat two texts as equal. A row without such a text belongs to another answer. */
 function isAlike(one: Value, other: Value): boolean {
   return typeof one === 'string' && typeof other === 'string' && collator().compare(one.trim(), other.trim()) === 0;
 }
 
-/** Made when it is first needed, because Intl then reads its data. */
+/** Made at first use, because Intl then reads its data. */
 let alike: Intl.Collator | undefined;
 
-/** Without case, accents and widths. */
+/** Ignores case, accents and widths. */
 function collator(): Intl.Collator {
   return (alike ??= new Intl.Collator('und', { sensitivity: 'base' }));
 }
 
-/** The rows that satisfy one of the clauses, each once; null where the origin refuses the question, as it would each time. */
+/** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */
 async function selectClauses(
   { context, reading }: TablePush,
   clauses: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Who is calling: asked at the start of a push, and again whenever the origin does not return a row that it had. A caller who lost rights
- * in between sees less, and a row that is hidden is not gone (I5).
+ * The calling user: requested at the start of a push, and again whenever the origin does not return a known row. A user that lost rights in between
+ * sees fewer rows, and a hidden row is not gone (I5).
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
@@ -11,7 +11,7 @@ import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 
 /**
- * Asks who is calling. Another user may see other rows, and has other rights: what is here was read with other rights.
+ * Asks for the calling user. Another user may see other rows: the rows here were read with other rights.
  * @throws RowsyncError `push.identity`, `replica.otherDatabase`.
  */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
@@ -34,8 +34,8 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
 }
 
 /**
- * Whether rows that the origin does not return are gone, and not merely hidden: the caller is the one who read the table last. False where
- * the caller changed before, and no pull has proven the rows since. @throws RowsyncError `push.identity` where it changed just now.
+ * Whether rows that the origin does not return are gone, and not merely hidden: the caller is the one that last read the table. False if the caller
+ * changed earlier, and no pull has proven the rows since. @throws RowsyncError `push.identity` if it changed just now.
  */
 export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
   await identify(context);

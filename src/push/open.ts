@@ -1,6 +1,6 @@
 /**
- * Opens a table for a push: what the ledger knows of it, and what the origin says of it now. Input: the context, and the table as it is
- * captured. Output: the one object that everything else of a push is handed.
+ * Opens a table for a push, from the ledger and the origin's present description. Input: the context, and the captured table. Output: the one object
+ * that all other parts of a push get.
  */
 import { hasOption, type UserDescriptor } from '../wire/schema.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -13,7 +13,7 @@ import { pushTable } from './plan.ts';
 import type { TablePushCounts } from './report.ts';
 import { describeTable } from './shape.ts';
 
-/** What a table is opened with. */
+/** The input for opening a table. */
 export interface OpenOrder {
   readonly options: PushTableOptions;
   /** Added to while the table is pushed. */
@@ -21,7 +21,7 @@ export interface OpenOrder {
   readonly tally: PushTally;
 }
 
-/** Opens a table as it is known here; enough to settle without asking. */
+/** Opens a table from the ledger alone; enough to settle without asking the origin. */
 export function openUnasked(
   context: PushContext,
   table: TwoWayTable,
@@ -58,7 +58,7 @@ export async function openTable(
   return {
     ...run,
     choiceProblem,
-    // Of columns that nobody knows here yet, the configuration may leave some out.
+    // The configuration may omit some columns that are new here.
     reading: isChosen ? run.reading : { ...run.reading, names: columnNames(descriptor) },
     planned: { ...run.planned, allowAdd: descriptor.allowAdd },
     zone: order.caller.timezone,

@@ -1,6 +1,6 @@
 /**
- * What rows are planned with: how the plan sees a table, how large batches may become, how match values are made up and files measured.
- * And the planning of rows that were read, for the push itself and for `rowsync plan`.
+ * The input of a plan: the table, the size of batches, generated match values and measured files. Also plans rows that were read, for the push itself
+ * and for `rowsync plan`.
  */
 import type { Clock } from '../base/clock.ts';
 import type { RowChange } from '../capture/changes.ts';
@@ -22,7 +22,7 @@ export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): Pus
   return { columns, match: match < 0 ? null : match, allowAdd: allowsAdd };
 }
 
-/** What a push plans its rows with. */
+/** The input of a push's plans. */
 export function planOptions({
   clock,
   settings,
@@ -32,7 +32,7 @@ export function planOptions({
   return { limits: settings.batchLimits ?? BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
 }
 
-/** Plans rows that may be sent, and lists those with values that came in around the triggers and that the origin would refuse. */
+/** Plans rows that may be sent, and lists rows with values that bypassed the triggers and that the origin would refuse. */
 export function planChanges(changes: readonly RowChange[], table: PushTable, options: PlanOptions): PushPlan {
   const broken = changes.flatMap(({ rowId, kind, problems: [reason] }) =>
     reason === undefined ? [] : [{ id: rowId, kind, column: null, reason }],
@@ -43,7 +43,7 @@ export function planChanges(changes: readonly RowChange[], table: PushTable, opt
   return { batches: plan.batches, unsendable: [...broken, ...plan.unsendable] };
 }
 
-/** Makes match values: random UUIDs (RFC 9562, version 4), or where these are too long, random digits and small letters. */
+/** Generates match values: random UUIDs (RFC 9562, version 4); if these are too long, random digits and small letters. */
 export function matchMaker(clock: Clock): MakeMatch {
   const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
   return (charsMax) => {

@@ -1,7 +1,6 @@
 /**
- * What a push would do, row by row, without doing it: the plan of every table over what is here, with what waits for a
- * person. Captures and plans inside a transaction that is taken back. The origin is not asked, so rows that changed there since
- * the last pull may become conflicts when they are pushed.
+ * What a push would do, row by row: the plan of every table from the rows here, with rows that wait for a person. Captures and plans inside a
+ * transaction that is rolled back. The origin is not asked, so rows that changed there since the last pull may become conflicts when they are pushed.
  */
 import type { Clock } from '../base/clock.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -26,15 +25,15 @@ export interface PreviewCell {
   readonly local: Value;
 }
 
-/** One changed row and what becomes of it. */
+/** One changed row and its treatment. */
 export interface PreviewRow {
   readonly rowId: number;
   readonly kind: ChangeKind;
   /** sent · conflict and refused wait for a person or a timer · unknown was sent, and is looked up first. */
   readonly fate: 'sent' | 'conflict' | 'refused' | 'unknown';
-  /** How it is sent; null where it is not. */
+  /** How it is sent; null if it is not. */
   readonly method: WriteMethod | null;
-  /** Why it waits; null where it does not. */
+  /** Why it waits; null if it does not. */
   readonly reason: string | null;
   readonly cells: readonly PreviewCell[];
 }
@@ -42,12 +41,12 @@ export interface PreviewRow {
 /** What a push of one table would do. */
 export interface TablePreview {
   readonly table: string;
-  /** In the order in which they would leave, those that wait behind. */
+  /** In the order in which they would leave; waiting rows come last. */
   readonly rows: readonly PreviewRow[];
-  /** Requests that change something, and those that read before and after; fewer or more if rows changed at the origin. */
+  /** Changing requests, and reads before and after; the numbers vary if rows changed at the origin. */
   readonly writeCallCount: number;
   readonly readCallCount: number;
-  /** Why a push waits for a person whatever it would send, as in an older copy; null where it does not. */
+  /** Why every push waits for a person, as in an older copy; null if it does not. */
   readonly held: string | null;
 }
 
@@ -106,7 +105,7 @@ function previewTable(
     rows: [...sent, ...waiting],
     writeCallCount: plan.batches.length,
     held: sent.length === 0 ? null : (judgeOlderCopy(tx, table, sent.length)?.message ?? null),
-    // Who is calling, and what the table looks like.
+    // The requests for the calling user and the description of the table.
     readCallCount: reads.reduce((sum, count) => sum + count, 0) + (plan.batches.length === 0 ? 0 : 2),
   };
 }

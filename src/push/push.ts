@@ -1,7 +1,7 @@
 /**
- * One push: who asks, which tables have edits to carry, then each table by itself. A table that fails does not stop the others; an
- * origin that is down or refuses the credentials does, because every further answer would be the same. The push is recorded
- * as a run (run-record.ts). A push and a pull of one process never work at the same time: both go through the command that runs them.
+ * One push: the calling user, the tables with edits, then each table. A table that fails does not stop the others. An origin that is down or refuses
+ * the credentials does, because every further answer would be the same. The push is recorded as a run (run-record.ts). One process never runs a push
+ * and a pull at the same time.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -20,16 +20,16 @@ import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { RunRecord } from './run-record.ts';
 import { finishTable, pushOneTable, type TablePushOrder } from './table.ts';
 
-/** What the caller asks of one push. */
+/** The options of one push. */
 export interface PushOptions {
-  /** Names as at the origin or in the replica, case does not count; empty for all that are pushed. */
+  /** Names as at the origin or in the replica, ignoring case; empty for all that are pushed. */
   readonly tables: readonly string[];
   /** A person has looked: guards let this push through. */
   readonly confirm: boolean;
 }
 
 /**
- * Carries what was edited here to the origin. Never throws for what happens to one table.
+ * Carries edits to the origin. Never throws for a failure of one table.
  * @throws RowsyncError `usage.invalid` for a table that is not pushed, and replica errors.
  */
 export async function push(context: PushContext, options: PushOptions): Promise<PushReport> {
@@ -62,8 +62,8 @@ export async function push(context: PushContext, options: PushOptions): Promise<
 }
 
 /**
- * Settles what earlier pushes left behind, and sends nothing new; called before a pull, which reads no table with rows on their way. Asks
- * the origin only if there is something to settle. Never throws: a table that cannot be settled now is not pulled.
+ * Settles unfinished batches of earlier pushes, and sends nothing new. Called before a pull, which reads no table with rows on their way. Asks the
+ * origin only if there is something to settle. Never throws: a table that cannot be settled now is not pulled.
  */
 export async function finishPushes(context: PushContext): Promise<void> {
   const settle = async (work: () => Promise<void>): Promise<void> => {
@@ -87,7 +87,7 @@ export async function finishPushes(context: PushContext): Promise<void> {
   });
 }
 
-/** Who is calling, or that it is another one than before. @throws RowsyncError of the origin. */
+/** The calling user, or the error that it changed. @throws RowsyncError of the origin. */
 async function callerOrChange(context: PushContext): Promise<UserDescriptor | RowsyncError> {
   await context.before?.('identify', '');
   try {
@@ -103,14 +103,14 @@ function optionsOf({ settings }: PushContext, { name }: TwoWayTable): PushTableO
   return settings.tableOptions(name) ?? { conflict: 'ask', workflow: 'run' };
 }
 
-/** How often refused rows are tried once more in one push: as deep as tables refer to each other, as a rule. */
+/** How often refused rows are tried again in one push: tables rarely refer to each other more deeply. */
 const RETRIES_MAX = 3;
 
 type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally' | 'onSending'>;
 
 /**
- * Pushes tables into `reports`, and rows once more that the origin refused before it took others. It may have what they name by
- * then, or the value that they want is free. Returns what ended the push early.
+ * Pushes tables into `reports`, and refused rows once more if the origin accepted others later: a referenced row may exist now, or a unique value may
+ * be free. Returns what ended the push early.
  */
 async function pushWithRetries(
   context: PushContext,
@@ -139,7 +139,7 @@ async function pushWithRetries(
   return stop;
 }
 
-/** Lets rows be tried again that the origin refused before it took others. Returns how many of which tables. */
+/** Lets rows be tried again that the origin refused before it accepted others. Returns their number by table. */
 async function retryOvertaken(
   { replica, clock }: PushContext,
   { takenCount, refused }: PushTally,
@@ -154,7 +154,7 @@ async function retryOvertaken(
     const counts = new Map<number, number>();
     for (const { tableId, ids } of due) {
       const states = readRowStates(tx, tableId, ids);
-      // A person or another client may have been at them since.
+      // A person or another client may have changed them since.
       const waiting = ids.filter((id) => states.get(id) === 'refused');
       moveRows(tx, tableId, waiting, { event: 'retried', at: stampFromMs(clock.nowMs()) });
       if (waiting.length > 0) counts.set(tableId, waiting.length);
@@ -203,7 +203,7 @@ async function endsThePush(
   );
 }
 
-/** Names here of the tables that are pushed, narrowed to the given names where there are any; other names are left out. */
+/** Names here of the tables that are pushed, narrowed to the given names if there are any; other names are left out. */
 export function pushedAmong(
   context: Pick<PushContext, 'settings' | 'replica'>,
   names: readonly string[],
@@ -219,7 +219,7 @@ export function chooseTables(
   { settings, replica }: Pick<PushContext, 'settings'> & { readonly replica: Connection },
   names: readonly string[],
 ): readonly TwoWayTable[] {
-  // The origin would refuse the edits of a table that it no longer shows; they wait until it is back, or pruned.
+  // The origin would refuse edits of a table that it no longer shows; they wait until it is back, or pruned.
   const gone = new Set(readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
   const pushed = readTwoWayTables(replica).filter(
     ({ id, name }) => settings.tableOptions(name) !== null && !gone.has(id),

@@ -1,7 +1,7 @@
 /**
- * From the ids of edited rows to a recorded batch. What the origin has of the rows now is merged, by the one merge, so that none
- * is sent over a change that was not seen. Then they are planned, and what is sent is stored, all in one durable transaction
- * (I11). Rows that cannot be sent are parked here. The network is asked before, never inside the transaction.
+ * From the ids of edited rows to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is
+ * overwritten. Then the rows are planned, and the batch is stored, all in one durable transaction (I11). Rows that cannot be sent are parked.
+ * Requests happen before, never inside the transaction.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -36,23 +36,23 @@ export interface Block {
   readonly kind: ChangeKind;
   readonly ids: readonly number[];
   readonly found: FoundRows;
-  /** The match values of inserts that the origin was asked for, by the insert's id here. */
+  /** The match values of inserts that were looked up, by the insert's id here. */
   readonly asked: ReadonlyMap<number, Value>;
   readonly holders: ReadonlyMap<Value, Holder>;
 }
 
-/** What a block is recorded with. */
+/** The input for recording a block. */
 export interface RecordOrder {
   /** When its updates were pushed before, for the guard against two systems that fight. */
   readonly past: ReadonlyMap<number, readonly PastPush[]>;
   /** A person has looked: guards let this push through. */
   readonly confirmed: boolean;
-  /** No other plan follows in this push: what has to wait is parked, with the reason. */
+  /** No other plan follows in this push: rows that have to wait are parked, with the reason. */
   readonly isLast: boolean;
   readonly uploads: Uploads;
 }
 
-/** Asks the origin for rows that are to be sent, and for rows that have the match values of inserts already. */
+/** Requests rows that are to be sent, and rows that already have the match values of inserts. */
 export async function reread(run: TablePush, kind: ChangeKind, ids: readonly number[]): Promise<Block> {
   await step(run, 'reread');
   const { context, table, planned } = run;
@@ -70,16 +70,16 @@ export async function reread(run: TablePush, kind: ChangeKind, ids: readonly num
   return { kind, ids, found, asked, holders };
 }
 
-/** What was recorded of a block: batches to send one after the other. */
+/** The recorded batches of a block, to be sent one after the other. */
 export interface Recorded {
-  /** Null where nothing is left to send. */
+  /** Null if nothing is left to send. */
   readonly batch: Batch | null;
   readonly rows: RecordedRows;
   /** Rows of the block that did not fit into the batch, in their order. */
   readonly rest: readonly number[];
 }
 
-/** Merges what came, plans the rows, and stores those that are sent. @throws RowsyncError `guard.deletes`, `push.shape`. */
+/** Merges the answers, plans the rows, and stores those that are sent. @throws RowsyncError `guard.deletes`, `push.shape`. */
 export async function record(run: TablePush, block: Block, order: RecordOrder): Promise<Recorded> {
   await step(run, 'record');
   const { context, table } = run;
@@ -108,7 +108,7 @@ export async function record(run: TablePush, block: Block, order: RecordOrder): 
   });
 }
 
-/** The one merge, for rows that moved on at the origin since they were last read (design: re-read before every push). */
+/** The one merge, for rows that changed at the origin since they were last read. */
 function mergePresent(
   tx: Tx,
   run: TablePush,
@@ -117,7 +117,7 @@ function mergePresent(
 ): void {
   const { table, options, progress, context } = run;
   if (moved.length === 0 && missing.length === 0) return;
-  // The rows of earlier batches that were missing have left the table by now.
+  // The missing rows of earlier batches have left the table.
   const rowCount = readTable(tx, table.id).rowCount + progress.missingCount;
   const missingCount = missing.length === 0 ? 0 : missing.length + progress.missingCount;
   const { maxDeletePercent } = context.settings;
@@ -140,7 +140,7 @@ function missingError({ table }: TablePush, missingCount: number, rowCount: numb
   });
 }
 
-/** Plans the rows as they stand now, parks those that cannot be sent, and stores the first batch of the others. */
+/** Plans the present rows, parks those that cannot be sent, and stores the first batch of the others. */
 function recordPlanned(
   tx: Tx,
   run: TablePush,
@@ -235,7 +235,7 @@ function parkAlternating(
   });
 }
 
-/** A made-up match value stands in the row before it leaves, so that a repeated create is the same create. */
+/** A generated match value is stored in the row before it is sent, so that a repeated create is the same create. */
 function storeMadeValues(tx: Tx, { table, planned }: TablePush, rows: readonly PlannedRow[]): void {
   const { match } = planned;
   const made = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch] as const])));

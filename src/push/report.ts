@@ -10,13 +10,13 @@ export interface TablePushCounts {
   deletedCount: number;
   /** Refused by the origin, or before it was asked. */
   refusedCount: number;
-  /** Creates that may have happened or not. */
+  /** Creates that may have happened. */
   inDoubtCount: number;
   /** Conflicts that came up, decided or not. */
   conflictCount: number;
 }
 
-/** What became of one table. */
+/** The result of one table. */
 export interface TablePushReport extends Readonly<TablePushCounts> {
   /** Name in the replica. */
   readonly table: string;
@@ -26,7 +26,7 @@ export interface TablePushReport extends Readonly<TablePushCounts> {
   readonly parkedCount: number;
   /** Conflicts that wait for a person. */
   readonly openConflictCount: number;
-  /** The guard that keeps the table's changes back. */
+  /** The guard that holds the table's changes. */
   readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;
   readonly durationMs: number;
@@ -41,7 +41,7 @@ export interface PushReport {
   readonly durationMs: number;
   /** What ended the push as a whole. */
   readonly error: RowsyncError | null;
-  /** The error of a table that would have met every other one as well; those that had not begun have it too. */
+  /** The error of a table that would occur for every other table too; tables that had not begun have it too. */
   readonly stop: RowsyncError | null;
 }
 
@@ -50,7 +50,7 @@ export function noCounts(): TablePushCounts {
   return { insertedCount: 0, updatedCount: 0, deletedCount: 0, refusedCount: 0, inDoubtCount: 0, conflictCount: 0 };
 }
 
-/** What two pushes of one table did, one after the other. */
+/** The sum of two successive pushes of one table. */
 export function addReport(first: TablePushReport, second: TablePushReport): TablePushReport {
   return {
     ...second,

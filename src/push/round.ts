@@ -1,7 +1,7 @@
 /**
- * One round of the push of a table. Its edited rows, kind after kind and a block at a time, so that memory does not grow with the
- * number of edits. While one batch is in flight, the one before is settled, and the origin reads for the next one. The requests
- * of a round are bounded by the edits that stood when it began.
+ * One round of the push of a table. Its edited rows, kind after kind and a block at a time, so that memory does not grow with the number of edits.
+ * While one batch is in flight, the one before is settled, and the origin reads for the next one. The edits at the beginning of a round bound its
+ * requests.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { readPushes } from '../capture/batches.ts';
@@ -14,25 +14,25 @@ import { planChanges, planOptions } from './plan.ts';
 import { record, reread, type Block, type RecordOrder } from './record.ts';
 import { readUploads, type Uploads } from './upload.ts';
 
-/** What the origin takes of ids in one Retrieve or Delete. */
+/** The number of ids in one Retrieve or Delete. */
 const BLOCK_ROWS_MAX = 500;
 
-/** What a round is made with. */
+/** The input of a round. */
 export interface RoundOrder {
-  /** Edited rows when the round began: as many are sent, since a guard has judged them. */
+  /** Edited rows when the round began: no more are sent, since a guard has judged this number. */
   readonly edits: Readonly<Record<ChangeKind, number>>;
   readonly confirmed: boolean;
   /** No other round follows in this push. */
   readonly isLast: boolean;
 }
 
-/** Sends the edited rows of a table once. Returns what stops the table, null where nothing does. @throws RowsyncError of origin and replica. */
+/** Sends the edited rows of a table once. Returns what stops the table; null for nothing. @throws RowsyncError of origin and replica. */
 export async function sendRound(run: TablePush, order: RoundOrder): Promise<RowsyncError | null> {
   const round = new Round(run, order);
   try {
     return await round.send();
   } finally {
-    // Where another error is on its way, what was taken is settled anyway.
+    // Accepted rows are settled even while another error is thrown.
     await round.settle().catch(() => undefined);
   }
 }
@@ -74,7 +74,7 @@ class Round {
   }
 
   async #sendBlock(block: Block): Promise<RowsyncError | null> {
-    // What a new row is merged with, or a delete makes way for, has to stand as the origin has it.
+    // Before inserts and deletes, earlier rows have to be settled: a new row may be merged with one, and a delete may make way for one.
     if (block.kind !== 'update') await this.settle();
     const uploads = await uploadsOf(this.#run, block);
     const { confirmed, isLast } = this.#order;
@@ -90,10 +90,10 @@ class Round {
     return end.value.stop;
   }
 
-  /** While the origin works on a batch, it is asked for the rows of the next one, and the one before is settled. */
+  /** While the origin works on a batch, the rows of the next one are requested, and the one before is settled. */
   async #workWhileSending(kind: ChangeKind): Promise<void> {
     await this.#run.context.origin.requestsLeave(); // settling keeps the event loop busy for longer than the origin works
-    // Whether a match value is free is asked once the origin has answered what came before.
+    // Match values are looked up once the origin has answered the batch before.
     if (kind === 'update' && this.#queue.kind() === 'update') {
       this.#ahead = this.#rereadNext();
       this.#ahead.catch(() => undefined); // thrown where it is waited for; nobody does if this batch fails
@@ -108,7 +108,7 @@ class Round {
   }
 }
 
-/** The files of the rows that leave first, as far as they can be told before the rows are recorded. */
+/** The files of the rows that leave first, as far as known before the rows are recorded. */
 async function uploadsOf(run: TablePush, { kind, ids }: Block): Promise<Uploads> {
   const { context, table, planned } = run;
   const mayAttach = kind !== 'delete' && table.columns.some(({ type, writable }) => writable && type === 'Attachment');

@@ -1,7 +1,6 @@
 /**
- * The record of one push among the runs. It is opened before the first request that changes something, so that a push which is
- * killed behind that is seen. A push that finds nothing to send is recorded when it ends, in one transaction. Input: what the
- * push came to. Output: a row of `sync_runs`.
+ * The record of one push among the runs. It is opened before the first changing request, so that a push that is killed later is visible. A push that
+ * finds nothing to send is recorded when it ends, in one transaction. Input: the result of the push. Output: a row of `sync_runs`.
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -20,7 +19,7 @@ export class RunRecord {
     this.#startedAt = this.#now();
   }
 
-  /** Records that the push is under way; once, however often it is called. @throws RowsyncError of the replica. */
+  /** Records that the push has begun; only the first call does so. @throws RowsyncError of the replica. */
   async open(): Promise<void> {
     const { replica } = this.#context;
     this.#opening ??= replica.write('Recording a run', (tx) => openRun(tx, 'push', this.#startedAt));
@@ -28,8 +27,8 @@ export class RunRecord {
   }
 
   /**
-   * Stores what the push did. What keeps that from being stored (a full disk) is returned where the run was opened. The report
-   * must not be lost for it. @throws RowsyncError of the replica where nothing was sent and the run cannot be recorded.
+   * Stores the result of the push. If the run was opened, an error while storing it (a full disk) is returned, so that the report is not lost.
+   * @throws RowsyncError of the replica if nothing was sent and the run cannot be recorded.
    */
   async close(
     report: Omit<PushReport, 'runId'>,

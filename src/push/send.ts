@@ -1,8 +1,7 @@
 /**
- * Sending the rows of one batch, and what came of each. A request that is refused whole, or broken off here for a file that
- * changed, is sent again in halves until the row at fault stands alone. The requests for one batch are at most twice its rows,
- * and far fewer where the table itself is at fault (LONE_REFUSALS_MAX). Nothing is ever sent again whose outcome is not known
- * (I4).
+ * Sends the rows of one batch, and finds the outcome of each. A request that is refused whole, or aborted because a file changed, is sent again in
+ * halves until the row at fault is alone. The requests for one batch are at most twice its rows, and far fewer if the table itself is refused
+ * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
 import type { Batch, BatchRow } from '../capture/batches.ts';
@@ -23,7 +22,7 @@ import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import type { TablePush } from './context.ts';
 
-/** What is known of a row after sending. */
+/** The outcome of a row after sending. */
 export type SendOutcome =
   | { readonly kind: 'status'; readonly status: StatusDescriptor }
   /** Refused although it was sent alone. */
@@ -32,7 +31,7 @@ export type SendOutcome =
   | { readonly kind: 'unknown' }
   /** It certainly did not happen, and the row is not at fault. */
   | { readonly kind: 'notSent' }
-  /** Nor did this: its file is not what it was when the row was recorded. */
+  /** It certainly did not happen: its file changed after the row was recorded. */
   | { readonly kind: 'changing' };
 
 /** The outcome of each row, and what stopped the table or the whole push. */
@@ -44,7 +43,7 @@ export interface Sent {
 /** What the files of a batch hold, by their SHA-256. */
 export type Contents = ReadonlyMap<string, StreamedBytes>;
 
-/** Sends the rows of a batch with their files. Never throws for what the origin does. */
+/** Sends the rows of a batch with their files. Never throws for an answer of the origin. */
 export async function sendRows(
   run: TablePush,
   { method, rows }: Pick<Batch, 'method' | 'rows'>,
@@ -63,7 +62,7 @@ class Sending {
   readonly #alone: number[] = [];
   #forbiddenCount = 0;
   #isAnswered = false;
-  /** An answer got lost: the other rows wait until the origin was asked what happened. */
+  /** An answer got lost: the other rows wait until the origin was asked. */
   #isUnclear = false;
   #stop: RowsyncError | null = null;
 
@@ -84,7 +83,7 @@ class Sending {
     }
   }
 
-  /** What came of all rows; those without an outcome were not reached. */
+  /** The outcomes of all rows; rows without one were not reached. */
   end(rows: readonly BatchRow[]): Sent {
     if (!this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length) {
       this.#outcomes.clear();
@@ -98,7 +97,7 @@ class Sending {
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
     if (!areStatusesInOrder(rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
-      // Someone changed the answer on its way, or the origin mixed it up: it proves nothing about any row.
+      // The answer was changed on its way, or belongs to another request: it proves nothing about any row.
       this.#setAll(rows, { kind: 'unknown' });
       return;
     }
@@ -113,7 +112,7 @@ class Sending {
     }
   }
 
-  /** Whether one of the ids is that of a row which is known already, or was answered for another part of the batch. */
+  /** Whether one of the ids belongs to a known row, or to another part of the batch. */
   #isKnown(ids: readonly number[]): boolean {
     const answered = this.#outcomes
       .values()
@@ -129,8 +128,8 @@ class Sending {
       this.#isUnclear = true;
       return;
     }
-    // A file is not what it was when it was recorded. Nothing of the request was taken, and the next plan looks at the file anew; the other
-    // rows need not wait for it.
+    // A file changed after it was recorded. The origin accepted nothing of the request, and the next plan reads the file anew; the other rows need
+    // not wait for it.
     const [first] = rows;
     if (error.code === 'origin.cutShort') {
       if (rows.length > 1) await this.#sendHalves(rows);
@@ -153,14 +152,14 @@ class Sending {
     }
   }
 
-  /** What is wrong with a request may be so of a part of it. */
+  /** Only a part of the request may be at fault. */
   async #sendHalves(rows: readonly BatchRow[]): Promise<void> {
     const half = Math.ceil(rows.length / 2);
     await this.send(rows.slice(0, half));
     await this.send(rows.slice(half));
   }
 
-  /** Not one row passed: the rows are not at fault, and stay as they are. */
+  /** No row passed: the rows are not at fault, and stay as they are. */
   #blameTable(error: RowsyncError): void {
     for (const id of this.#alone) this.#outcomes.delete(id);
     this.#stop = error.refusal?.status === 403 ? forbidden(this.#run) : error;
@@ -201,14 +200,13 @@ function request(
 }
 
 /**
- * How the origin is told of a column: by its alias, which stays what it is while a colleague renames it, or gives its name to
- * another column, between our question and our change. By name where it has none.
+ * The name of a column in a request: its alias, which survives a rename between our read and our change. Its name if it has no alias.
  */
 function addressOf({ alias, name }: { readonly alias: string; readonly name: string }): string {
   return alias === '' ? name : alias;
 }
 
-/** A row that the origin has goes by its id. A file becomes a part of the request, which its cell names. */
+/** A row of the origin is identified by its id. A file becomes a part of the request, which its cell names. */
 function outgoingRow(
   { table }: TablePush,
   { id, cells }: BatchRow,

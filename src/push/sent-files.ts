@@ -1,9 +1,9 @@
 /**
- * What became of the files of a batch. Input: its rows, and what the origin has of them now. Output: which files the origin shows
- * as they were sent, and the cells whose content was put into the file store, so that it is not downloaded.
+ * The outcome of the files of a batch. Input: its rows, and the origin's present rows. Output: which files the origin shows as sent, and the cells
+ * whose content was put into the file store, so that it is not downloaded.
  *
- * A file whose answer was lost is ours if the latest revision has its size and hash; if that cannot be told, its row is parked. A file is
- * never sent twice where the origin has it already (I4). Requests: for each such file one list and one download.
+ * A file with a lost answer is ours if the latest revision has its size and hash; if that cannot be checked, its row is parked. A file that the
+ * origin has is never sent twice (I4). Requests: for each such file one list and one download.
  */
 import { createHash } from 'node:crypto';
 import { asRowsyncError } from '../base/errors.ts';
@@ -26,7 +26,7 @@ export interface ShownFile {
   readonly file: UploadedFile;
 }
 
-/** Completes what is known of rows by their files. @throws RowsyncError of the origin. */
+/** Adds the outcome of files to the answers about rows. @throws RowsyncError of the origin. */
 export async function lookAtFiles(
   run: TablePush,
   { rows }: Batch,
@@ -52,7 +52,7 @@ export async function lookAtFiles(
   return { news: known, shown: await keepFiles(run, own) };
 }
 
-/** A file that was sent, and the row in which the origin is to have it. */
+/** A sent file, and its row at the origin. */
 interface Looked {
   readonly column: SentCell['column'];
   readonly file: SentFile;
@@ -95,7 +95,7 @@ async function compareFile(run: TablePush, { column: index, file, remote }: Look
   }
 }
 
-/** Reads a revision. @returns the SHA-256 of its content. @throws RowsyncError `origin.truncated` where something else came. */
+/** Reads a revision. @returns the SHA-256 of its content. @throws RowsyncError `origin.truncated` if other content came. */
 async function readDigest(
   { context: { origin, signal } }: TablePush,
   place: FileColumn['address'] & { readonly record: { readonly id: number } },

@@ -1,7 +1,6 @@
 /**
- * Settling the rows of a batch once the origin was asked about them (ask.ts). One transaction gives each row what the state table
- * says (reconcile/row-state.ts), and lets the batch go. Called after sending, and at the start of a push or a pull for what an
- * earlier push left behind (I13).
+ * Settles the rows of a batch once the origin was asked about them (ask.ts). One transaction applies the state table to each row
+ * (reconcile/row-state.ts), and removes the batch. Called after sending, and at the start of a push or a pull for batches of an earlier push (I13).
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -25,12 +24,12 @@ import type { Row } from '../wire/schema.ts';
 import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
 import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
 
-/** Asks about the rows of a batch that an earlier push left behind, and settles them. @throws RowsyncError of the origin. */
+/** Asks about the rows of an unfinished batch of an earlier push, and settles them. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
   await settleFound(run, batch, await askAbout(run, batch, { isAtOnce: false }));
 }
 
-/** Settles a batch that another caller sent: what that one was shown proves nothing now, so the origin is not asked. */
+/** Settles a batch that another caller sent: answers to the present caller prove nothing about it, so the origin is not asked. */
 export async function settleUnasked(run: TablePush, batch: Batch): Promise<void> {
   await settleFound(run, batch, NO_NEWS);
 }
@@ -50,7 +49,7 @@ export async function settleFound(
     await replica.write(what, (tx) => settleRows(tx, run, batch, { ...findings, recorded }));
     return;
   }
-  // From now on its new rows may get other values by which they are found: a copy in which they are on their way is an older one.
+  // From now on its new rows may get other match values: a copy in which they are on their way is an older one.
   await replica.writeDurably(what, (tx) => {
     settleRows(tx, run, batch, { ...findings, recorded });
     countBatch(tx);
@@ -62,20 +61,20 @@ export async function settleFound(
   }
 }
 
-/** Whether a row still is here as it was sent: one that was edited is sent again, since what was refused may be mended. */
+/** Whether a row is still as it was sent: a row that was edited since is sent again, since the edit may repair it. */
 export function isLeftAlone(tx: Tx, table: TwoWayTable, { id, kind, cells }: BatchRow): boolean {
   const [version] = readVersions(tx, table, [id]);
   return isLeftAsSent({ base: version?.base ?? null, local: version?.local ?? null, sent: cells }, kind, table.columns);
 }
 
-/** A row with what is known of it and what becomes of it. */
+/** A row with its finding and its settlement. */
 interface Settled {
   readonly row: BatchRow;
   readonly news: RowNews;
   readonly settlement: Settlement;
 }
 
-/** What is known when rows are settled. */
+/** The facts when rows are settled. */
 type Known = Findings & { readonly recorded: RecordedRows | undefined };
 
 function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void {
@@ -98,7 +97,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void
   updateBatch(tx, table, batch.id, []);
 }
 
-/** Merges rows with what the origin says of them, or as they were sent, or without it. */
+/** Merges rows with the origin's rows, or as they were sent, or as gone. */
 function mergeTaken(
   tx: Tx,
   run: TablePush,
@@ -135,8 +134,7 @@ function mergeTaken(
 }
 
 /**
- * A row with the match value came in the moment before the upsert, which went over it. What it held was never read, so that is
- * all to tell.
+ * A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so only this is reported.
  */
 function noteMatched(tx: Tx, { table, planned, progress }: TablePush, taken: readonly Settled[], at: string): void {
   const { match } = planned;
@@ -149,7 +147,7 @@ function noteMatched(tx: Tx, { table, planned, progress }: TablePush, taken: rea
   }
 }
 
-/** Base and local of rows; read again where another client may have changed them since they were recorded, or they were not read then. */
+/** Base and local of rows; read again if another client may have changed them since they were recorded, or they were not read then. */
 function versionsNow(
   tx: Tx,
   { context, table }: TablePush,
@@ -162,14 +160,14 @@ function versionsNow(
   return new Map(readVersions(tx, table, ids).map((version) => [version.rowId, version]));
 }
 
-/** What a row is merged with. */
+/** The origin's version for the merge of a row. */
 function remoteAndBase(
   { columns }: TwoWayTable,
   { row, news, settlement }: Settled,
   { base, local }: { readonly base: Row | null; readonly local: Row | null },
 ): Pick<RowToMerge, 'base' | 'remote'> {
   const { id, kind, cells, answer } = row;
-  // A row that was deleted as asked: if it is here, a user put it back since, as a new one.
+  // A row that was deleted as requested: if it is here, a user inserted it since, as a new one.
   if (settlement === 'gone') return { base: kind === 'delete' ? null : base, remote: null };
   const sent = { base, sent: cells };
   const remote = settlement === 'merge' ? news.remote : baseAsSent(sent, answer?.id ?? id, columns.length);
@@ -180,8 +178,8 @@ function remoteAndBase(
 }
 
 /**
- * The origin took a new row for one that the replica knows, since a colleague gave that one its match value a moment before. The known row
- * is merged with what the origin says; the new one goes, and is kept.
+ * The origin merged a new row into a known one, because a colleague gave that one its match value a moment before. The known row is merged with the
+ * origin's version; the new one is removed and kept as a conflict.
  */
 function giveWay(tx: Tx, run: TablePush, { rowId, local, remote }: RowToMerge, at: string): void {
   const { table, options, progress } = run;
@@ -196,7 +194,7 @@ function giveWay(tx: Tx, run: TablePush, { rowId, local, remote }: RowToMerge, a
   storeRemoteRows(tx, table, remote === null ? [] : [remote], { policy: options.conflict, at });
 }
 
-/** A page may answer "not modified" although its rows were changed from here, and changed back there, before it was read. */
+/** A page may answer "not modified" although its rows were changed by this push, and changed back there, before it was read. */
 function suspect(tx: Tx, { id: tableId }: TwoWayTable, merged: readonly MergedRow[]): void {
   const created = merged.flatMap(({ rowId, newId }) => (newId === rowId ? [] : [newId]));
   if (created.length > 0) suspectNewRows(tx, tableId, created);
@@ -204,7 +202,7 @@ function suspect(tx: Tx, { id: tableId }: TwoWayTable, merged: readonly MergedRo
   suspectPushedRows(tx, tableId, changed);
 }
 
-/** Counts what the origin took, and remembers what was sent of rows that existed. */
+/** Counts accepted rows, and remembers the sent values of existing rows. */
 function count(tx: Tx, { table, progress: { counts } }: TablePush, settled: readonly Settled[], nowMs: number): void {
   const taken = settled.filter(({ row, news, settlement }) => {
     if (row.answer?.as === 'accepted' || row.answer?.as === 'matched') return true;
@@ -221,7 +219,7 @@ function count(tx: Tx, { table, progress: { counts } }: TablePush, settled: read
   storePushes(tx, table.id, pushes, nowMs);
 }
 
-/** Parks a row that was not taken, unless it was edited since: then it is planned again. */
+/** Parks a row that was not accepted, unless it was edited since: then it is planned again. */
 function refuse(tx: Tx, { table, progress }: TablePush, { row }: Settled, nowMs: number): void {
   const at = stampFromMs(nowMs);
   if (!isLeftAlone(tx, table, row)) {
@@ -237,7 +235,7 @@ function refuse(tx: Tx, { table, progress }: TablePush, { row }: Settled, nowMs:
   progress.counts.refusedCount += 1;
 }
 
-/** Parks a row of which nothing tells whether the origin has it. */
+/** Parks a row that the origin may or may not have. */
 function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, nowMs: number): void {
   const { id: rowId, kind, cells, answer } = row;
   const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';

@@ -1,7 +1,7 @@
 /**
- * What the columns of a table are at the origin: asked when its push begins, and again whenever rows come that are not what was
- * expected of them. Answers name columns, and a name may have gone to another column since it was asked about. Values that were
- * merged under it would be another column's, and an edit that becomes a new row would carry them permanently.
+ * The columns of a table at the origin: requested when its push begins, and again when rows differ from what was expected. Answers name columns, and
+ * a name may have moved to another column. Values merged under it would belong to another column, and an edit that becomes a new row would keep them
+ * permanently.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
@@ -19,7 +19,7 @@ import { readColumns } from '../replica/tables.ts';
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
 import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
 
-/** Describes a table, conditionally, and makes sure that values go into columns that are what they were when they were read. @throws RowsyncError `push.shape`. */
+/** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(
   context: PushContext,
   table: TwoWayTable,
@@ -35,12 +35,12 @@ export async function describeTable(
   return { descriptor, choiceProblem: choiceProblem(context, table, described) };
 }
 
-/** Columns are left out and masked as when the table was read, whatever the configuration says by now: what was sent then is settled so. */
+/** Columns are left out and masked as when the table was read, even if the configuration changed: rows that were sent then are settled so. */
 function asRead({ replica }: PushContext, { id }: TwoWayTable, described: TableDescriptor): TableDescriptor {
   return chosenAsRead(described, { leftOut: readTable(replica, id).leftOut, known: readColumns(replica, id) });
 }
 
-/** What keeps new edits from being sent, since the configuration chooses or masks columns in another way by now; null where nothing does. */
+/** Why no new edits are sent: the configuration now chooses or masks columns in another way. Null if it does not. */
 function choiceProblem(
   { origin, replica, settings }: PushContext,
   { id, name, localName }: TwoWayTable,
@@ -59,8 +59,8 @@ function choiceProblem(
 }
 
 /**
- * The same once rows are not as expected, and asked for in full. A wrong "not modified", as of a cache on the way, would vouch
- * for names that have gone to other columns. What one look finds is so for all that are under way.
+ * The same once rows differ from what was expected, with a full request. A wrong "not modified", as from a cache on the way, would confirm names that
+ * have moved. Concurrent checks share the result.
  */
 async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
   const { origin, signal } = context;
@@ -70,8 +70,8 @@ async function describeAgain({ context, table, reading, progress }: TablePush): 
 }
 
 /**
- * Makes sure, before rows are merged, that none of them differs from its base only because columns changed their names.
- * @throws RowsyncError `push.shape`; a pull then reads the rows under their names of now.
+ * Makes sure, before rows are merged, that none of them differs from its base only because columns changed their names. @throws RowsyncError
+ * `push.shape`; a pull then reads the rows under the present names.
  */
 export async function requireSameShape(
   run: TablePush,
@@ -111,7 +111,7 @@ function isCellAs({ columns }: TwoWayTable, column: number, remote: Row, value: 
   return isSameValue(columns[column]?.type ?? 'Text', remote.values[column] ?? null, value);
 }
 
-/** Whether the cells that people can have written are as expected; what the origin makes up itself is none of them. */
+/** Whether the cells that people can write are as expected; values that the origin computes do not count. */
 function isAsExpected(
   { columns }: TwoWayTable,
   row: Row,
@@ -124,7 +124,7 @@ function isAsExpected(
   });
 }
 
-/** What keeps values from going into the columns of a table as they were when they were read; null where nothing does. */
+/** Why values must not be written into the columns of a table, because they changed since they were read; null if they did not. */
 function shapeProblem({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): RowsyncError | null {
   const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
   const changed = columns.filter(({ id, name, alias, type, writable }) => {

@@ -1,7 +1,6 @@
 /**
- * The push of one table: settle what an earlier push left behind, capture, judge the size, send. What goes wrong with the table is in its
- * report, and does not keep the others back. Rows may be edited again, or turn out not to have been taken, meanwhile: so
- * there are up to ROUNDS_MAX rounds.
+ * The push of one table: settle unfinished batches, capture, judge the size, send. Errors of the table are in its report, and do not hold up other
+ * tables. Rows may be edited again, or turn out not to be accepted, meanwhile: so there are up to ROUNDS_MAX rounds.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -25,23 +24,23 @@ import { noCounts, type TablePushReport } from './report.ts';
 import { sendRound, type RoundOrder } from './round.ts';
 import { settleBatch, settleUnasked } from './settle.ts';
 
-/** Rounds of one table in one push: the first, and two for what changed meanwhile. */
+/** Rounds of one table in one push: the first, and two for later changes. */
 const ROUNDS_MAX = 3;
 
-/** What is asked of the push of one table. */
+/** The options for the push of one table. */
 export interface TablePushOrder {
   readonly caller: UserDescriptor;
   readonly options: PushTableOptions;
   /** A person has looked: guards let this push through. */
   readonly confirm: boolean;
   readonly tally: PushTally;
-  /** What ended the push already, before this table's turn; null while nothing did. */
+  /** What ended the push before this table's turn; null for nothing. */
   readonly stop: RowsyncError | null;
-  /** Called before the first request that changes something, or that asks what became of an earlier one. */
+  /** Called before the first request that changes rows, or that looks up an earlier change. */
   readonly onSending: () => Promise<void>;
 }
 
-/** Pushes one table; what goes wrong is in the report. */
+/** Pushes one table; errors are in the report. */
 export async function pushOneTable(
   context: PushContext,
   table: TwoWayTable,
@@ -75,7 +74,7 @@ export async function pushOneTable(
   };
 }
 
-/** @throws RowsyncError `guard.columns` where a pull found that columns vanished. */
+/** @throws RowsyncError `guard.columns` if a pull found that columns vanished. */
 function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
   const { missingColumns } = readTable(replica, table.id);
   const missing = table.columns.filter(({ seq }) => missingColumns.includes(seq));
@@ -83,8 +82,8 @@ function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
 }
 
 /**
- * Settles what an earlier push of a table left behind, before a pull. Where the origin can be asked but not about these rows, as by another
- * caller (`caller` is the error then) or after a change of columns, they are settled without asking. @throws RowsyncError of the origin and the replica.
+ * Settles unfinished batches of a table before a pull. After a change of the caller (`caller` is the error then) or of columns, the origin cannot be
+ * asked about these rows, so they are settled without asking. @throws RowsyncError of the origin and the replica.
  */
 export async function finishTable(
   context: PushContext,
@@ -107,7 +106,7 @@ export async function finishTable(
   }
 }
 
-/** Batches that were not settled when an earlier push ended: what became of them is found out before anything else is sent. */
+/** Batches that an earlier push did not settle: they are looked up before anything else is sent. */
 async function settleEarlier(
   run: TablePush,
   settle: typeof settleBatch,
@@ -126,7 +125,7 @@ async function settleEarlier(
   for (const batch of batches) await settle(run, batch);
 }
 
-/** Pushes with the consent of the caller, or with one that a person gave beforehand; that one is used up. */
+/** Pushes with the consent of the caller, or with a consent that a person gave beforehand, which is then used up. */
 async function pushWithConsent(
   run: TablePush,
   { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
@@ -139,7 +138,7 @@ async function pushWithConsent(
   return held;
 }
 
-/** Captures and sends. Guards let pass what a person looks at, or what has no more rows than are left of those that one agreed to. */
+/** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
 async function pushRounds(
   run: TablePush,
   { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
@@ -163,7 +162,7 @@ async function pushRounds(
   return null;
 }
 
-/** Makes the marks true; the first time in a push, what a person or a timer wants tried is let go. */
+/** Makes the marks true; the first time in a push, rows that a person or a timer released are tried again. */
 async function captureEdits({ context, table }: TablePush, isFirst: boolean): Promise<RoundOrder['edits']> {
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
@@ -177,7 +176,7 @@ async function captureEdits({ context, table }: TablePush, isFirst: boolean): Pr
   });
 }
 
-/** Why so many edits are not sent before a person agrees; null where they are. */
+/** Why so many edits wait for a person; null if they do not. */
 function judgeSize({ context, table }: TablePush, edits: RoundOrder['edits']): RowsyncError | null {
   const { maxPushRows, maxDeletePercent } = context.settings;
   const changeCount = edits.insert + edits.update + edits.delete;
@@ -199,7 +198,7 @@ function judgeSize({ context, table }: TablePush, edits: RoundOrder['edits']): R
   });
 }
 
-/** Keeps what is wrong with the push of a table where `status` shows it. */
+/** Stores the problem of a table's push, so that `status` shows it. */
 async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
   try {
     if (isPushProblemStored(replica, id, problem)) return;

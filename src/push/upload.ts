@@ -1,9 +1,9 @@
 /**
- * The files that rows attach: what the name in a cell leads to, whether it can be sent, its content. Input: values such as
- * `file:/path/to/photo.jpg`. Output: sizes for the plan, content and hash for the batch, or why a row is parked.
+ * The files that rows attach: the path in a cell, whether the file can be sent, and its content. Input: values such as `file:/path/to/photo.jpg`.
+ * Output: sizes for the plan, content and hash for the batch, or why a row is parked.
  *
- * Reasons never have the name, since it is a value of a row (I16). A file is read once for its hash, which is in the batch before it leaves
- * (I11), and again while it is sent.
+ * Reasons never contain the name, since it is a value of a row (I16). A file is read once for its hash, which is in the batch before it leaves (I11),
+ * and again while it is sent.
  */
 import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import mime from 'mime';
@@ -56,7 +56,7 @@ export function fileMeasurer(uploadDir: string | null, files = systemFiles): Mea
 
 type Place = { readonly path: string; readonly bytes: number } | { readonly problem: string };
 
-/** The file that a value names, as far as it can be sent. */
+/** The file that a value names, if it can be sent. */
 function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
   const name = value.slice(UPLOAD_PREFIX.length);
   if (name === '' || name.includes('\0')) return { problem: 'no file can have this name' };
@@ -124,8 +124,8 @@ function uploadsOf(
 }
 
 /**
- * Rows as they are recorded: each file with what is sent of it. Rows whose files cannot be read are parked with `park`. Those
- * whose files were not read, because they were edited meanwhile or the request is full, are left for the next plan.
+ * Rows as they are recorded, with the content of each file. Rows whose files cannot be read are parked with `park`. Rows whose files were not read,
+ * because they were edited meanwhile or the request is full, are left for the next plan.
  */
 export function attachUploads(
   tx: Tx,
@@ -156,7 +156,7 @@ export function attachUploads(
   });
 }
 
-/** What the origin is told a file is, by the end of its name. */
+/** The media type of a file by its extension, as the origin is told. */
 function mediaTypeOf(path: string): string {
   return mime.getType(path) ?? 'application/octet-stream';
 }
