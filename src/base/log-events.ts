@@ -45,7 +45,7 @@ export const LOG_EVENTS = {
     'Columns that the configuration leaves out, or masks in another way now, went with all that was kept of them.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
-    'When a table is followed and when it is swept, in `way`, or why it is swept only; told at the start and when it changes.',
+    'When a table is followed and when it is swept, in `way`, or why it is not followed; told at the start and when it changes.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'sink.sent': 'Touched rows were sent to a sink, or tables were loaded.',
   'sink.failed': 'A sink cannot continue; it is tried again after `waitMs`.',

@@ -65,6 +65,24 @@ export function scheduleOf(text: string, zone: string): Schedule {
   return { text, nextMs: (afterMs) => nextInstant({ cron, zone, everyHour }, afterMs) };
 }
 
+/** When an expression is due, in words where it is one of the usual ones. */
+export function timesText(text: string): string {
+  const [minute = '', hour = '', ...days] = text.trim().split(/\s+/);
+  const asItIs = `at ${text}`;
+  if (days.join(' ') !== '* * *') return asItIs;
+  if (hour === '*') return /^\d+$/.test(minute) ? 'every hour' : (everyText(minute, 60, 'minute') ?? asItIs);
+  if (!/^\d+$/.test(minute)) return asItIs;
+  if (/^\d+$/.test(hour)) return `every day at ${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  return everyText(hour, 24, 'hour') ?? asItIs;
+}
+
+/** Null where the waits differ. */
+function everyText(field: string, size: number, unit: string): string | null {
+  const step = field === '*' ? 1 : Number(/^\*\/(\d+)$/.exec(field)?.[1] ?? 0);
+  if (step === 0 || size % step !== 0) return null;
+  return step === 1 ? `every ${unit}` : `every ${step} ${unit}s`;
+}
+
 interface Parts {
   readonly cron: CronTime;
   readonly zone: string;

@@ -1,11 +1,14 @@
 /**
  * How each table is kept up to date, in words: when it is followed and when it is swept, or why it is only swept. Input: the jobs, the settings, and
- * what the replica knows of its tables. Output: a sentence per table, logged if it changed.
+ * what the replica knows of its tables. Output: a sentence per table, for `rowsync status` and the page, and logged if it changed.
  */
 import type { Logger } from '../base/log.ts';
+import type { Config } from '../config/load.ts';
+import { timesText } from '../config/schedule.ts';
 import { pullSettings } from '../config/settings.ts';
 import type { PullSettings } from '../pull/context.ts';
 import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readTableDescriptor, readTables, type LedgerTable } from '../replica/ledger.ts';
 import type { Jobs } from './jobs.ts';
 import type { Sides } from './sides.ts';
@@ -23,19 +26,33 @@ export interface WayFacts {
 
 /** In words. */
 export function wayText({ follow, sweep, follows, table, hasStamp }: WayFacts): string {
-  const swept = sweep === null ? 'never swept' : `swept at ${sweep}`;
+  const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}`;
   if (follow === null) return swept;
-  if (table.watermark !== null && mayFollow(table)) return `followed at ${follow}, ${swept}`;
-  return `${swept} only: ${whyNot({ follows, table, hasStamp })}`;
+  if (table.watermark !== null && mayFollow(table)) return `followed ${timesText(follow)}, ${swept}`;
+  return `${swept}, not followed (${whyNot({ follows, table, hasStamp })})`;
 }
 
 function whyNot({ follows, table, hasStamp }: Pick<WayFacts, 'follows' | 'table' | 'hasStamp'>): string {
-  if (table.sweptAt === null) return 'it was not read whole yet';
-  if (table.watermark !== null) return 'what is here is not proven until the next sweep';
-  if (!hasStamp()) return 'the calling user is not shown when its rows were changed';
-  return follows === 'large'
-    ? `it has fewer than ${LARGE_PAGES} pages`
-    : 'the next sweep asks from when on to follow it';
+  if (table.sweptAt === null) return 'not read whole yet';
+  if (table.watermark !== null) return 'not proven until the next sweep';
+  if (!hasStamp()) return 'its Date Modified is not shown';
+  return follows === 'large' ? `fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
+}
+
+/** What is done for each table that the origin has, by its name here. @throws errors of SQLite. */
+export function waysOf(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+  const { follows } = pullSettings(config);
+  const ways = new Map<string, string>();
+  for (const table of readTables(replica)) {
+    if (table.state === 'gone') continue;
+    const hasStamp = (): boolean => {
+      const stored = readTableDescriptor(replica, table.id, config.origin.format);
+      return stored !== null && stampColumn(stored.descriptor.columns) !== null;
+    };
+    const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
+    ways.set(table.localName, wayText({ follow: timeOf('follow'), sweep: timeOf('pull'), follows, table, hasStamp }));
+  }
+  return ways;
 }
 
 /** Remembers the sentence of each table. */
@@ -48,21 +65,9 @@ export class WayWatch {
   }
 
   /** Logs the tables whose sentence changed since the last call. @throws errors of SQLite. */
-  tell({ replica, origin, config }: Pick<Sides, 'replica' | 'origin' | 'config'>, jobs: Jobs, log: Logger): void {
-    const { follows } = pullSettings(config);
+  tell({ replica, config }: Pick<Sides, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
-    const now = new Map<string, string>();
-    for (const table of readTables(replica)) {
-      if (table.state === 'gone') continue;
-      const hasStamp = (): boolean => {
-        const stored = readTableDescriptor(replica, table.id, origin.format);
-        return stored !== null && stampColumn(stored.descriptor.columns) !== null;
-      };
-      const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
-      const facts = { follow: timeOf('follow'), sweep: timeOf('pull'), follows, table, hasStamp };
-      now.set(table.localName, wayText(facts));
-    }
-    this.#textByTable = now;
-    for (const [table, way] of now) if (before.get(table) !== way) log.info('table.way', { table, way });
+    this.#textByTable = waysOf(replica, config, jobs);
+    for (const [table, way] of this.#textByTable) if (before.get(table) !== way) log.info('table.way', { table, way });
   }
 }

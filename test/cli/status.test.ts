@@ -2,13 +2,12 @@
  * The status screen.
  */
 import { expect, test } from 'vitest';
-import { statusText, type Status } from '../../src/cli/commands/status.ts';
+import { statusText, type KeptTable, type Status } from '../../src/cli/commands/status.ts';
 import { displayWidth } from '../../src/base/text.ts';
-import type { TableStatus } from '../../src/replica/reader.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
-const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus => ({
+const table = (name: string, changes: Partial<KeptTable> = {}): KeptTable => ({
   table: name,
   state: 'steady',
   rowCount: 1_234,
@@ -28,10 +27,11 @@ const table = (name: string, changes: Partial<TableStatus> = {}): TableStatus =>
   oldestChangeAt: null,
   problem: null,
   hint: null,
+  way: null,
   ...changes,
 });
 
-const status = (tables: readonly TableStatus[]): Status => ({
+const status = (tables: readonly KeptTable[]): Status => ({
   replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2, isOlder: false },
   proposalCount: 0,
   identity: {
@@ -201,4 +201,22 @@ test('says that a table was followed since, why it has one window, and that it i
   expect(text).toMatch(/Refused .*steady, one window: the filter of the origin does not hold/);
   expect(text).toMatch(/Hidden .* steady *│?$/m);
   expect(text).toMatch(/Part .*steady, filtered/);
+});
+
+test('says in a line each how tables are kept up to date', () => {
+  const followed = 'followed every minute, swept every hour';
+  const small = 'swept every hour, not followed (fewer than 8 pages)';
+  const many = Array.from({ length: 6 }, (_, index) => table(`Large ${index}`, { way: followed }));
+  const tables = [...many, table('Country', { way: small }), table('x'.repeat(200), { way: small }), table('Gone')];
+
+  const lines = (of: readonly KeptTable[]): readonly string[] =>
+    statusText(status(of), { nowMs: NOW, width: 80 }).split('\n').slice(-4);
+
+  expect(lines(tables)).toEqual([
+    'by the daemon:',
+    `  ${followed}: Large 0, Large 1, Large 2 and 3 more`,
+    `  ${small}: Country, ${'x'.repeat(19)}…`,
+    '',
+  ]);
+  expect(lines(many).slice(1)).toEqual(['by the daemon:', `  ${followed}: all`, '']);
 });

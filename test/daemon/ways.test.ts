@@ -31,14 +31,14 @@ test('a sentence says when a table is followed and swept, or why it is only swep
       table: { ...table, ...ledger },
     });
 
-  expect(text({})).toBe('followed at * * * * *, swept at 0 * * * *');
-  expect(text({ sweep: null })).toBe('followed at * * * * *, never swept');
-  expect(text({ follow: null })).toBe('swept at 0 * * * *');
-  expect(text({}, { sweptAt: null, watermark: null })).toMatch(/only: it was not read whole yet$/);
-  expect(text({}, { watermark: null })).toMatch(/only: it has fewer than 8 pages$/);
-  expect(text({ follows: 'all' }, { watermark: null })).toMatch(/only: the next sweep asks from when on/);
-  expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/is not shown when its rows were changed$/);
-  expect(text({}, { endProven: false })).toMatch(/only: what is here is not proven until the next sweep$/);
+  expect(text({})).toBe('followed every minute, swept every hour');
+  expect(text({ sweep: null })).toBe('followed every minute, never swept');
+  expect(text({ follow: null })).toBe('swept every hour');
+  expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read whole yet)');
+  expect(text({}, { watermark: null })).toBe('swept every hour, not followed (fewer than 8 pages)');
+  expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
+  expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(its Date Modified is not shown\)$/);
+  expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next sweep\)$/);
 });
 
 test('the log is told once, and again where something else is done', async () => {
@@ -47,11 +47,11 @@ test('the log is told once, and again where something else is done', async () =>
   await daemon.idle();
   await daemon.elapse(3);
   const ways = (): readonly unknown[] => daemon.events('table.way').map(({ table, way }) => [table, way]);
-  expect(ways()).toEqual([['Note', 'followed at * * * * *, swept at */5 * * * *']]);
+  expect(ways()).toEqual([['Note', 'followed every minute, swept every 5 minutes']]);
 
   daemon.reload('schedule: { follow: false, pull: "*/5 * * * *" }\n');
   await daemon.elapse(5);
 
-  expect(ways().at(-1)).toEqual(['Note', 'swept at */5 * * * *']);
+  expect(ways().at(-1)).toEqual(['Note', 'swept every 5 minutes']);
   expect(ways()).toHaveLength(2);
 });

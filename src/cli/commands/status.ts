@@ -5,6 +5,8 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
+import { jobsOf } from '../../daemon/jobs.ts';
+import { waysOf } from '../../daemon/ways.ts';
 import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
@@ -12,10 +14,15 @@ import { loadNamedConfig, printJson, type Invocation, type Runner } from '../inv
 import { sinkLines } from '../../sink/text.ts';
 import { boxTable } from '../output.ts';
 import { askDaemon, type DaemonAnswer } from '../daemon-answer.ts';
-import { ageText, bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
+import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
 const TABLES_SHOWN_MAX = 25;
+
+/** Tables that a line about ways names, the width of each name, and that of the line. */
+const WAY_NAMES_MAX = 3;
+const WAY_NAME_WIDTH = 20;
+const WAY_WIDTH = 100;
 
 /** Runs in the JSON form. */
 const RUNS_MAX = 10;
@@ -29,12 +36,17 @@ Examples:
   rowsync status --json | jq '.tables[] | select(.problem != null)'
   rowsync sql 'SELECT * FROM sync_runs ORDER BY id DESC LIMIT 20'`;
 
+/** A table, and how the daemon keeps it up to date, in words; null where nothing is scheduled for it. */
+export interface KeptTable extends TableStatus {
+  readonly way: string | null;
+}
+
 /** What the status is made of. */
 export interface Status {
   /** `isOlder`: an earlier version wrote the file, and nothing has been written since. */
   readonly replica: { readonly path: string; readonly bytes: number; readonly isOlder: boolean };
   readonly identity: ReplicaIdentity | null;
-  readonly tables: readonly TableStatus[];
+  readonly tables: readonly KeptTable[];
   readonly sinks: readonly SinkStatus[];
   /** Proposals of agents that wait for a person. */
   readonly proposalCount: number;
@@ -79,10 +91,12 @@ function pageAddress({ http: { listen } }: Config): string | null {
 function readStatus(config: Config): Omit<Status, 'daemon' | 'listens' | 'page'> {
   const reader = openReader(config.replica.path);
   try {
+    const isOlder = reader.isOlder();
+    const wayByTable = isOlder ? new Map<string, string>() : waysOf(reader, config, jobsOf(config));
     return {
-      replica: { path: config.replica.path, bytes: statSync(config.replica.path).size, isOlder: reader.isOlder() },
+      replica: { path: config.replica.path, bytes: statSync(config.replica.path).size, isOlder },
       identity: reader.identity(),
-      tables: reader.status(),
+      tables: reader.status().map((table) => ({ ...table, way: wayByTable.get(table.table) ?? null })),
       sinks: readSinkStatus(reader),
       proposalCount: countWaiting(proposalsFolder(config.replica.path)),
       runs: reader.runs(RUNS_MAX),
@@ -118,7 +132,24 @@ export function statusText(
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
   const box = tables.length === 0 ? '' : `\n${tableBox(shown, nowMs, width)}${more}`;
-  return `${head.join('\n')}\n${box}${sumText(tables)}${editsText(tables, nowMs)}${troubleText(troubledOf(tables))}`;
+  const rest = [sumText(tables), waysText(tables), editsText(tables, nowMs), troubleText(troubledOf(tables))];
+  return `${head.join('\n')}\n${box}${rest.join('')}`;
+}
+
+/** How tables are kept up to date: a line for each way, with the first tables that it is for. */
+function waysText(tables: readonly KeptTable[]): string {
+  const byWay = Map.groupBy(
+    tables.filter(({ way }) => way !== null),
+    ({ way }) => way ?? '',
+  );
+  const lines = [...byWay].map(([way, of]) => {
+    const names = of.slice(0, WAY_NAMES_MAX).map(({ table }) => truncate(printable(table), WAY_NAME_WIDTH));
+    const rest = of.length - names.length;
+    const who =
+      of.length === tables.length && rest > 0 ? 'all' : names.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+    return truncate(`  ${printable(way)}: ${who}`, WAY_WIDTH);
+  });
+  return lines.length === 0 ? '' : `by the daemon:\n${lines.join('\n')}\n`;
 }
 
 /** The order of stamps; the order of a language would load its data. */
