@@ -25,10 +25,10 @@ import {
   type FileNotHere,
 } from '../replica/files.ts';
 import type { FilesContext, FilesTally } from './context.ts';
-import type { FileWriter } from './file-writer.ts';
+import type { FileWriter, FinishedFile } from './file-writer.ts';
 import type { OutageWatch } from './outage.ts';
 import type { Quota } from './quota.ts';
-import type { CompleteFile, FileStore } from './store.ts';
+import type { FileStore, IncomingFile } from './store.ts';
 
 /** What all downloads of a run share. */
 export interface FetchRun {
@@ -136,7 +136,7 @@ async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<v
     for (let attemptCount = 1; ; attemptCount += 1) {
       const outcome = await download(run, wanted);
       if (outcome.kind === 'whole') {
-        await run.fileWriter.keep({ id: wanted.file.id, ...outcome });
+        await keepOrDiscard(run, { id: wanted.file.id, ...outcome });
         run.quota.use(outcome.file.bytes);
         run.tally.downloadedCount += 1;
         run.tally.downloadedBytes += outcome.file.bytes;
@@ -153,11 +153,20 @@ async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<v
   }
 }
 
+async function keepOrDiscard({ fileWriter }: FetchRun, finished: FinishedFile): Promise<void> {
+  try {
+    await fileWriter.keep(finished);
+  } catch (thrown) {
+    await finished.file.discard();
+    throw thrown;
+  }
+}
+
 type Download =
-  | { readonly kind: 'whole'; readonly file: CompleteFile; readonly facts: FileFacts }
+  | { readonly kind: 'whole'; readonly file: IncomingFile; readonly facts: FileFacts }
   | { readonly kind: 'failed'; readonly error: RowsyncError; readonly canRepeat: boolean };
 
-/** Downloads the file into the store, once, and checks it. What is not whole is removed. */
+/** Downloads the file, once, and checks it. What is not whole is removed. */
 async function download(run: FetchRun, { file, column, rule }: FileToFetch): Promise<Download> {
   const { origin, onProgress, signal } = run.context;
   const incoming = await run.store.begin();
@@ -179,9 +188,8 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
     if (answer.kind === 'notModified') return broken(file, 'not modified, though no ETag was sent');
     const problem = downloadProblem(file, { ...answer.value, bytes: incoming.bytes });
     if (problem !== null) return broken(file, problem);
-    const complete = await incoming.complete();
     isWhole = true;
-    return { kind: 'whole', file: complete, facts: factsFrom(answer.value) };
+    return { kind: 'whole', file: incoming, facts: factsFrom(answer.value) };
   } catch (thrown) {
     if (thrown instanceof LeftOut) throw thrown;
     const error = asRowsyncError(thrown);

@@ -1,17 +1,17 @@
 /**
- * Makes finished downloads durable, several at a time. What arrives while one batch is renamed and synced goes into the next,
- * since a sync costs the same for one folder or for twenty. Order (I15): the bytes are synced already, then come the final names,
- * then their folders, then the rows that name them.
+ * Makes finished downloads durable, several at a time. What arrives while one batch is synced goes into the next, because a file
+ * system writes its journal once for syncs that run side by side. Order (I15): the bytes are synced, then come the final names, then
+ * their folders, then the rows that name them.
  */
 import type { Replica } from '../replica/database.ts';
 import { storeFileFacts, storeFileHere, type FileFacts } from '../replica/files.ts';
-import type { CompleteFile, FileStore } from './store.ts';
+import type { FileStore, IncomingFile } from './store.ts';
 
 /** A download that is whole. */
 export interface FinishedFile {
   /** Of its row. */
   readonly id: number;
-  readonly file: CompleteFile;
+  readonly file: IncomingFile;
   readonly facts: FileFacts;
 }
 
@@ -57,9 +57,12 @@ export class FileWriter {
   }
 
   async #keepBatch(batch: readonly FinishedFile[]): Promise<void> {
-    await this.#store.keep(batch.map(({ file }) => file));
+    const complete = await Promise.all(
+      batch.map(async ({ file, ...known }) => ({ ...known, file: await file.complete() })),
+    );
+    await this.#store.keep(complete.map(({ file }) => file));
     await this.#replica.write('Storing files', (tx) => {
-      for (const { id, file, facts } of batch) {
+      for (const { id, file, facts } of complete) {
         storeFileFacts(tx, id, facts);
         storeFileHere(tx, id, file);
       }

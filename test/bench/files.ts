@@ -107,7 +107,7 @@ async function ratio(context: FilesBenchContext): Promise<Figure> {
     name: 'files.ratio',
     value: oursMs / bareMs,
     unit: '×',
-    bound: { kind: 'atMost', value: 1.3 },
+    bound: { kind: 'atMost', value: 1.2 },
     note: `${fileCount} files of ${FILE_BYTES} bytes ÷ a bare loop of GET, pipe, fsync, rename`,
   };
 }
