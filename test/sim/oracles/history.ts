@@ -1,7 +1,8 @@
 /**
  * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before to the one that it knows
  * now. So no change is without an entry, no entry without a change, and none of them is half there. Now and then, all entries lead back to the
- * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there. Input: each transaction before it is committed. Output: complaints.
+ * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there, that of an
+ * edit one at which a user wrote here. Input: each transaction before it is committed. Output: complaints.
  */
 import { isTampered } from '../../../src/capture/mode.ts';
 import type { Replica } from '../../../src/replica/database.ts';
@@ -16,10 +17,14 @@ import {
   type State,
 } from '../../support/history.ts';
 
-/** A write at the origin: when, in milliseconds, and of which row. */
-export interface OriginWrite {
-  readonly at: number;
-  readonly id: number;
+/** When something changed, as the simulation knows it; in milliseconds. */
+export interface Truth {
+  /** Writes at the origin, and of which row. */
+  readonly writes: readonly { readonly at: number; readonly id: number }[];
+  /** A write may have happened so much later than it says. */
+  readonly lateMs: number;
+  /** When users wrote something here. */
+  readonly usersAt: readonly number[];
 }
 
 /** A state to come back to, behind an entry. */
@@ -36,7 +41,6 @@ const MOMENTS_MAX = 12;
 export class HistoryOracle {
   #seq = 0;
   #commitCount = 0;
-  #isSwept = false;
   /** By table, the oldest first. */
   readonly #moments = new Map<number, Moment[]>();
   readonly #columns = new Map<number, string>();
@@ -81,26 +85,26 @@ export class HistoryOracle {
     this.#moments.set(tableId, [...moments, { seq, state: copyOf(state) }]);
   }
 
-  /** What is wrong with the intervals of the entries behind a number, by what was written at the origin. */
-  #intervals(db: Reader, writes: readonly OriginWrite[]): readonly string[] {
-    // A row that was edited here takes what the origin says of it when its edit is settled, which may be after it was vouched for.
-    const text = `SELECT seq, row_id, not_before, not_after FROM _rowsync_history h
-      WHERE seq > ? AND row_id > 0 AND cause IN ('pull', 'push')
-        AND NOT EXISTS (SELECT 1 FROM _rowsync_history e WHERE e.row_id = h.row_id AND e.cause = 'edit' AND e.seq < h.seq)`;
-    const rows = db.prepare(text).raw().all(this.#seq) as [number, number, number | null, number][];
-    return rows.flatMap(([seq, rowId, notBefore, notAfter]) => {
-      const isInside = ({ at, id }: OriginWrite): boolean =>
-        id === rowId && Math.floor(at / 1000) >= (notBefore ?? 0) && Math.floor(at / 1000) <= notAfter;
-      if (writes.some(isInside)) return [];
-      const times = writes.filter(({ id }) => id === rowId).map(({ at }) => Math.floor(at / 1000));
+  /** What is wrong with the intervals of the entries behind a number. */
+  #intervals(db: Reader, { writes, lateMs, usersAt }: Truth): readonly string[] {
+    const text = `SELECT seq, row_id, cause, not_before, not_after FROM _rowsync_history
+      WHERE seq > ? AND (cause = 'edit' OR row_id > 0 AND cause IN ('pull', 'push'))`;
+    const rows = db.prepare(text).raw().all(this.#seq) as [number, number, string, number | null, number][];
+    return rows.flatMap(([seq, rowId, cause, notBefore, notAfter]) => {
+      const isEdit = cause === 'edit';
+      const times = isEdit ? usersAt : writes.filter(({ id }) => id === rowId).map(({ at }) => at);
+      const isInside = (at: number): boolean =>
+        secondOf(at + (isEdit ? 0 : lateMs)) >= (notBefore ?? 0) && secondOf(at) <= notAfter;
+      if (times.some(isInside)) return [];
+      const were = times.map(secondOf).join();
       return [
-        `entry ${seq} of row ${rowId}: nothing was written there from ${notBefore} to ${notAfter} (${times.join()})`,
+        `entry ${seq} (${cause}) of row ${rowId}: nothing was written from ${notBefore} to ${notAfter} (${were})`,
       ];
     });
   }
 
   /** What is wrong with what a transaction leaves. */
-  complaints(replica: Replica, what: string, writes: readonly OriginWrite[] | null): readonly string[] {
+  complaints(replica: Replica, what: string, truth: Truth | null): readonly string[] {
     const db = replica as unknown as Reader;
     const known = new Map<number, { readonly state: State; readonly begunSeq: number }>();
     const complaints: string[] = [];
@@ -138,13 +142,15 @@ export class HistoryOracle {
         complaints.push((thrown as Error).message);
       }
     }
-    if (writes !== null && this.#isSwept) complaints.push(...this.#intervals(db, writes));
-    // Until then, a row may have been vouched for in the world of a warm start, whose clock began earlier and stands later.
-    if (what.startsWith('Finishing the sweep')) this.#isSwept = true;
+    if (truth !== null) complaints.push(...this.#intervals(db, truth));
     this.#known = known;
     this.#seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
     return complaints;
   }
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1000);
 }
 
 function copyOf(state: State): State {

@@ -26,14 +26,14 @@ import { writtenKey, type Books, type LocalRow } from '../world/books.ts';
 import { wronglyAsked } from '../world/choosing.ts';
 import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
-import { HistoryOracle, type OriginWrite } from './history.ts';
+import { HistoryOracle, type Truth } from './history.ts';
 import { Holding } from './holding.ts';
 import { Intents, type SentRow } from './intents.ts';
 import type { OriginModel } from '../model/origin.ts';
 import type { Ask, Column, Names } from '../world/names.ts';
 import type { SeenRequest } from '../world/network.ts';
 import { Overwrites, type Known } from './overwrites.ts';
-import { areColumnsKept, type Actor, type Setup } from '../world/setup.ts';
+import { areColumnsKept, type Setup } from '../world/setup.ts';
 import { isMadeByTrigger, type User } from '../actors/user.ts';
 import { Parking } from './parking.ts';
 import type { SentEver } from './verdict.ts';
@@ -61,9 +61,6 @@ interface InFlight {
 /** Transactions that need not be looked at for rows and ETags: whatever were wrong with them would show in the next one. */
 const LEAVES_ROWS_ALONE = /^(?:Recording a run|Starting a sweep|Storing (?:what|who|the description)|Planning|Placing)/;
 
-/** Who changes rows here without a write at the origin, or lets the clocks differ. */
-const OTHER_REASONS: ReadonlySet<Actor> = new Set(['clock', 'admin', 'hider', 'originClock']);
-
 /** Watches one world. */
 export class Oracles {
   readonly #parts: OracleParts;
@@ -77,6 +74,8 @@ export class Oracles {
   readonly #hiding: Hiding;
   readonly #holding: Holding;
   readonly #history = new HistoryOracle();
+  readonly #usersAt: number[] = [];
+  #areClocksSteady = true;
   /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
   readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
@@ -140,9 +139,15 @@ export class Oracles {
   }
 
   /** A user did something to the replica, and brought it to the disk; `removed` are the rows that went with it. */
-  onUserActed(removed: readonly LocalRow[]): void {
+  onUserActed(removed: readonly LocalRow[], atMs: number): void {
+    this.#usersAt.push(atMs);
     this.#durableBatch = this.#newestBatch;
     if (this.#isJudged) this.#overwrites.onUserActed(removed);
+  }
+
+  /** A clock was set: here, or at the origin. */
+  onClockSet(): void {
+    this.#areClocksSteady = false;
   }
 
   /** A person took a version that was kept; the rows before and after. */
@@ -335,19 +340,22 @@ export class Oracles {
   #checkHistory({ what }: TransactionFacts, replica: Replica): void {
     const { names, user, fail } = this.#parts;
     if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) this.#history.forget();
-    for (const complaint of this.#history.complaints(replica, what, this.#judgedWrites()))
+    for (const complaint of this.#history.complaints(replica, what, this.#truth()))
       fail('history', `"${what}": ${complaint}`);
   }
 
-  /** What was written at the origin of a table that is swept; null where rows change here for other reasons, or the clocks differ. */
-  #judgedWrites(): readonly OriginWrite[] | null {
-    const { setup, origin, user } = this.#parts;
-    const differs = setup.actors.some(([weight, actor]) => weight > 0 && OTHER_REASONS.has(actor));
-    const isLate = (setup.follow?.lateMsMax ?? 0) > 0;
-    // Rows and cells come and go with what is chosen of them.
-    const isChosen = (setup.choosing ?? null) !== null || setup.rows !== undefined;
-    if (differs || isLate || isChosen || !setup.isAdminAway || user.hadTrigger || user.hadNoTrigger) return null;
-    return origin.log;
+  /**
+   * What the intervals of entries are held to; null once a clock was set, and once rows changed here without a write. That is where one of our
+   * triggers was dropped, theirs writes into a mirror, a backup of the origin came back, or the caller got or lost rows or rights. Also where names went to
+   * another column, or the choice of columns becomes another one.
+   */
+  #truth(): Truth | null {
+    const { setup, origin, user, admin, writes, names } = this.#parts;
+    const isOpen = user.hadNoTrigger || (names.isMirror && user.hadTrigger);
+    const hasAdminActed =
+      writes.restoreCount > 0 || admin.narrowedFrom < Infinity || admin.wasForbidden || admin.hasSwapped;
+    if (!this.#areClocksSteady || isOpen || hasAdminActed || setup.choosing === 'later') return null;
+    return { writes: origin.log, lateMs: setup.follow?.lateMsMax ?? 0, usersAt: this.#usersAt };
   }
 
   #checkInFlight({ what }: TransactionFacts, replica: Replica): void {

@@ -58,6 +58,10 @@ function fit(start: Start, setup: Setup, disk: Disk): Difference {
   if (setup.files !== null && setup.files.showsHistory)
     db.prepare('UPDATE _rowsync_file_cells SET mode = ?').run(setup.files.mode);
   storeEtags(db, setup);
+  // That pull took some time, and the world begins when it began: what it proved was so then.
+  db.prepare('UPDATE _rowsync_history_tables SET proven_at = @at, captured_at = min(captured_at, @at)').run({
+    at: START_MS / 1000,
+  });
   db.exec('COMMIT');
   db.close();
   return differenceOf(start.main, disk.keep().main);

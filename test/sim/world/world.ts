@@ -247,9 +247,9 @@ export class World {
   }
 
   #act(actor: Actor): void {
-    const value = this.#tapes.of(TAPE_OF[actor]).u32();
-    const draw = new Draw(value);
+    const draw = this.#tapes.of(TAPE_OF[actor]).draw();
     if (draw.isCalm) return;
+    if (actor === 'clock' || actor === 'originClock') this.#oracles.onClockSet();
     switch (actor) {
       case 'user':
         return this.#noteDeed(this.#user.act(draw));
@@ -441,7 +441,7 @@ export class World {
   #noteUser(done: Done): void {
     this.#count(`user ${done.name}${done.refusal === null ? '' : ' refused'}`);
     this.#note(`user: ${done.statements}${done.refusal === null ? '' : ` -- refused: ${done.refusal}`}`);
-    this.#oracles.onUserActed(done.removed);
+    this.#oracles.onUserActed(done.removed, START_MS + this.#scheduler.nowMs);
     this.#past.keepOnDisk();
   }
 
