@@ -83,7 +83,8 @@ export interface PullOptions {
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
   const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();
-  const runId = await replica.write('Recording a run', (tx) => openRun(tx, 'pull', stampFromMs(clock.nowMs())));
+  const kind = isFollow(options) ? 'follow' : 'pull';
+  const runId = await replica.write('Recording a run', (tx) => openRun(tx, kind, stampFromMs(clock.nowMs())));
   replica.noteWork({ cause: 'pull', runId });
   const context = { ...around, log: withFacts(around.log, { runId }) };
   const before = origin.counters();
@@ -110,6 +111,11 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const isDecision = options.confirm || options.discard === true;
   const unrecorded = await recordRun(context, runId, { report, isDecision });
   return { ...report, error: report.error ?? unrecorded };
+}
+
+/** Whether only changes are asked for; who confirms has everything read. */
+function isFollow({ follow = false, confirm }: PullOptions): boolean {
+  return follow !== false && !confirm;
 }
 
 /**
@@ -148,8 +154,7 @@ async function pullTables(
   reports: TablePullReport[],
 ): Promise<Pick<PullReport, 'error' | 'stop'>> {
   // Following asks for the calling user only if a sweep has to look, or nothing is known yet.
-  const known =
-    options.follow !== undefined && options.follow !== false && !options.confirm ? knownDatabase(context) : null;
+  const known = isFollow(options) ? knownDatabase(context) : null;
   let schemaHold: RowsyncError | null = null;
   const askDatabase = once(async () => {
     const asked = await readDatabase(context);

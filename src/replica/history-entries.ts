@@ -44,6 +44,8 @@ export interface EntryFilter {
 export interface RunCount {
   /** Null for what belongs to no run: a decision, a restore. */
   readonly runId: number | null;
+  /** The kind of the run; null where it is not recorded any more. */
+  readonly work: string | null;
   readonly table: string | null;
   readonly kind: string;
   readonly cause: string;
@@ -105,7 +107,7 @@ export function lastSeq(from: Connection): number {
 export function readRunCounts(from: Connection, filter: EntryFilter): readonly RunCount[] {
   return from
     .prepare(
-      sql`SELECT run_id AS runId, "table", kind, cause, count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
+      sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause, count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
           FROM sync_history WHERE ${within(filter)}
           GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause ORDER BY lastId DESC`,
     )

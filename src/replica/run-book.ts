@@ -10,6 +10,7 @@ import type { Complaint } from './ledger.ts';
 /**
  * One row per recorded run; the newest thousands are kept.
  *
+ *    kind        pull · follow (only changes were asked for; earlier versions recorded these as pull) · push
  *    per_table   JSON: what the run did to each table (TableResult), of the newest thousand runs; null where nothing happened
  */
 export const RUNS = sql`

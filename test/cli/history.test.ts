@@ -114,6 +114,7 @@ test('log lists runs, the newest first, and rows where a table or a run is named
   const none = await history.run(['log', '--run', '99']);
 
   expect(all.stdout.match(/^run \d+/gm)).toEqual(['run 4', 'run 3', 'run 2', 'run 1']);
+  expect(all.stdout).toContain('run 4, pull  2026');
   expect(all.stdout).toContain('  Note: 1 deleted, found by a pull\n');
   expect(all.stdout).toContain('  Note: history begins\n');
   expect(all.stdout).not.toContain('Title');
@@ -121,6 +122,7 @@ test('log lists runs, the newest first, and rows where a table or a run is named
     runs: [
       {
         runId: 4,
+        work: 'pull',
         from: '2026-11-25T08:30:00Z',
         to: '2026-11-25T08:30:00Z',
         changes: [

@@ -41,10 +41,10 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
     },
   },
   sync_runs: {
-    rows: 'each pull or push, the last 10,000',
+    rows: 'each pull, follow or push, the last 10,000',
     columns: {
       id: 'Number of the run.',
-      kind: '`pull` or `push`.',
+      kind: '`pull`, `follow` (only changes were asked for) or `push`.',
       started_at: 'When it began.',
       finished_at: 'When it ended; NULL while it runs.',
       outcome:

@@ -60,6 +60,10 @@ test('an unchanged table costs two questions about its rows, however many pages 
   expect(fixture.rows('SELECT followed_at, state FROM sync_status')).toEqual([
     { followed_at: '2026-01-01T02:00:00Z', state: 'steady' },
   ]);
+  expect(fixture.rows('SELECT kind FROM sync_runs ORDER BY id DESC LIMIT 2')).toEqual([
+    { kind: 'follow' },
+    { kind: 'pull' },
+  ]);
 });
 
 test('brings rows that were changed or added anywhere', async () => {

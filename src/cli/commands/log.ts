@@ -44,6 +44,8 @@ interface LogOptions {
 /** A run with what it has in the journal. */
 interface LoggedRun {
   readonly runId: number | null;
+  /** The kind of the run; null where none is recorded. */
+  readonly work: string | null;
   readonly from: string;
   readonly to: string;
   readonly changes: readonly Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'>[];
@@ -96,6 +98,7 @@ function runsOf(counts: readonly RunCount[]): readonly LoggedRun[] {
   const groups = Map.groupBy(counts, ({ runId, to }) => (runId === null ? to : runId));
   return [...groups.values()].map((all) => ({
     runId: all[0]?.runId ?? null,
+    work: all[0]?.work ?? null,
     from: all.map(({ from }) => from).reduce((one, other) => (one < other ? one : other)),
     to: all.map(({ to }) => to).reduce((one, other) => (one > other ? one : other)),
     changes: all.map(({ table, kind, cause, count }) => ({ table, kind, cause, count })),
@@ -128,13 +131,18 @@ function* logText(from: Connection, runs: readonly LoggedRun[], { filter, withRo
   if (runs.length === 0) yield 'No changes\n';
   for (const [index, run] of runs.entries()) {
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
-    yield `${index === 0 ? '' : '\n'}${run.runId === null ? 'no run' : `run ${run.runId}`}  ${span}\n`;
+    yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
     for (const { table, kind, cause, count } of run.changes) {
       const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${causeText(cause)}` : kindText(kind);
       yield `  ${printable(table ?? 'all tables')}: ${what}\n`;
     }
     if (withRows) yield* rowsText(from, run, filter);
   }
+}
+
+function headOf({ runId, work }: LoggedRun): string {
+  if (runId === null) return 'no run';
+  return work === null ? `run ${runId}` : `run ${runId}, ${printable(work)}`;
 }
 
 function* rowsText(from: Connection, run: LoggedRun, filter: EntryFilter): Generator<string> {

@@ -150,7 +150,7 @@ function runsText(runs: readonly RunHour[]): Html | null {
   const failed = sumOf(runs.map(({ failedCount }) => failedCount));
   if (count === 0) return null;
   return html`<p class="more">
-    ${plural(count, 'run')} brought ${plural(rows('pull'), 'changed row')}
+    ${plural(count, 'run')} brought ${plural(rows('pull') + rows('follow'), 'changed row')}
     here${rows('push') === 0 ? '' : ` and sent ${plural(rows('push'), 'row')} to the origin`}${failed === 0 ? '' : `; ${countText(failed)} failed`}.
     <a href="/work">See them</a>
   </p>`;
