@@ -4,29 +4,17 @@
 import { expect, test } from 'vitest';
 import { statusText, type KeptTable, type Status } from '../../src/cli/commands/status.ts';
 import { displayWidth } from '../../src/base/text.ts';
+import { TABLE_STATUS } from '../support/measures.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 const table = (name: string, changes: Partial<KeptTable> = {}): KeptTable => ({
+  ...TABLE_STATUS,
   table: name,
-  state: 'steady',
   rowCount: 1_234,
   pageCount: 3,
   lastSweepAt: '2026-11-21T11:55:00Z',
   freshSince: '2026-11-21T11:54:00Z',
-  followedAt: null,
-  oneWindow: null,
-  isFiltered: false,
-  maskedCount: 0,
-  unreadableCount: 0,
-  mode: 'mirror',
-  pendingCount: 0,
-  parkedCount: 0,
-  refusedCount: 0,
-  conflictCount: 0,
-  oldestChangeAt: null,
-  problem: null,
-  hint: null,
   way: null,
   ...changes,
 });

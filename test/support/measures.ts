@@ -1,7 +1,7 @@
-/** What the metrics of a daemon are made of, with a sample for each. */
-import { CLOSED } from '../../src/daemon/circuit.ts';
+/** The input of a daemon's metrics, with a sample for each. */
 import type { Measures } from '../../src/daemon/metrics.ts';
 import type { TableStatus } from '../../src/replica/reader.ts';
+import { RESTING_STATE } from './daemon-state.ts';
 
 const COUNT = { table: 'Note', count: 1 };
 
@@ -31,20 +31,7 @@ export const TABLE_STATUS: TableStatus = {
 /** Measures that give every metric a sample. */
 export const MEASURES: Measures = {
   sinks: [{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }],
-  state: {
-    startedAtMs: 0,
-    working: null,
-    circuit: CLOSED,
-    failure: null,
-    circuitWaitMs: 0,
-    troubleByTable: new Map(),
-    heldTables: [],
-    jobs: [],
-    lastByWork: new Map(),
-    workCounts: new Map([['pull done', 1]]),
-    mismatchCount: 0,
-    wayByTable: new Map(),
-  },
+  state: { ...RESTING_STATE, workCounts: new Map([['pull done', 1]]) },
   tables: [TABLE_STATUS],
   replica: {
     inDoubt: [COUNT],

@@ -4,10 +4,10 @@
  *    const { status, body } = await host.ask(requestOf(path, '/browse'), { msMax: 20_000, signal });
  */
 import { join } from 'node:path';
-import { CLOSED } from '../../src/daemon/circuit.ts';
 import type { PageRequest } from '../../src/daemon/page/request.ts';
+import { RESTING_STATE } from './daemon-state.ts';
 
-/** One question; `query` is what stands behind the `?`. */
+/** One question; `query` is the part after the `?`. */
 export function requestOf(replicaPath: string, path: string, query = ''): PageRequest {
   return {
     path,
@@ -19,20 +19,7 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
     replicaPath,
     filesFolder: join(replicaPath, '..', 'files'),
     recordUrl: null,
-    state: {
-      startedAtMs: 0,
-      working: null,
-      circuit: CLOSED,
-      failure: null,
-      circuitWaitMs: 0,
-      troubleByTable: new Map(),
-      heldTables: [],
-      jobs: [],
-      lastByWork: new Map(),
-      workCounts: new Map(),
-      mismatchCount: 0,
-      wayByTable: new Map(),
-    },
+    state: RESTING_STATE,
     work: { progress: null, notes: [] },
     lateAfterMs: new Map(),
   };

@@ -10,45 +10,25 @@ import { pageHtml, type PageView } from '../../../src/daemon/page/page.ts';
 import { rowHtml, valueHtml } from '../../../src/daemon/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { ConflictLine, FailureLine, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
+import { RESTING_STATE } from '../../support/daemon-state.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
+import { TABLE_STATUS } from '../../support/measures.ts';
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 
 const TABLE: TableStatus = {
-  table: 'Note',
-  state: 'steady',
+  ...TABLE_STATUS,
   rowCount: 1200,
   pageCount: 3,
   lastSweepAt: '2026-06-01T11:58:00Z',
   freshSince: '2026-06-01T11:58:00Z',
-  followedAt: null,
-  oneWindow: null,
-  isFiltered: false,
-  maskedCount: 0,
-  unreadableCount: 0,
   mode: 'two-way',
-  pendingCount: 0,
-  parkedCount: 0,
-  refusedCount: 0,
-  conflictCount: 0,
-  oldestChangeAt: null,
-  problem: null,
-  hint: null,
 };
 
 const STATE: DaemonState = {
+  ...RESTING_STATE,
   startedAtMs: NOW - 3_600_000,
-  working: null,
-  circuit: CLOSED,
-  failure: null,
-  circuitWaitMs: 0,
-  troubleByTable: new Map(),
-  heldTables: [],
   jobs: [{ id: 'pull', nextAtMs: NOW + 180_000, isDue: false }],
-  lastByWork: new Map(),
-  workCounts: new Map(),
-  mismatchCount: 0,
-  wayByTable: new Map(),
 };
 
 const FAILURE = { code: 'origin.forbidden', message: 'The origin answered 403', hint: 'Renew the token' };
