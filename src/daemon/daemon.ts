@@ -25,9 +25,10 @@ import { openFront } from './front.ts';
 import type { Notifier } from './systemd.ts';
 import { ParkedWatch } from './parked.ts';
 import { Pulse, watch } from './pulse.ts';
+import { Results } from './results.ts';
 import type { StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
-import { statusLine, type DaemonState, type LastWork } from './state.ts';
+import { statusLine, type DaemonState } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
 import { isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
@@ -108,9 +109,7 @@ class Daemon {
   #failure: RowsyncError | null = null;
   #heldTables: readonly string[] = [];
   readonly #book = new WorkBook();
-  readonly #lastByWork = new Map<WorkKind, LastWork>();
-  readonly #workCounts = new Map<string, number>();
-  #mismatchCount = 0;
+  readonly #results = new Results(this.#book);
   readonly #loopDelay = new LoopDelay();
   readonly #decisionQueue: DecisionQueue;
   #isReloadAsked = false;
@@ -360,30 +359,11 @@ class Daemon {
     }
   }
 
-  #report(
-    { work }: { readonly work: WorkKind },
-    { error, own, held, tables, facts }: WorkOutcome,
-    durationMs: number,
-  ): void {
-    const isWhole = error === null && own === null && tables.every((table) => table.error === null);
-    const isHeld = held !== null || tables.some((table) => table.held !== null);
-    const result = this.#parts.signals.stop.aborted ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
-    this.#log.info('work.finished', { work, outcome: result, durationMs: Math.round(durationMs), ...facts });
-    if (work === 'verify')
-      this.#mismatchCount += tables.filter((table) => table.held?.code === 'verify.mismatch').length;
-    const { clock } = this.#parts;
-    const ended = { outcome: result, durationMs, finishedAtMs: clock.nowMs() };
-    this.#lastByWork.set(work, ended);
-    const { message: words = null, hint = null } = error ?? own ?? held ?? {};
-    this.#book.end({ ...ended, work, words, hint }, { tables, isRecorded: Number(facts.runId ?? 0) > 0 });
-    const counted = `${work} ${result}`;
-    this.#workCounts.set(counted, (this.#workCounts.get(counted) ?? 0) + 1);
-    if (own !== null) this.#log.error('work.failed', { work, ...errorFacts(own) });
-    if (held !== null) this.#log.warn('guard.waits', errorFacts(held));
-    for (const table of tables) {
-      if (table.held !== null) this.#log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
-    }
-    if (error !== null) return; // the replica itself may be what cannot be used
+  #report({ work }: { readonly work: WorkKind }, outcome: WorkOutcome, durationMs: number): void {
+    const { clock, signals } = this.#parts;
+    const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
+    this.#results.note(work, outcome, end, this.#log);
+    if (outcome.error !== null) return; // the replica itself may be what cannot be used
     this.#ways.tell(this.#sides, this.#jobs, this.#log);
     for (const { table, rowCount } of this.#parked.look(this.#sides.replica)) {
       if (rowCount === 0) this.#log.info('rows.settled', { table });
@@ -520,9 +500,9 @@ class Daemon {
         const entry = this.#entryById.get(id);
         return entry === undefined ? [] : [{ id, ...entry }];
       }),
-      lastByWork: this.#lastByWork,
-      workCounts: this.#workCounts,
-      mismatchCount: this.#mismatchCount,
+      lastByWork: this.#results.lastByWork,
+      workCounts: this.#results.workCounts,
+      mismatchCount: this.#results.mismatchCount,
       wayByTable: this.#ways.textByTable,
     };
   }

@@ -20,6 +20,18 @@ function tamper(fixture: Fixture, statements: string): void {
   fixture.execute(`BEGIN; INSERT INTO _rowsync_writer VALUES (1); ${statements}; DELETE FROM _rowsync_writer; COMMIT;`);
 }
 
+/** Changes the first note, deletes the second one and invents another; returns the ids of the two. */
+function tamperWithRows(fixture: Fixture): readonly (number | undefined)[] {
+  const [first, second] = fixture.sandbox.store.ids('Note');
+  tamper(
+    fixture,
+    `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};
+     DELETE FROM "Note" WHERE _id = ${second};
+     INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`,
+  );
+  return [first, second];
+}
+
 test('finds a faithful replica faithful, reading every page without an ETag', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
@@ -37,13 +49,7 @@ test('finds a faithful replica faithful, reading every page without an ETag', as
 test('finds what differs although every ETag says that nothing changed', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
-  const [first, second] = fixture.sandbox.store.ids('Note');
-  tamper(
-    fixture,
-    `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};
-     DELETE FROM "Note" WHERE _id = ${second};
-     INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`,
-  );
+  const [first, second] = tamperWithRows(fixture);
 
   const report = await verify(fixture.context(), { tables: ['note'] });
 
@@ -98,13 +104,7 @@ test('takes rows whose delete a guard holds for no mismatch, and says that they 
 test('reads a table whole after resync, and mends what was tampered with', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
-  const [first, second] = fixture.sandbox.store.ids('Note');
-  tamper(
-    fixture,
-    `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first};
-     DELETE FROM "Note" WHERE _id = ${second};
-     INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`,
-  );
+  const [first] = tamperWithRows(fixture);
   const trusting = await fixture.pull();
 
   const names = await resync(fixture.replica, ['NOTE']);

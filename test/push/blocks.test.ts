@@ -3,9 +3,20 @@ import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { changesSent, codesOf, countsOf, finishAndPull, here, pushNow, setFaults } from '../support/push.ts';
+import type { Fixture } from '../support/replica.ts';
 import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 const MANY = Array.from({ length: 1_300 }, (_, index) => ({ Title: `title ${index + 1}`, Code: `c${index + 1}` }));
+
+/** A push that ends before its rows are read back, as with its process. */
+async function pushUntilReadBack(fixture: Fixture): Promise<void> {
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw end;
+    },
+  });
+}
 
 test('more rows than a block are sent block by block, each once', async () => {
   await using fixture = await startTwoWay({ tables: [{ ...NOTE, rows: MANY }], editing: { match: 'Code' } });
@@ -40,12 +51,7 @@ test('a lost answer to one of several blocks is settled, and the others go on', 
 test('a table with rows on their way is not pulled before they are settled', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
-  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
-  await pushNow(fixture, {
-    before: (step) => {
-      if (step === 'readBack') throw end;
-    },
-  });
+  await pushUntilReadBack(fixture);
   fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
 
   const early = await fixture.pull();
@@ -62,12 +68,7 @@ test('a table with rows on their way is not pulled before they are settled', asy
 test('a description that is refused once puts nothing in doubt: the row is looked up the next time', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
-  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
-  await pushNow(fixture, {
-    before: (step) => {
-      if (step === 'readBack') throw end;
-    },
-  });
+  await pushUntilReadBack(fixture);
   fixture.sandbox.answerInstead(1, { status: 404, body: '' }, { method: 'describe' });
 
   const early = await finishAndPull(fixture);

@@ -2,9 +2,8 @@
  * What may stand in the way of a sink for a while: a full disk, a lock, a rename in the middle of a load. Nothing of it costs a row.
  */
 import { execFileSync } from 'node:child_process';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
+import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { startFixture } from '../support/replica.ts';
 import { openWriter, replicaCells, targetCells } from '../support/sink.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
@@ -26,12 +25,7 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     const writer = await openWriter(fixture, address);
     await fixture.pull();
     await writer.work();
-    const reader = new Client({
-      host: address.host,
-      port: address.port,
-      user: address.user,
-      database: address.database,
-    });
+    const reader = clientOf(address);
     await reader.connect();
     await reader.query('BEGIN; LOCK TABLE crm."Note" IN ACCESS EXCLUSIVE MODE');
     fixture.sandbox.store.update('Note', 1, { Title: 'later' });

@@ -1,11 +1,10 @@
 /**
  * A sink brings PostgreSQL level with the replica: the first load, changes, renames, deletes, what it cannot hold, what stands in the way.
  */
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../src/sink/context.ts';
 import { readTables } from '../../src/replica/ledger.ts';
-import { noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
+import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { openWriter, replicaCells, targetCells } from '../support/sink.ts';
@@ -370,12 +369,7 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     const writer = await openWriter(fixture, address, { signal: stopping.signal });
     await fixture.pull();
     await writer.work();
-    const blocker = new Client({
-      host: address.host,
-      port: address.port,
-      user: address.user,
-      database: address.database,
-    });
+    const blocker = clientOf(address);
     await blocker.connect();
     await blocker.query('BEGIN; LOCK TABLE crm."Note" IN ACCESS EXCLUSIVE MODE');
     fixture.sandbox.store.update('Note', 1, { Title: 'later' });

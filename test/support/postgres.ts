@@ -132,8 +132,7 @@ export async function startPostgres(
     await untilReady(base);
   };
   const ask = async (address: PgAddress, query: string, values: unknown[] = []): Promise<Record<string, unknown>[]> => {
-    const client = new Client({ host: address.host, port, user: address.user, database: address.database });
-    client.on('error', () => undefined);
+    const client = clientOf(address);
     await client.connect();
     try {
       return (await client.query<Record<string, unknown>>(query, values)).rows;
@@ -174,16 +173,17 @@ export async function startPostgres(
   };
 }
 
+/** A client of its own, still to be connected; a server that ends breaks no test by an event. */
+export function clientOf({ host, port, user, database }: PgAddress): Client {
+  const client = new Client({ host, port, user, database });
+  client.on('error', () => undefined);
+  return client;
+}
+
 /** Tries until the server answers; a start takes a second at most. */
 async function untilReady(address: PgAddress): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
-    const client = new Client({
-      host: address.host,
-      port: address.port,
-      user: address.user,
-      database: address.database,
-    });
-    client.on('error', () => undefined);
+    const client = clientOf(address);
     try {
       await client.connect();
       await client.end();

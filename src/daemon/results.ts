@@ -1,0 +1,50 @@
+/**
+ * Results of work: the last one of each kind, and counts since the start of the daemon. Input: outcomes. Output: events of the log, lines of the
+ * work book, and values for the state of the daemon.
+ */
+import { errorFacts, type Logger } from '../base/log.ts';
+import type { WorkKind } from './jobs.ts';
+import type { LastWork } from './state.ts';
+import type { WorkBook } from './work-book.ts';
+import type { WorkOutcome } from './work.ts';
+
+/** Remembers results. */
+export class Results {
+  readonly lastByWork = new Map<WorkKind, LastWork>();
+  /** Pieces of work that ended, by kind and outcome, as `pull done`. */
+  readonly workCounts = new Map<string, number>();
+  /** Tables that verify found to differ from the origin. */
+  mismatchCount = 0;
+  readonly #book: WorkBook;
+
+  constructor(book: WorkBook) {
+    this.#book = book;
+  }
+
+  /** Notes and logs the end of a piece of work. */
+  note(
+    work: WorkKind,
+    { error, own, held, tables, facts }: WorkOutcome,
+    end: { readonly durationMs: number; readonly finishedAtMs: number; readonly isStopped: boolean },
+    log: Logger,
+  ): void {
+    const { durationMs, finishedAtMs, isStopped } = end;
+    const isWhole = error === null && own === null && tables.every((table) => table.error === null);
+    const isHeld = held !== null || tables.some((table) => table.held !== null);
+    const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
+    log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
+    if (work === 'verify')
+      this.mismatchCount += tables.filter((table) => table.held?.code === 'verify.mismatch').length;
+    const ended = { outcome, durationMs, finishedAtMs } as const;
+    this.lastByWork.set(work, ended);
+    const { message: words = null, hint = null } = error ?? own ?? held ?? {};
+    this.#book.end({ ...ended, work, words, hint }, { tables, isRecorded: Number(facts.runId ?? 0) > 0 });
+    const counted = `${work} ${outcome}`;
+    this.workCounts.set(counted, (this.workCounts.get(counted) ?? 0) + 1);
+    if (own !== null) log.error('work.failed', { work, ...errorFacts(own) });
+    if (held !== null) log.warn('guard.waits', errorFacts(held));
+    for (const table of tables) {
+      if (table.held !== null) log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
+    }
+  }
+}
