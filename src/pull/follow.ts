@@ -17,15 +17,18 @@ import {
   firstCursor,
   FOLLOW_PAGES_MAX,
   isCompareDue,
+  isTailSettled,
   judgeChangedPage,
   laterStamp,
   mayFollow,
-  secondAfter,
+  reachesBackTo,
   secondOf,
+  type ChangedPage,
+  type FollowCursor,
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, FIRST_WINDOW, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
-import { findTable, readTable, readTableDescriptor, storeFollowed, storeLargeTail } from '../replica/ledger.ts';
+import { findTable, readTable, readTableDescriptor, storeFollowed, storeTail } from '../replica/ledger.ts';
 import { countExpected, countStampedFrom, readPages, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
@@ -132,18 +135,25 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const at = stampFromMs(clock.nowMs());
   if (ledger.rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
   const { lateMs } = ledger;
+  const readBefore = counts.pagesReadCount;
+  // Since when the rows that were changed last are as they are here: since now, where any of them was new.
+  const standsSince = (): number => {
+    const isAsBefore = ledger.tailSince > 0 && counts.pagesReadCount === readBefore;
+    return isAsBefore ? ledger.tailSince : Math.ceil(clock.nowMs() / 1_000);
+  };
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     // Counted before the changes are read: rows that were added before are among the changes, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
-    const isAsBefore =
-      ledger.hasLargeTail && (await isTailKnown(context, table, { stamps, watermark: before, lateMs }));
-    read = isAsBefore
-      ? { newest: before, isLarge: true }
-      : await readChanges(context, table, { stamps, watermark: before, lateMs, counts });
-    if ('why' in read && read.why === 'many')
-      await replica.write(`Noting a large change of ${localName}`, (tx) => storeLargeTail(tx, id, true));
+    const tail = isTailSettled(ledger)
+      ? await readTail(context, table, { stamps, watermark: before, lateMs, counts })
+      : null;
+    read = tail ?? (await readChanges(context, table, { stamps, watermark: before, lateMs, counts }));
+    if ('why' in read && read.why === 'many') {
+      const since = standsSince();
+      await replica.write(`Noting a large change of ${localName}`, (tx) => storeTail(tx, id, since));
+    }
     if ('why' in read) return { why: read.why, deletedCount };
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
     if (missing > 0) deletedCount += (await findDeleted(context, table, { watermark: before, counts })) ?? 0;
@@ -155,12 +165,12 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   }
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
-  const { isLarge } = read;
+  const since = read.isLarge ? standsSince() : 0;
   const compares = isCompareDue(ledger.comparedAt, clock.nowMs());
   await replica.write(`Noting what was followed of ${localName}`, (tx) => {
     // Noted first: an origin that fails to answer is not asked again the next minute.
     storeFollowed(tx, id, { watermark, at, comparedAt: compares ? at : null });
-    if (isLarge !== ledger.hasLargeTail) storeLargeTail(tx, id, isLarge);
+    if (since !== ledger.tailSince) storeTail(tx, id, since);
   });
   const found = compares ? await findChangedWindows(context, table) : null;
   const changed = found === null ? 0 : await readChangedWindows(context, table, { found, counts });
@@ -210,23 +220,21 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
 }
 
 /**
- * Whether the many last changed rows are still those here: the same number from the beginning of the overlap, and none after the watermark. This
- * saves reading a whole import again each time. A row of the import that changes again within its last second shows in neither number: the next sweep
- * reads it.
+ * Reads the page of what was changed last, back to the watermark, and counts the many rows of the overlap. After an import it saves reading all of
+ * them each time. Null where they are other than those that stand here.
  */
-async function isTailKnown(
-  { origin, replica, signal }: PullContext,
-  table: PreparedTable,
-  { stamps, watermark, lateMs }: { readonly stamps: Stamps; readonly watermark: string; readonly lateMs: number },
-): Promise<boolean> {
-  const countFrom = (stamp: string): Promise<number | null> => {
-    const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(stamp)}`;
-    return origin.count({ table: table.address, column: stamps.key, filter }, { signal });
-  };
-  if ((await countFrom(secondAfter(watermark))) !== 0) return false;
+async function readTail(context: PullContext, table: PreparedTable, from: ChangesFrom): Promise<Changes | null> {
+  const { origin, replica, signal } = context;
+  const { stamps, watermark, lateMs } = from;
+  const newestFirst = { after: watermark, skip: 0, descending: true };
+  const page = await readChangedPage(context, table, from, newestFirst);
+  if (page === null || !reachesBackTo(watermark, page)) return null;
   const { after } = firstCursor(watermark, lateMs);
+  const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(after)}`;
+  const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
   const column = table.target.columns[stamps.index]?.localName ?? '';
-  return (await countFrom(after)) === countStampedFrom(replica, confirmedRows(table), { column, stamp: after });
+  if (there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: after })) return null;
+  return { newest: laterStamp(watermark, page.stampById.values()), isLarge: true };
 }
 
 /**
@@ -295,47 +303,61 @@ async function nextWatermark(
 interface Changes {
   /** The stamp of the last changed row; null for none. */
   readonly newest: string | null;
-  /** Whether more than a page was read and nothing in it was new. */
+  /** Whether these are more rows than a page. */
   readonly isLarge: boolean;
+}
+
+/** From where changes are read, and what is counted meanwhile. */
+interface ChangesFrom {
+  readonly stamps: Stamps;
+  readonly watermark: string;
+  readonly lateMs: number;
+  readonly counts: SweepCounts;
 }
 
 async function readChanges(
   context: PullContext,
   table: PreparedTable,
-  from: {
-    readonly stamps: Stamps;
-    readonly watermark: string;
-    readonly lateMs: number;
-    readonly counts: SweepCounts;
-  },
+  from: ChangesFrom,
 ): Promise<Changes | { readonly why: WhySwept }> {
-  const { origin, settings, signal } = context;
-  const { shape, index, key } = from.stamps;
-  const top = settings.pageRows;
-  const readBefore = from.counts.pagesReadCount;
   let newest: string | null = null;
   let cursor = firstCursor(from.watermark, from.lateMs);
-  for (let page = 0; page < FOLLOW_PAGES_MAX; page += 1) {
-    const filter = `${columnReference(shape.name)} >= ${timestampLiteral(cursor.after)}`;
-    const sort = [shape.name, key].map((column) => ({ column }));
-    const query = { columns: table.selection.columns, sort, filter, top, skip: cursor.skip };
-    const answer = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });
-    if (answer.kind === 'notModified') return { why: 'stamps' }; // cannot be: no ETag was sent
-    const { rows, ids } = answer.value;
-    const stampById = new Map(
-      rows.flatMap(({ id, values }) => {
-        const stamp = values[index] ?? null;
-        return typeof stamp === 'string' ? [[id, stamp] as const] : [];
-      }),
-    );
-    await storeChanges(context, table, answer.value, from.counts);
-    newest = laterStamp(newest, stampById.values());
-    const step = judgeChangedPage(cursor, { ids, stampById, top });
+  for (let count = 0; count < FOLLOW_PAGES_MAX; count += 1) {
+    const page = await readChangedPage(context, table, from, cursor);
+    if (page === null) return { why: 'stamps' };
+    newest = laterStamp(newest, page.stampById.values());
+    const step = judgeChangedPage(cursor, page);
     if (step.kind === 'sweep') return { why: step.why };
-    if (step.kind === 'done') return { newest, isLarge: page > 0 && from.counts.pagesReadCount === readBefore };
+    if (step.kind === 'done') return { newest, isLarge: count > 0 };
     ({ cursor } = step);
   }
   return { why: 'many' };
+}
+
+/** Reads and applies one page of changes; null where the origin claims that nothing changed, which cannot be, as no ETag was sent. */
+async function readChangedPage(
+  context: PullContext,
+  table: PreparedTable,
+  { stamps, counts }: ChangesFrom,
+  { after, skip, descending = false }: Pick<FollowCursor, 'after' | 'skip'> & { readonly descending?: boolean },
+): Promise<ChangedPage | null> {
+  const { origin, settings, signal } = context;
+  const { shape, index, key } = stamps;
+  const top = settings.pageRows;
+  const filter = `${columnReference(shape.name)} >= ${timestampLiteral(after)}`;
+  const sort = [shape.name, key].map((column) => ({ column, descending }));
+  const query = { columns: table.selection.columns, sort, filter, top, skip };
+  const answer = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });
+  if (answer.kind === 'notModified') return null;
+  const { rows, ids } = answer.value;
+  const stampById = new Map(
+    rows.flatMap(({ id, values }) => {
+      const stamp = values[index] ?? null;
+      return typeof stamp === 'string' ? [[id, stamp] as const] : [];
+    }),
+  );
+  await storeChanges(context, table, answer.value, counts);
+  return { ids, stampById, top };
 }
 
 /** Applies rows that differ from those here; most rows of the overlap do not. */

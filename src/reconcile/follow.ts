@@ -75,11 +75,6 @@ export function firstCursor(watermark: string, lateMs: number): FollowCursor {
   return { after: stampBefore(watermark, overlapMs(lateMs)), skip: 0, firstId: null, tieRounds: 0 };
 }
 
-/** The second after a stamp. */
-export function secondAfter(stamp: string): string {
-  return stampBefore(stamp, -1_000);
-}
-
 /** Twice the longest known delay of a row, within bounds. */
 function overlapMs(lateMs: number): number {
   return Math.min(OVERLAP_MS_MAX, Math.max(OVERLAP_MS, 2 * lateMs));
@@ -131,6 +126,25 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
     return { kind: 'next', cursor: { after, skip: ids.length - first - 1, firstId: last, tieRounds: 0 } };
   }
   return { kind: 'next', cursor: { ...cursor, skip: cursor.skip + ids.length - 1, firstId: last } };
+}
+
+/**
+ * Whether the many rows that were changed last may be counted, and need not be read again: they were read after they had stood for the overlap.
+ * Until then, transactions may show that were stamped before the newest of them.
+ */
+export function isTailSettled(table: {
+  readonly tailSince: number;
+  readonly readAt: number | null;
+  readonly lateMs: number;
+}): boolean {
+  const { tailSince, readAt, lateMs } = table;
+  return tailSince > 0 && readAt !== null && (readAt - tailSince) * 1_000 > overlapMs(lateMs);
+}
+
+/** Whether a page of the rows that were changed last, the newest first, has all that were changed after a watermark, and no earlier one. */
+export function reachesBackTo(watermark: string, { ids, stampById, top }: ChangedPage): boolean {
+  if ([...stampById.values()].some((stamp) => secondOf(stamp) < watermark)) return false;
+  return ids.length < top || secondOf(stampById.get(ids.at(-1) ?? 0) ?? '') === watermark;
 }
 
 /** The latest of all stamps, to the second; null for none. */

@@ -167,8 +167,10 @@ export interface LedgerTable {
   readonly watermark: string | null;
   /** How late rows were that a sweep found and following had missed, in milliseconds. */
   readonly lateMs: number;
-  /** So many rows were changed last that they are counted before they are read again. */
-  readonly hasLargeTail: boolean;
+  /** Since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer. */
+  readonly tailSince: number;
+  /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
+  readonly readAt: number | null;
   /** Measures of a fingerprint that say nothing until the next whole sweep. */
   readonly ignoredMeasures: readonly string[];
   /** When what days add up to was last asked for, or the end of the last finished sweep where that is later. */
@@ -183,7 +185,8 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
   held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS hasLargeTail, ignored_measures AS ignoredMeasures,
+  missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures,
+  unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,
   compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
@@ -222,7 +225,7 @@ type TableRow = Omit<LedgerTable, Flag | List | 'isDistrusted'> &
   Readonly<Record<Flag, 0 | 1>> &
   Readonly<Record<List, string | null>> & { readonly isDistrusted: 0 | 1 | 2 };
 type List = 'missingColumns' | 'ignoredMeasures' | 'leftOut';
-type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue' | 'hasLargeTail';
+type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue';
 
 function tableFromRow(row: unknown): LedgerTable {
   const table = row as TableRow; // columns and types are ours (bookkeeping.ts)
@@ -234,7 +237,6 @@ function tableFromRow(row: unknown): LedgerTable {
     allowsAdd: table.allowsAdd === 1,
     isDistrusted: table.isDistrusted !== 0,
     compareDue: table.compareDue === 1,
-    hasLargeTail: table.hasLargeTail === 1,
     ignoredMeasures: JSON.parse(table.ignoredMeasures ?? '[]') as string[], // written as such a list
     missingColumns: JSON.parse(table.missingColumns ?? '[]') as number[], // written as such a list
     leftOut: JSON.parse(table.leftOut ?? '[]') as LedgerTable['leftOut'], // written as such a list
@@ -264,9 +266,9 @@ export function storeFollowed(
   ).run({ ...followed, tableId });
 }
 
-/** Notes whether many rows were changed last. */
-export function storeLargeTail(tx: Tx, tableId: number, isLarge: boolean): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(isLarge ? 1 : 0, tableId);
+/** Notes since when the rows that were changed last are more than a page and stand as they are; 0 for fewer. */
+export function storeTail(tx: Tx, tableId: number, since: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(BigInt(since), tableId);
 }
 
 /** Stores how late a row was that following had missed; the longest time stays. */
@@ -298,6 +300,7 @@ export function closeSweep(
   if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
+          large_tail = iif(large_tail > 0 AND @watermark <> watermark, unixepoch(sweep_started_at), large_tail),
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = iif(doubted = 2, 2, 0),
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, tableId });

@@ -488,15 +488,22 @@ test('on a schedule, a table that was never read whole is left to the sweep', as
   expect(report.requestCount).toBe(0);
 });
 
+/** Follows behind a change of many rows, until they have stood for the overlap and were read once more. */
+async function settle({ fixture, clock }: { readonly fixture: Fixture; readonly clock: TestClock }): Promise<void> {
+  await fixture.pull({ follow: true });
+  await fixture.pull({ follow: true });
+  clock.advance(130_000);
+  await fixture.pull({ follow: true });
+  fixture.sandbox.requests.clear();
+}
+
 test.each([40, 200])(
   'an import of %i rows that is the last change is counted, and not read each time',
   async (rowCount) => {
     const { fixture, clock } = await start(rowCount);
     await using _ = fixture;
     for (let id = 1; id <= rowCount; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
-    await fixture.pull({ follow: true });
-    await fixture.pull({ follow: true });
-    fixture.sandbox.requests.clear();
+    await settle({ fixture, clock });
 
     const known = await fixture.pull({ follow: true });
     const requestCount = fixture.sandbox.requests.count({});
@@ -509,3 +516,33 @@ test.each([40, 200])(
     expectSame(fixture);
   },
 );
+
+test('rows of an import are read until its stamps have stood for the overlap', async () => {
+  const { fixture } = await start(40);
+  await using _ = fixture;
+  for (let id = 1; id <= 40; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
+  await fixture.pull({ follow: true });
+  await fixture.pull({ follow: true });
+  // In the same second, as far as the stamp says: it neither grows nor is there one more.
+  fixture.sandbox.store.update('Note', 3, { Title: 'once more' });
+
+  const { tables } = await fixture.pull({ follow: true });
+
+  expect(tables).toMatchObject([{ isFollowed: true, updatedCount: 1 }]);
+  expectSame(fixture);
+});
+
+test('behind an import, the row that was changed last is read each time', async () => {
+  const { fixture, clock } = await start(40);
+  await using _ = fixture;
+  for (let id = 1; id <= 40; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
+  await settle({ fixture, clock });
+  fixture.sandbox.store.update('Note', 3, { Title: 'last' });
+  await fixture.pull({ follow: true });
+  fixture.sandbox.store.update('Note', 3, { Title: 'last of all' });
+
+  const { tables } = await fixture.pull({ follow: true });
+
+  expect(tables).toMatchObject([{ isFollowed: true, updatedCount: 1 }]);
+  expectSame(fixture);
+});

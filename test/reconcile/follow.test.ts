@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest';
 import {
   firstCursor,
   isCompareDue,
+  isTailSettled,
   judgeChangedPage,
   laterStamp,
   mayFollow,
+  reachesBackTo,
   type ChangedPage,
   type Followable,
   type FollowCursor,
@@ -121,4 +123,29 @@ test('a watermark never goes back', () => {
     '2026-01-01T00:00:06Z',
   );
   expect(laterStamp('2026-01-01T00:00:05Z', [])).toBe('2026-01-01T00:00:05Z');
+});
+
+test.each<[string, readonly (string | null)[], boolean]>([
+  ['no row', [], true],
+  ['less than a page', ['2026-01-01T00:00:05Z'], true],
+  ['a page back to the watermark', ['2026-01-01T00:00:05Z', '2026-01-01T00:00:00.9Z'], true],
+  ['a page of later rows', ['2026-01-01T00:00:05Z', '2026-01-01T00:00:01Z'], false],
+  ['a page whose last row cannot be read', ['2026-01-01T00:00:05Z', null], false],
+  ['a row from before it', ['2025-12-31T23:59:59Z'], false],
+])('what was changed last, %s: all behind the watermark is there, or not', (_what, stamps, expected) => {
+  const stampById = new Map(stamps.flatMap((stamp, id) => (stamp === null ? [] : [[id, stamp] as const])));
+  const page: ChangedPage = { ids: stamps.map((_stamp, id) => id), stampById, top: 2 };
+
+  expect(reachesBackTo('2026-01-01T00:00:00Z', page)).toBe(expected);
+});
+
+test.each<[string, Parameters<typeof isTailSettled>[0], boolean]>([
+  ['no large change', { tailSince: 0, readAt: 10_000, lateMs: 0 }, false],
+  ['it was never read', { tailSince: 1_000, readAt: null, lateMs: 0 }, false],
+  ['it was read within the overlap', { tailSince: 1_000, readAt: 1_120, lateMs: 0 }, false],
+  ['it was read behind the overlap', { tailSince: 1_000, readAt: 1_121, lateMs: 0 }, true],
+  ['rows were later than the overlap before', { tailSince: 1_000, readAt: 1_121, lateMs: 200_000 }, false],
+  ['the clock was set back', { tailSince: 1_000, readAt: 500, lateMs: 0 }, false],
+])('a large change may be counted, or not: %s', (_what, table, expected) => {
+  expect(isTailSettled(table)).toBe(expected);
 });
