@@ -81,8 +81,9 @@ export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWante
     if (known !== null) endJournal(tx, tableId, { at, why: 'history is switched off' });
     return;
   }
-  if (known?.begunSeq !== undefined && known.begunSeq !== null) return;
-  if (known === null) tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
+  // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what stood in it.
+  if (known !== null) return;
+  tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
   const isWhole = tx.prepare(
     sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`,
   );

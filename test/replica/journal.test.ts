@@ -225,3 +225,19 @@ test.each([
   expect(problemsSince(fixture.path, moment)).toEqual([]);
   expect(entries(fixture).at(-1)).toBe('pull update 1 {"Title":"title 1"} -> {"Title":"changed"}');
 });
+
+test('begins anew behind the sweep that brings back a column which another client dropped', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings: MIRROR });
+  await fixture.pull();
+  const before = entries(fixture);
+  fixture.execute('ALTER TABLE "Note" DROP COLUMN "Title"');
+
+  await fixture.pull();
+
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'title 1' }]);
+  expect(
+    entries(fixture)
+      .slice(before.length)
+      .map((text) => text.split(' ')[1]),
+  ).toEqual(['end', 'begin']);
+});
