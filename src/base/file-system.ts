@@ -30,7 +30,7 @@ export interface OpenFile {
 
 /** The file system as the work on attached files sees it. */
 export interface FileSystem {
-  /** Makes a file where nothing stands, not even a link. */
+  /** Makes a file at a free path, where not even a link exists. */
   create(path: string, mode: number): Promise<NewFile>;
   /** Opens what is there, without waiting for the other end of a pipe. */
   open(path: string): Promise<OpenFile>;
@@ -38,7 +38,7 @@ export interface FileSystem {
   makeFolder(path: string, mode: number): Promise<string | undefined>;
   /** Moves a file to where another one may stand. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file, or a folder with all that is in it; where nothing stands, nothing happens. */
+  /** Removes a file, or a folder with its contents; a missing path is no error. */
   remove(path: string): Promise<void>;
   /** Makes the content of a file durable, or the names in a folder. */
   sync(path: string): Promise<void>;

@@ -55,7 +55,7 @@ export async function hashFile(
   }
 }
 
-/** Whoever may edit the replica names files, and must not get at what only the process may read. */
+/** Users who may edit the replica name files, and must not reach files that only the process may read. */
 const SECRET = 'the file holds a token or password of rowsync itself, which is not sent';
 
 /** Shorter secrets stand in many a file by chance, and are looked for only in one that is hardly longer. */

@@ -1,6 +1,6 @@
 /**
- * Runs asynchronous work with a bound on how much is under way: of many items, where the first failure stops new work, waits for what is
- * under way, and is thrown; and of one question that many ask.
+ * Runs asynchronous work with a bound on how much runs at once. The first failure stops new work, waits for running work, and is thrown. Also: one
+ * question that many callers share.
  */
 
 /** Takes items from `next` until it returns null with nothing under way, running at most `limit` at a time. */
@@ -51,7 +51,7 @@ export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Asks a question at most once; whoever asks later gets the same answer, or the same failure. */
+/** Asks a question at most once; later callers get the same answer, or the same failure. */
 export function once<T>(ask: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | null = null;
   return () => (answer ??= ask());

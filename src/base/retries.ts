@@ -1,7 +1,7 @@
 /**
- * Every wait between a failure and the next try, in one place, with the reason for its length. A request that failed is sent again
- * within seconds, here by exponential backoff with full jitter; whatever else failed waits by a `Backoff` that doubles. Nothing is
- * ever given up: a longest wait bounds each. Pure: chance and time come in as numbers.
+ * Every wait between a failure and the next try, in one place, with the reason for its length. A failed request is sent again within seconds, by
+ * exponential backoff with full jitter; all other failures wait by a `Backoff` that doubles. Nothing is ever given up: a longest wait bounds each.
+ * Pure: chance and time come in as numbers.
  */
 
 const MINUTE_MS = 60_000;

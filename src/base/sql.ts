@@ -43,12 +43,12 @@ export function joinSql(parts: readonly Sql[]): Sql {
   return parts.join(', ') as Sql; // both are safe
 }
 
-/** A condition that holds where one of these does, of which there is one at least. */
+/** The disjunction of at least one condition. */
 export function anyOf(conditions: readonly Sql[]): Sql {
   return inHalves(conditions, ' OR ');
 }
 
-/** A condition that holds where all of these do, of which there is one at least. */
+/** The conjunction of at least one condition. */
 export function allOf(conditions: readonly Sql[]): Sql {
   return inHalves(conditions, ' AND ');
 }
@@ -64,7 +64,7 @@ function inHalves(conditions: readonly Sql[], operator: ' OR ' | ' AND '): Sql {
 /** SQLite takes 500 terms in one compound SELECT (its limits, 5), and as many of those again around them. */
 const TERMS_MAX = 400;
 
-/** The rows of all these selects, of which there is one at least. */
+/** The rows of all these selects, at least one. */
 export function unionAll(selects: readonly Sql[]): Sql {
   const groups = Array.from({ length: Math.ceil(selects.length / TERMS_MAX) }, (_, index) =>
     selects.slice(index * TERMS_MAX, (index + 1) * TERMS_MAX).join(' UNION ALL '),

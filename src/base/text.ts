@@ -1,8 +1,8 @@
 /**
  * Words and numbers for people: values made safe to print, counts, ages, durations, sizes.
  *
- * Whatever comes from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or reorder
- * a line. On a terminal they are shown as escapes. Pure.
+ * Text from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or reorder a line. On a terminal they are
+ * shown as escapes. Pure.
  */
 
 /**

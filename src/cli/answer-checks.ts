@@ -2,8 +2,8 @@
  * What `rowsync check` finds out about the answers of the origin, on which every pull relies. Rows come in the same order twice,
  * an ETag is honoured, and "not modified" is true. Input: descriptors, and the replica where there is one. Output: findings.
  *
- * Reads only, and a bounded number of pages: the first page of a few tables, and a sample of the pages that are stored. What people
- * change meanwhile is no finding: whatever looks wrong is asked for again with its ETag.
+ * Reads only, and a bounded number of pages: the first page of a few tables, and a sample of the pages that are stored. Changes by people meanwhile
+ * are no finding: a page that looks wrong is requested again with its ETag.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
@@ -64,7 +64,7 @@ async function checkFirstPages(
     if (isOtherOrder(first.page.ids, second.page.ids)) names.unstable.push(name);
     if (second.etag === null) names.without.push(name);
     else if ((await ask(parts, table, { etag: second.etag })).page === null) names.honoured.push(name);
-    // Someone may have changed a row in between; nobody does so twice in a row just now.
+    // A row may have changed in between, but hardly twice in a row at this moment.
     else if ((await askTwice(parts, table)) === 'honoured') names.honoured.push(name);
     else names.ignored.push(name);
   }

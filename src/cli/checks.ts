@@ -47,7 +47,7 @@ const FREE_BYTES_WARN = 1024 ** 3;
 
 /** The first version with STRICT tables, which the replica consists of. */
 const SQLITE_MINOR_MIN = 37;
-/** A shell that does not tell its version by then is none. */
+/** A shell that does not print its version within this time does not count. */
 const SHELL_MS_MAX = 5_000;
 
 /** Checks of this machine alone. */
@@ -210,7 +210,7 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   yield* checkAnswers(parts, { tables: described, zone });
 }
 
-/** Which files of which tables are fetched. */
+/** The tables whose files are fetched, and their rules. */
 function checkFiles(described: readonly TableDescriptor[], config: Config): readonly CheckResult[] {
   const { rule } = filesSettings(config);
   const withFiles = described.filter(({ columns }) => columns.some(({ type }) => columnType(type) === 'Attachment'));
@@ -344,8 +344,8 @@ function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[
 }
 
 /**
- * Whether those who share the replica may also change the configuration, which says what rowsync runs, and where its token is. Nothing is
- * said where it is shared with nobody: then the folder is its owner's.
+ * Whether those who share the replica may also change the configuration, which says what rowsync runs, and where its token is. No finding if the
+ * replica is not shared: then the folder is its owner's.
  */
 function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
   const sharing = statSync(dirname(replica.path), { throwIfNoEntry: false });
@@ -377,7 +377,7 @@ function checkSqlite(): CheckResult {
     : ok('sqlite', `${ours}, sqlite3 is ${version}`);
 }
 
-/** Reads the whole replica; says nothing where SQLite finds it whole, or where there is none yet. */
+/** Reads the whole replica; no finding if SQLite finds it whole, or there is none yet. */
 export async function checkDamage({ replica: { path } }: Config): Promise<readonly CheckResult[]> {
   if (!existsSync(path)) return [];
   try {

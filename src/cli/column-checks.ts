@@ -1,7 +1,6 @@
 /**
- * What `rowsync check` says of columns that are left out or masked. Input: a table as the origin describes it, the configuration, and what
- * the replica remembers. Output: the table as a pull would read it, and results. Makes no key of masks: whoever checks may be another user than whoever
- * pulls.
+ * What `rowsync check` says of columns that are left out or masked. Input: a table as the origin describes it, the configuration, and what the
+ * replica remembers. Output: the table as a pull would read it, and results. Makes no key of masks: the check may run as another user than the pull.
  */
 import { existsSync } from 'node:fs';
 import { findMaskKey } from '../config/mask-key.ts';
@@ -19,7 +18,7 @@ import { fail, ok, someOf, warn, type CheckResult } from './check-result.ts';
 /** What the replica remembers of the columns of a table, by its id. */
 export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;
 
-/** What the replica remembers; nothing where there is none, or one of an earlier version. */
+/** What the replica remembers; nothing without a replica, or for one of an earlier version. */
 export function readKnownChoices({ replica: { path } }: Config): KnownChoices {
   if (!existsSync(path)) return new Map();
   try {

@@ -1,7 +1,6 @@
 /**
- * What a running daemon says of itself, and what it makes of a person's decision, asked over its HTTP server. Input: the address
- * that the configuration names. Output: the part of `/status` that the command line shows, or the daemon's answer; null where
- * nobody answers in time.
+ * What a running daemon says of itself, and what it makes of a person's decision, asked over its HTTP server. Input: the address that the
+ * configuration names. Output: the part of `/status` that the command line shows, or the daemon's answer; null without an answer in time.
  */
 import type { RequestOptions } from 'node:http';
 import type { PersonDecision } from '../capture/decide.ts';
@@ -34,8 +33,8 @@ export async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | 
 }
 
 /**
- * Hands a decision to the daemon of a replica and returns what it made of it. Null where none answers, or it does not know us:
- * the key beside the replica is for whoever may read that.
+ * Hands a decision to the daemon of a replica and returns what it made of it. Null without an answer, or without access: the key beside the replica
+ * is for users who may read the replica.
  */
 export async function askDaemonTo(
   address: ListenAddress,

@@ -11,7 +11,7 @@ import type { DecisionAnswer } from '../daemon/decision-queue.ts';
 import { askDaemonTo } from './daemon-answer.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation } from './invocation.ts';
 
-/** Carries out a decision and prints what came of it. @throws RowsyncError `usage.invalid` where nothing was changed. */
+/** Carries out a decision and prints the result. @throws RowsyncError `usage.invalid` if nothing was changed. */
 export async function decide(invocation: Invocation, decision: PersonDecision): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const answer = await carryOut(invocation, config, decision);

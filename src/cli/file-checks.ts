@@ -19,7 +19,7 @@ export interface FileFinding {
 /** Columns named in one message. */
 const NAMES_MAX = 8;
 
-/** The findings about the files of a replica; none where it has no attachment columns of which files are wanted. */
+/** The findings about the files of a replica; none without attachment columns whose files are wanted. */
 export function findFileFacts(reader: ReplicaReader, config: Config): readonly FileFinding[] {
   const { rule } = filesSettings(config);
   const columns = readTables(reader).flatMap(({ id, name }) => {

@@ -39,7 +39,7 @@ export function filesJson(report: FilesReport | null): unknown {
   };
 }
 
-/** Downloads for people; nothing where nothing happened. */
+/** Downloads for people; empty if nothing happened. */
 export function filesText(report: FilesReport | null): string {
   if (report === null) return '';
   const done = [

@@ -28,7 +28,7 @@ export interface Answers {
 export function readAddress(pasted: string): { readonly url: string; readonly database: string | null } | null {
   const text = pasted.trim();
   const isWhole = /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[\w.-]+:\d/.test(text);
-  // Nobody gives a sandbox on this machine a certificate without saying https.
+  // Addresses of this machine without a scheme are sandboxes, which rarely have a certificate.
   const scheme = /^(?:localhost|127\.\d+\.\d+\.\d+)(?=[:/]|$)/i.test(text) ? 'http' : 'https';
   const url = URL.parse(isWhole ? text : `${scheme}://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;
@@ -36,7 +36,7 @@ export function readAddress(pasted: string): { readonly url: string; readonly da
   return { url: url.origin, database: database ?? null };
 }
 
-/** What is wrong with the answers as options; empty where nothing is. */
+/** The problems of the answers as options; empty for none. */
 export function complaintsAbout(answers: Answers): readonly string[] {
   const parsed = optionsSchema.safeParse(optionsOf(answers));
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);

@@ -65,7 +65,7 @@ export async function askAnswers(prompter: Prompter, invocation: Invocation, opt
 }
 
 interface Reached {
-  /** Open; whoever asked closes it. */
+  /** Open; the caller closes it. */
   readonly origin: Origin;
   readonly address: AskedAddress;
   readonly tokenFile: string;

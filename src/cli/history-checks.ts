@@ -13,7 +13,7 @@ import { ok, type CheckResult } from './check-result.ts';
 /** Tables named, each with its bounds. */
 const NAMES_MAX = 8;
 
-/** What is kept of the changes of which tables; nothing where none has history. */
+/** The journals of tables, with their sizes and bounds; nothing without history. */
 export function checkHistory(reader: ReplicaReader, config: Config): readonly CheckResult[] {
   const { tableOptions } = pullSettings(config);
   const texts = readJournals(reader).flatMap(({ tableId, bytes }) => {

@@ -35,7 +35,7 @@ export function causeText(cause: string): string {
 /** A change in one line: what, who, why. */
 export function headText({ kind, originBy, cause, runId, wasRowId }: Entry): string {
   const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
-  // Of an edit here the origin names whoever changed the row before.
+  // For an edit here, the origin still names the author of the change before.
   const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
   return `${kindText(kind)}${was}${by}, ${causeText(cause)}${runId === null ? '' : ` (run ${runId})`}`;
 }

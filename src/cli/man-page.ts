@@ -23,7 +23,7 @@ export interface ManOption {
   /** Such as `limits.pageRows`; PATTERN stands for any pattern of tables. */
   readonly path: string;
   readonly description: string;
-  /** As YAML; null where there is none. */
+  /** As YAML; null for none. */
   readonly preset: string | null;
 }
 

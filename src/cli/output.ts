@@ -51,7 +51,7 @@ export function boxTable(
   });
 }
 
-/** Narrows the widest columns until the sum fits; none below COLUMN_WIDTH_MIN unless it is that narrow by itself. */
+/** Narrows the widest columns until the sum fits, but no column below COLUMN_WIDTH_MIN. */
 function fitWidths(widths: readonly number[], total: number): readonly number[] {
   const fitted = [...widths];
   let excess = fitted.reduce((sum, width) => sum + width, 0) - total;

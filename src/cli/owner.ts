@@ -14,7 +14,7 @@ interface Owner {
   readonly gid: number;
 }
 
-/** Becomes the owner of a replica, or of its folder where there is none yet; does nothing for whoever is not root. */
+/** Root becomes the owner of a replica, or of its folder if there is none yet; other users stay who they are. */
 export function becomeOwnerOf(path: string): void {
   const owner = ownerOf(path);
   if (owner !== null) become(owner);
@@ -26,7 +26,7 @@ export function becomeOwnerWhoReads(path: string, file: string): void {
   if (owner !== null && mayRead(owner, file)) become(owner);
 }
 
-/** Null where nothing is to change. A link is followed where root made it; any other is on behalf of whoever made it. */
+/** Null if no change is needed. A link is followed if root made it; any other acts for the user who made it. */
 function ownerOf(path: string): Owner | null {
   if (process.geteuid?.() !== 0) return null;
   const place = lstatSync(path, { throwIfNoEntry: false });

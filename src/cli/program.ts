@@ -108,7 +108,7 @@ async function printError(
   }
   const text = `error: ${messageText(error)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;
   await stderr.write(stderr.isJournal ? journalLines('error', text) : text);
-  // A defect of ours is the one case in which a stack helps whoever reads the report.
+  // Only for a defect of ours, a stack helps the reader of a report.
   if (isVerbose && error.kind === 'bug') await stderr.write(printableLines(`${stackOf(error)}\n`));
 }
 

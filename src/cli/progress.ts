@@ -1,6 +1,6 @@
 /**
- * The progress of a pull or verify, of rows and then of files, for whoever waits. A bar on a terminal, otherwise a line per table
- * in which something happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
+ * The progress of a pull or verify, of rows and then of files. A bar on a terminal, otherwise a line per table in which something happened and, for a
+ * long one, one every ten seconds. Nothing where a program reads the output.
  *
  * Input: the events of pull/report.ts. How many rows there will be is known from the sweep before, or estimated for a first pull
  * that someone watches. Where neither is known, tables are counted instead.
@@ -17,7 +17,7 @@ import { countText, displayWidth, durationText, plural, printable, truncate } fr
 export interface ProgressState {
   readonly tableCount: number;
   readonly tablesDone: number;
-  /** Rows expected in all tables; 0 where nothing is known. */
+  /** Rows expected in all tables; 0 if unknown. */
   readonly expectedRowCount: number;
   readonly rowCount: number;
   readonly elapsedMs: number;

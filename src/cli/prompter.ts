@@ -58,7 +58,7 @@ export class Prompter {
     }
   }
 
-  /** An answer that nobody sees; null where it is empty. */
+  /** An answer that is not shown; null if it is empty. */
   async askHidden(question: string): Promise<string | null> {
     this.#isHidden = true; // before the question, since some type fast
     await this.#stderr.write(`${question}: `);

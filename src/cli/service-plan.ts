@@ -36,7 +36,7 @@ export interface ServiceChoice {
   readonly program: readonly string[];
   /** Texts of the files in systemd/, by file name; null where the package manager of the system looks after them. */
   readonly units: ReadonlyMap<string, string> | null;
-  /** The configuration to write where there is none yet; null to demand that there is one. */
+  /** The configuration to write if there is none yet; null to require an existing one. */
   readonly config: string | null;
   /** The token to store; null to keep the one that is there. */
   readonly token: string | null;

@@ -14,7 +14,7 @@ export interface Output {
   readonly isJournal: boolean;
   /** True once the reader is gone (`rowsync sql … | head`): writing continues into nothing, so a long answer may stop. */
   readonly isClosed: boolean;
-  /** Columns of the terminal; null where the output is none, and nothing has to fit. */
+  /** Columns of the terminal; null if the output is not a terminal, so nothing has to fit. */
   width(): number | null;
   /** Resolves when the stream takes more. */
   write(text: string): Promise<void>;

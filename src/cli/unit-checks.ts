@@ -10,7 +10,7 @@ import { servicePaths, unitOf } from './service-plan.ts';
 /** What was found of an instance. */
 export interface UnitReport {
   readonly findings: readonly CheckResult[];
-  /** The units that do the work, for whoever wants to see more of them. */
+  /** The units that do the work. */
   readonly units: readonly string[];
 }
 

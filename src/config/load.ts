@@ -1,10 +1,8 @@
 /**
  * Finds, reads and validates the configuration file as a whole.
  *
- * Input: a YAML file, the environment, secret files. Output: a `Config` in which every default is filled in, every path absolute
- * (relative ones are relative to the file) and every secret read, or one error that
- * lists every problem there is. Invariant: a
- * problem never shows a secret (I16).
+ * Input: a YAML file, the environment, secret files. Output: a `Config` with all defaults, absolute paths (relative ones start at the folder of the
+ * file) and all secrets, or one error that lists every problem. Invariant: a problem never shows a secret (I16).
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -99,7 +97,7 @@ export interface LoadedConfig {
 
 /** How to load a configuration. */
 export interface LoadOptions {
-  /** False for commands that never talk to the origin: whoever may only read the replica needs no secret. */
+  /** False for commands that never contact the origin: users who only read the replica need no secret. */
   readonly needsCredentials: boolean;
   /** Whether the addresses of sinks are read, with their passwords; as the credentials unless given. */
   readonly needsSinks?: boolean | undefined;

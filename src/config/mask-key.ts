@@ -1,6 +1,6 @@
 /**
- * The key that values are hashed with: a secret file of its own, made when it is first needed, so that nobody has to think of one. Whoever has it can
- * try values until one has a given hash. Output: the key. Invariant: it gets into no message (I16).
+ * The key for hashing values: a separate secret file, made when it is first needed. With the key, values can be tried until one has a given hash.
+ * Output: the key. Invariant: it gets into no message (I16).
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';

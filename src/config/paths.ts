@@ -9,8 +9,8 @@ import { RowsyncError } from '../base/errors.ts';
 export const CONFIG_PATHS = ['rowsync.yaml', '/etc/rowsync/rowsync.yaml'] as const;
 
 /**
- * The absolute path of the configuration file to use: the named one, else the first of CONFIG_PATHS that exists.
- * @throws RowsyncError `config.missing` when there is none.
+ * The absolute path of the configuration file: the named one, else the first of CONFIG_PATHS that exists. @throws RowsyncError `config.missing` for
+ * none.
  */
 export function findConfig(named: string | undefined, folder: string): string {
   if (named !== undefined) return resolve(folder, named);

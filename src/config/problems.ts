@@ -25,7 +25,7 @@ const PROBLEMS_MAX = 50;
 /** Characters of a value shown. */
 const VALUE_CHARS_MAX = 60;
 
-/** Options whose value is never shown, whatever is wrong with it. */
+/** Options whose value is never shown in a problem. */
 const SECRET_KEY = /token|password|secret|credential|webhook|proxy/i;
 
 /** The problems that validation found, each key that is not an option as one of its own. */
@@ -104,7 +104,7 @@ function valueAt(values: unknown, path: OptionPath): unknown {
   return value;
 }
 
-/** Where the key at a path stands, or the deepest part of the path that exists; -1 where nothing of it does. */
+/** The position of the key at a path, or of the deepest part of the path that exists; -1 for none. */
 function offsetOfPath(document: Document, path: OptionPath): number {
   let node: unknown = document.contents;
   let offset = -1;

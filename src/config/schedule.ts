@@ -46,7 +46,7 @@ export function cronComplaint(text: string): string | null {
   for (const [index, { name, size }] of FIELDS.entries()) {
     const steps = [...(fields[index] ?? '').matchAll(/\/(\d+)/g)].map(([, step]) => Number(step));
     const step = Math.max(0, ...steps);
-    // The package takes it for "once in the next larger unit", which nobody means who writes it.
+    // The package reads it as "once in the next larger unit", which is never intended.
     if (step > size) return `has a step of ${step} in the field ${name}, which has ${size} values`;
   }
   try {

@@ -31,9 +31,8 @@ export const SECRET_REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 
 /**
- * Puts environment variables in the place of `${NAME}` in every text of the file, or what stands behind `:-` where the variable
- * is not set, as in a shell. `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and has nothing
- * behind it is a problem.
+ * Replaces `${NAME}` in every text of the file by the environment variable, or by the text after `:-` if the variable is not set, as in a shell.
+ * `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem.
  */
 export function expandVariables(values: unknown, environment: Environment): { values: unknown; problems: Problem[] } {
   const problems: Problem[] = [];
@@ -77,8 +76,8 @@ export interface CredentialsResult {
 }
 
 /**
- * Reads the credentials that the `origin` section names. Takes the section before validation, so that a missing secret is
- * reported together with every other problem; whatever validation complains of itself is passed over here.
+ * Reads the credentials that the `origin` section names. Takes the section before validation, so that a missing secret is reported together with all
+ * other problems. Problems that validation reports itself are skipped here.
  */
 export function readCredentials(
   section: Readonly<Record<string, unknown>>,
@@ -173,7 +172,7 @@ function readSecretFile(key: string, path: string, environment: Environment): Se
   }
   const isOpen = (mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, environment);
   const openness = `others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`;
-  // Whoever owns the file can mend it. A file that another client put here, as containers get their secrets, is only remarked on.
+  // The owner of the file can repair it. A file that another client put here, as containers get their secrets, is only remarked on.
   if (isOpen && isOurs) return { complaint: `is refused: ${openness}`, warnings: [] };
   return checkSecret(key, text, shown, isOpen ? [`origin.${key}: ${openness}`] : []);
 }

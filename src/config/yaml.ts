@@ -16,7 +16,7 @@ export interface ParsedFile {
   readonly values: unknown;
 }
 
-/** Reads YAML, of which JSON is a part. @throws RowsyncError `config.invalid` with every line that is no YAML; never quotes the file. */
+/** Reads YAML, which includes JSON. @throws RowsyncError `config.invalid` with every invalid line; never quotes the file. */
 export function parseYaml(file: string, text: string): ParsedFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

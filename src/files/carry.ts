@@ -38,8 +38,8 @@ export function filesBeside(backup: string): string {
 }
 
 /**
- * Makes the files of a backup; the first source is the store, the others are folders of earlier backups.
- * @throws RowsyncError `backup.exists`, `files.store`, `replica.full`; nothing is left behind then.
+ * Makes the files of a backup; the first source is the store, the others are folders of earlier backups. @throws RowsyncError `backup.exists`,
+ * `files.store`, `replica.full`; then nothing is left.
  */
 export async function carryToBackup(
   contents: readonly StoredContent[],

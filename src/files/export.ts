@@ -118,7 +118,7 @@ async function below(folder: string, name: string): Promise<string> {
   return path;
 }
 
-/** Makes a folder, or finds it; below the one that was asked for, a link to a folder is none. */
+/** Makes a folder, or finds it; below the named folder, a link to a folder does not count. */
 async function makeFolder(path: string, isTop: boolean): Promise<void> {
   try {
     await mkdir(path, { recursive: isTop });
@@ -172,7 +172,7 @@ async function isThere(path: string, content: Stats, sha256: string): Promise<bo
 async function linkOrCopy(source: string, path: string): Promise<boolean> {
   if (await tryLink(source, path)) return true;
   await copyTo(source, path);
-  // A copy is the reader's own; a link shares the content of the store, which nobody may change.
+  // A copy belongs to the reader; a link shares the content of the store, which must not be changed.
   await chmod(path, 0o600);
   return false;
 }

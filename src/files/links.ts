@@ -17,7 +17,7 @@ const UNLINKABLE: ReadonlySet<string> = new Set([
   'EACCES',
 ]);
 
-/** Links a file to a path where nothing stands; false where the two places cannot share it. */
+/** Links a file to a free path; false if the two places cannot share it. */
 export async function tryLink(source: string, path: string): Promise<boolean> {
   try {
     await link(source, path);
@@ -28,7 +28,7 @@ export async function tryLink(source: string, path: string): Promise<boolean> {
   }
 }
 
-/** Copies a file to a path where nothing stands. */
+/** Copies a file to a free path. */
 export async function copyTo(source: string, path: string): Promise<void> {
   await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
 }

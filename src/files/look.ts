@@ -2,8 +2,8 @@
  * Finding out which revisions there are. Input: cells of attachment columns that differ from what was looked at before
  * (replica/files.ts). Output: rows of `sync_files`. The decisions are reconcile/files.ts.
  *
- * A table of which nothing changed costs no request, unless the origin shows attachments in a form that names no revision. Then
- * each cell with a file is asked for by its ETag. Requests: one for each such cell, in blocks that lie above each other.
+ * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each cell with a file is asked for by
+ * its ETag. Requests: one for each such cell, in blocks that lie above each other.
  */
 import { runAll } from '../base/pool.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -86,7 +86,7 @@ export async function lookAtColumn(
     const toList = looks.filter(({ plan }) => plan.kind === 'list');
     await runAll(toList, context.settings.concurrency, async (look) => {
       const listed = await list(context, column, look);
-      // That nobody waits for the answer any more says nothing of the cell.
+      // An abandoned request proves nothing about the cell.
       if (listed.kind === 'failed' && listed.error.code === 'origin.stopped') throw listed.error;
       tally.listedCount += 1;
       await storeLooks(context, column, { mode, tally, found: [{ look, listed }] });

@@ -1,7 +1,7 @@
 /**
- * Bringing files here: find out which revisions there are (look.ts), then fetch those that are wanted and not here
- * (fetch.ts), several at a time. Runs after the rows of a pull, and by itself. A file that fails holds up no other; whatever
- * ends the work, what was stored is whole, and the next run continues from there (I13).
+ * Bringing files here: find out which revisions there are (look.ts), then fetch those that are wanted and not here (fetch.ts), several at a time.
+ * Runs after the rows of a pull, and alone. A file that fails holds up no other. However the work ends, stored files are whole, and the next run
+ * continues from there (I13).
  */
 import { stampFromMs } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
@@ -76,7 +76,7 @@ function emptyTally(): FilesTally {
   };
 }
 
-/** The attachment columns of which files are wanted, with the rule of each. */
+/** The attachment columns whose files are wanted, with the rule of each. */
 function chooseColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);

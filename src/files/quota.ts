@@ -12,7 +12,7 @@ export class Quota {
     this.#left = bytesMax === null ? null : bytesMax - storedBytes;
   }
 
-  /** What nobody has used or reserved yet, at least 0; null for no bound. */
+  /** Bytes that are neither used nor reserved, at least 0; null for no bound. */
   left(): number | null {
     return this.#left === null ? null : Math.max(0, this.#left - this.#reserved);
   }

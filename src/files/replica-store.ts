@@ -5,8 +5,8 @@
  * store. Invariant (I15): the replica names the new folder only once all of it is there durably; nothing is removed from the
  * former one.
  *
- * A store of which nothing is left is on a disk that is not mounted, as far as anybody can tell. It is neither opened nor counted
- * as lost. What the origin does not have any more could not be fetched again, and no row would name it once the disk is back.
+ * A store that is completely gone is probably on a disk that is not mounted. It is neither opened nor counted as lost. What the origin does not have
+ * any more could not be fetched again, and no row would name it once the disk is back.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';

@@ -26,7 +26,7 @@ export interface CompleteFile extends StoredContent {
   readonly path: string;
 }
 
-/** Content may be read by whoever may read the replica, and is never to be changed. */
+/** Users who may read the replica may read content, and content is never changed. */
 const PRIVATE = { file: 0o400, folder: 0o700 };
 const SHARED = { file: 0o440, folder: 0o750 };
 
@@ -104,7 +104,7 @@ export class FileStore {
     this.#files = files;
   }
 
-  /** Where content stands, or would stand. Whatever else a row of the replica says than a hash leads to where nothing stands. */
+  /** Where content stands, or would stand. A row of the replica with anything but a hash leads to a path that does not exist. */
   pathOf(sha256: string): string {
     return HASH.test(sha256) ? join(this.folder, sha256.slice(0, 2), sha256) : join(this.folder, NOWHERE);
   }
@@ -169,7 +169,7 @@ export class FileStore {
       const folders = [...new Set(files.map(({ sha256 }) => dirname(this.pathOf(sha256))))];
       const areNew = await Promise.all(folders.map((folder) => this.#makeFolder(folder)));
       await Promise.all(files.map(({ path, sha256 }) => this.#files.rename(path, this.pathOf(sha256))));
-      // Whoever made a folder may still be about to sync its name: until that is done, everybody who needs the folder does so.
+      // The maker of a folder may not have synced its name yet: until then, every user of the folder syncs it.
       const above = areNew.includes(true) ? [this.folder] : [];
       await Promise.all([...above, ...folders].map((folder) => this.#files.sync(folder)));
       for (const folder of folders) this.#folders.set(folder, Promise.resolve(false));
@@ -188,7 +188,7 @@ export class FileStore {
     return isNew;
   }
 
-  /** Whether this folder was opened as a store before, whatever is left in it. @throws RowsyncError `files.store`. */
+  /** Whether this folder was opened as a store before, even if it is empty now. @throws RowsyncError `files.store`. */
   isMade(): boolean {
     return this.#stands(join(this.folder, INCOMING));
   }
@@ -225,7 +225,7 @@ export class FileStore {
     } catch (thrown) {
       const code = fileErrorCode(thrown);
       if (code === 'ENOENT') return 'missing';
-      // A disk that cannot read a block any more has lost the file; what is no file is none of ours.
+      // A disk that cannot read a block any more has lost the file; anything but a file is not ours.
       if (code === 'EIO' || code === 'EISDIR') return 'damaged';
       throw fileError(thrown, `Reading ${path}`);
     }
@@ -306,7 +306,7 @@ async function syncAbove(files: FileSystem, folder: string): Promise<void> {
   await syncAbove(files, above);
 }
 
-/** The size of a file; null where none stands. A link that someone made is none. */
+/** The size of a file; null where none stands. A link does not count. */
 async function sizeOf(path: string): Promise<number | null> {
   try {
     const found = await lstat(path);

@@ -43,12 +43,12 @@ export interface FilesVerifyReport {
   readonly askedCount: number;
   /** Newly found to be gone at the origin. */
   readonly vanishedCount: number;
-  /** Of which the origin says another size. */
+  /** Files whose size at the origin differs. */
   readonly different: readonly string[];
   readonly differentCount: number;
   /** That the origin did not let us ask for, such as earlier revisions without the right to see them. */
   readonly refusedCount: number;
-  /** The downloads that mended what was damaged; null where nothing was. */
+  /** The downloads that repaired damage; null without damage. */
   readonly mending: FilesReport | null;
   readonly requestCount: number;
   readonly durationMs: number;

@@ -1,6 +1,6 @@
 /**
- * Where each method of the Records API stands at the origin: the checked base address, and paths below the database without
- * any secret in them, so that they may be logged and kept as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
+ * The addresses of the Records API: the checked base address, and paths below the database. Paths contain no secret, so that they may be logged and
+ * used as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Extension } from '../wire/format.ts';
@@ -29,7 +29,7 @@ export interface Address {
 /** One row, by its internal id or the value of its key column. */
 export type RecordAddress = { readonly id: number } | { readonly key: string };
 
-/** Which version of a file: the latest where there is none of this. */
+/** Which version of a file: the latest without a revision. */
 export type FileVersion =
   | { readonly revision: number }
   /** `in` says where the guid stands in the URL; both mean the same (specification 4.9). Default path. */

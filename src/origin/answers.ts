@@ -36,8 +36,8 @@ export type Answer<T> =
     };
 
 /**
- * The value of an answer. "not modified" means what is stored. @throws RowsyncError `origin.unexpected` where nothing is stored.
- * The client itself refuses a 304 to a request without an ETag.
+ * The value of an answer. "not modified" means the stored answer. @throws RowsyncError `origin.unexpected` if none is stored. The client itself
+ * refuses a 304 to a request without an ETag.
  */
 export function valueOf<T>(answer: Answer<T>, stored: T | null = null): T {
   if (answer.kind === 'ok') return answer.value;

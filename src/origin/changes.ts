@@ -115,8 +115,8 @@ function sentAt(records: Records, index: number): Sent {
 }
 
 /**
- * A status that names another row than the one in its place would let a refused row pass as accepted. An upsert of a row that is
- * gone makes a new one and names that. Whatever was made, or met, was not sent by its id in another place.
+ * A status that names another row than the one in its place would let a refused row pass as accepted. An upsert of a row that is gone makes a new one
+ * and names that. A row that was created, or matched, was not sent by its id elsewhere in the request.
  */
 function checkEchoes(
   statuses: readonly StatusDescriptor[],

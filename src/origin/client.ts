@@ -73,8 +73,7 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   /** Cuts keys, as `idBatches` ids. */
   keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];
   /**
-   * Resolves once the requests that were made have left, as far as there are free connections: for whoever is about to keep the
-   * event loop busy.
+   * Resolves once pending requests have left, as far as connections are free. For callers that will keep the event loop busy.
    */
   requestsLeave(): Promise<void>;
   /** Sums since the origin was opened. */

@@ -72,7 +72,7 @@ function connectorToProxy(options: buildConnector.BuildOptions): buildConnector.
     connector({ ...asked, ...(isIP(asked.hostname) === 0 ? { servername } : {}) }, done);
 }
 
-/** Asks the proxy for ways through; whatever else than a way comes of it is a `ProxyFault`. */
+/** Requests tunnels from the proxy; every other result is a `ProxyFault`. */
 class WaysThrough extends Dispatcher {
   readonly #name: string;
   readonly #pool: Pool;

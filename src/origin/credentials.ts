@@ -1,7 +1,6 @@
 /**
- * How the client proves who it is (specification, section 5): which header it sends, what it puts into the path, and which
- * texts must never be seen. The path with a token in it is for the wire alone; whatever is logged, shown or stored is
- * made from the path without (I16). Pure.
+ * How the client proves who it is (specification, section 5): which header it sends, what it puts into the path, and which texts must never be seen.
+ * The path with a token is for the wire alone; logs, messages and stored data use the path without it (I16). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { basicHeader, bearerHeader } from '../wire/headers.ts';

@@ -1,6 +1,6 @@
 /**
- * What a failed request means. Each fault of the wire, each status and each unreadable body becomes one `RowsyncError` with a
- * stable code. It says what was attempted, what came back, what the operator does next, and whether it may pass by itself.
+ * What a failed request means. Each fault of the wire, each status and each unreadable body becomes one `RowsyncError` with a stable code. It says
+ * what was attempted, what came back, what the operator does next, and whether a retry may help.
  *
  * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
  * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
@@ -85,7 +85,7 @@ export function faultFailure(attempted: Attempted, fault: WireFault): Failure {
   }
 }
 
-/** The meaning of a request that nobody waits for any more. */
+/** The meaning of an abandoned request. */
 export function stoppedFailure(attempted: Attempted): Failure {
   return failure(attempted, 'originDown', 'origin.stopped', false, {
     came: 'abandoned because rowsync was asked to stop',
@@ -127,7 +127,7 @@ export function unexpectedFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.unexpected', false, { came: attempted.scrub(came), hint: HINT_URL });
 }
 
-/** The meaning of a change of which nobody knows whether it happened; `failed` says what came instead of an answer. */
+/** The meaning of a change with an unknown outcome; `failed` says what came instead of an answer. */
 export function unknownOutcomeFailure(attempted: Attempted, failed: Failure): Failure {
   const came = failed.error.message.replace(`${attempted.what}: `, '');
   const { error } = failure(attempted, 'originDown', 'origin.unknownOutcome', false, {
@@ -147,7 +147,7 @@ export function tooMuchFailure(attempted: Attempted, refusal: Refusal): Failure 
   });
 }
 
-/** The meaning of a status other than 200, or of a 304 that nobody asked for. */
+/** The meaning of a status other than 200, or of an unrequested 304. */
 export function statusFailure(attempted: Attempted, answer: OddAnswer): Failure {
   const refusal = refusalFrom(attempted, answer);
   const { error, ...failed } = statusMeaning(attempted, answer);

@@ -6,12 +6,12 @@
 import type { RowsyncError } from '../base/errors.ts';
 import type { Origin } from './client.ts';
 
-/** Tables that fail so, with not one that was finished, after which the origin is taken to be down whatever it says of the user. */
+/** The number of tables that fail so, without any that succeeds, after which the origin counts as down, even if it answers about the user. */
 const FAILED_TABLES_MAX = 3;
 
 /**
- * Whether an error looks as if the origin were down, and may be that of one table: it was reached, and failed at what it was asked for. Whoever
- * is told that it asks too often (429) is told so whatever it asks for.
+ * Whether an error looks as if the origin were down, and may be that of one table: it was reached, and failed at what it was asked for. A client that
+ * asks too often (429) is refused whatever it asks for.
  */
 export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind !== 'originDown' || refusal?.status === 429) return false;

@@ -381,7 +381,7 @@ function classOf(result: Result): StatusClass {
   return result.status < 500 ? '4xx' : '5xx';
 }
 
-/** What stands for a request that was never sent, because nobody waits for it. */
+/** The result of a request that was abandoned before it was sent. */
 const STOPPED: WireFault = {
   kind: 'fault',
   reason: 'stopped',

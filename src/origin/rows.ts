@@ -1,7 +1,6 @@
 /**
- * The methods that read rows: Select on a table or a view, Retrieve, and what was updated or deleted in a range of time
- * (specification 4.4 and 4.5; origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the
- * columns that the request gives.
+ * The methods that read rows: Select on a table or a view, Retrieve, and Updated and Deleted for a range of time (specification 4.4 and 4.5; origin
+ * facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the columns that the request gives.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { WireFormat } from '../wire/format.ts';
@@ -213,7 +212,7 @@ function answeringPage(page: RowPage, { countMax, ids: asked }: Asked, what: str
   return page;
 }
 
-/** Lists of ids are whole or worth nothing: a row left out would be a change that nobody hears of. */
+/** Lists of ids must be complete: an omitted row would be an unnoticed change. */
 function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
   const [first] = unreadable;
   if (first === undefined) return rows;

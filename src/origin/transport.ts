@@ -1,11 +1,10 @@
 /**
- * One request over the wire and its complete answer, in memory or handed over piece by piece, or the reason why there is none.
- * Owns the connections (a pool to one host, made by connections.ts), the time-outs, the total deadline and the bound on body bytes; knows
- * nothing of the Records API.
+ * One request and its complete answer, in memory or piece by piece, or the reason why there is none. Owns the connections (a pool to one host, made
+ * by connections.ts), the time-outs, the total deadline and the bound on body bytes; knows nothing of the Records API.
  *
- * Invariants: nothing is sent to another host, whatever an answer says (I16). Redirects are answers like any other. A request is
- * written to a connection once, also where the pool would do so again. Every exchange ends within its deadline, or, for a body
- * that is handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures are values: failures.ts names them.
+ * Invariants: no answer can make it send anything to another host (I16). Redirects are answers like any other. A request is written to a connection
+ * once, also where the pool would do so again. Every exchange ends within its deadline, or, for a body that is handed over, once it comes too slowly:
+ * in gaps, or in all of a span (I18). Failures are values: failures.ts names them.
  */
 import { Readable } from 'node:stream';
 
@@ -19,7 +18,7 @@ import type { OriginLimits } from './limits.ts';
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */
 export type WireHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A complete answer, whatever its status. */
+/** A complete answer of any status. */
 export interface WireAnswer {
   readonly kind: 'answer';
   readonly status: number;
@@ -122,7 +121,7 @@ export function openTransport(url: string, limits: OriginLimits, connectionCount
 /** A body that is read while it is sent. */
 class StreamedBody {
   readonly length: number;
-  /** Whether reading it failed before its last byte: whatever left, the other side never had the whole of it. */
+  /** Whether reading it failed before its last byte: then the other side never got all of it. */
   isCutShort = false;
   readonly #body: StreamedBytes;
 
@@ -237,8 +236,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Gives a file up that did not come on as it must since the last look, while nobody was busy with what had come. Looks again
-   * after each span.
+   * Gives up a download that was too slow since the last check, unless the reader itself was busy. Looks again after each span.
    */
   #watchPace(): void {
     const before = this.#receivedBytes;
@@ -292,7 +290,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
     const fault = { ...this.#fault('failed'), cause };
-    // Whoever answers already has read enough for that.
+    // A server that already answers has read enough.
     const isCutShort = this.#streamed?.isCutShort === true && !fault.isAnswered;
     this.#settle(isCutShort ? { ...fault, reason: 'cutShort', isSent: false } : fault);
   }

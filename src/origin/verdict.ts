@@ -2,11 +2,10 @@
  * What is certain about a change once its request has ended: that it was answered, that nothing happened, or neither. A
  * change is sent again only where it is certain that nothing happened; this table is the only place that says so. Pure.
  *
- * Certain are a request that never left, or whose body we broke off ourselves, and answers by which a server refuses to begin. A
- * 4xx of RFC 9110 and 6585 (the request was not acted on), and a redirect to where the same request would have to go. A 503
- * counts only with the API's own descriptor. Gateways also answer it when they lose the server in the middle of its work. 302 and
- * 303 are what servers send when the work is done and the result is to be seen elsewhere. A page in place of a 4xx is no answer
- * of the API at all: firewalls that look at answers put one there after the work was done.
+ * Certain are a request that never left, or whose body we broke off ourselves, and answers by which a server refuses to begin. A 4xx of RFC 9110 and
+ * 6585 (the request was not acted on), and a redirect to where the same request would have to go. A 503 counts only with the API's own descriptor.
+ * Gateways also answer it when they lose the server in the middle of its work. Servers send 302 and 303 when the work is done and the result is
+ * elsewhere. A page in place of a 4xx is no answer of the API at all: firewalls that look at answers put one there after the work was done.
  */
 
 /** How a request ended, as far as it matters here. */

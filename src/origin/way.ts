@@ -1,6 +1,6 @@
 /**
- * The way to an origin, as settings say it, and what it means that there is none through a proxy. It stands apart from the connections, since the
- * types of the library lead here. Pure.
+ * The way to an origin by its settings, and the errors of a proxy. It stands apart from the connections, since the types of the library lead here.
+ * Pure.
  */
 
 /** A proxy in front of the origin. */
@@ -27,7 +27,7 @@ export function proxySecrets(proxy: ProxySettings | null | undefined): readonly 
 export class ProxyFault extends Error {
   /** Host and port of the proxy. */
   readonly proxy: string;
-  /** What it answered; null where nothing came. */
+  /** Its answer; null for none. */
   readonly status: number | null;
 
   constructor(proxy: string, status: number | null, cause?: unknown) {

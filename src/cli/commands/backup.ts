@@ -117,7 +117,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
   return EXIT.done;
 }
 
-/** Edited rows that the origin does not have; 0 also where nothing can be read any more, which is why people restore. */
+/** Edited rows that the origin does not have; 0 also if the replica cannot be read, which is why people restore. */
 function countUnpushed(path: string): number {
   try {
     const reader = openReader(path);

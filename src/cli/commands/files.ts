@@ -1,6 +1,6 @@
 /**
- * `rowsync files`: what there is of attached files, and what can be done with it. `list` and `export` read the replica beside
- * whatever runs; `pull`, `verify` and `prune` need it for themselves.
+ * `rowsync files`: what there is of attached files, and what can be done with it. `list` and `export` read the replica while other processes run;
+ * `pull`, `verify` and `prune` need it for themselves.
  */
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';

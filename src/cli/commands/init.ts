@@ -98,7 +98,7 @@ function requireFileName(tokenFile: string | undefined, folder: string): void {
   );
 }
 
-/** Without a terminal nobody can be asked. */
+/** Without a terminal no person can be asked. */
 function fromOptions(options: InitOptions, folder: string): FirstFiles {
   const address = options.url === undefined ? null : readAddress(options.url);
   const database = options.database ?? address?.database ?? null;

@@ -19,7 +19,7 @@ import { causeText, cellsText, headText, kindText } from '../history-text.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';
 
-/** Kinds of entries of which there is one for each row. */
+/** Kinds of entries that are about one row. */
 const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);
 
 /** Rows of one run that are shown; JSON has all. */

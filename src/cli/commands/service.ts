@@ -141,7 +141,7 @@ function isPackaged(root: string): boolean {
   return program === PACKAGED.program && existsSync(join(root, PACKAGED.units, UNIT_FILES[0]));
 }
 
-/** What an uninstall leaves behind, and how it is removed by whoever means it. */
+/** What an uninstall leaves, and how to remove it. */
 function keptText(name: string, root: string): string {
   const { config, token, state } = servicePaths(name);
   const kept = [config, token, state].filter((path) => existsSync(join(root, path)));
@@ -242,7 +242,7 @@ async function showStatus({ session: { stdout } }: Invocation, name: string): Pr
   for (const { message, hint } of report.findings) {
     await stdout.write(`${printable(message)}\n${hint === '' ? '' : `  what to do: ${printable(hint)}\n`}`);
   }
-  // In systemd's own words, with the end of the log where whoever asks may read it.
+  // In systemd's own words, with the end of the log if the user may read it.
   const asking = ['status', '--no-pager', '--lines=5', ...report.units];
   const { stdout: text } = spawnSync('systemctl', asking, { encoding: 'utf8' });
   await stdout.write(text === '' ? '' : `\n${printableLines(text)}`);

@@ -1,6 +1,6 @@
 /**
- * `rowsync sink`: looks after the PostgreSQL servers that the replica is streamed to. The daemon sends by itself; `send` is for those who run
- * no daemon. Whatever changes the replica's memory of a sink needs the replica for itself, and else leaves a note for the daemon.
+ * `rowsync sink`: looks after the PostgreSQL servers that the replica is streamed to. The daemon sends automatically; `send` is for use without a
+ * daemon. A command that changes the replica's memory of a sink needs the replica for itself; otherwise it leaves a note for the daemon.
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';

@@ -76,7 +76,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   return undone.some(({ refusals }) => refusals.length > 0) ? EXIT.needsPerson : EXIT.done;
 }
 
-/** Of which tables what is to be taken back. @throws RowsyncError `usage.invalid`, `history.unknown`. */
+/** The changes to take back, by table. @throws RowsyncError `usage.invalid`, `history.unknown`. */
 function readWish(
   { session }: Invocation,
   path: string,
