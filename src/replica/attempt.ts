@@ -8,7 +8,7 @@ import type { Tx } from './connection.ts';
 import { refusalWords } from './failures.ts';
 import { sql } from '../base/sql.ts';
 
-/** Does something whole or not at all. @throws whatever is no refusal of a value. */
+/** Runs work completely or not at all. @throws every error but the refusal of a value. */
 export function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
   tx.journal.flush(); // or what is taken back would take along entries of what came before
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();

@@ -1,10 +1,10 @@
 /**
  * A backup of the replica while everybody continues working, and the way back from one.
  *
- * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name. SQLite finds it whole, and every
- * table has the rows that it had in the moment of which the backup is. The content that it names is carried by functions of
- * whoever asks, since this folder knows no file store. Invariants: a file under its final name is complete, and its content
- * stands beside it (I15). A restored file is treated as the older copy that it is when it is opened (copies.ts).
+ * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name. SQLite finds it whole, and every table has as many rows
+ * as the replica at the moment of the backup. Functions of the caller carry the named content, since this folder knows no file store. Invariants: a
+ * file under its final name is complete, and its content stands beside it (I15). A restored file is treated as the older copy that it is when it is
+ * opened (copies.ts).
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
@@ -69,7 +69,7 @@ export async function backUp<T = null>(
     makePrivate(partial);
     db = new Database(source, { readonly: true, fileMustExist: true, timeout: 1_000 });
     checkOwner(db, source);
-    // One read transaction around both: what is counted is what is copied, whatever is written meanwhile.
+    // One read transaction around both: the counted rows are the copied ones, even if rows are written meanwhile.
     db.exec('BEGIN');
     const counts = countRows(db);
     const progress = (): number => {
@@ -144,7 +144,7 @@ function stampIn(file: string): string {
   return file.slice(-'19700101T000000Z.db'.length);
 }
 
-/** The database of a replica and what tells it from its copies (copies.ts); one that cannot be read is nobody's. */
+/** The database of a replica, and its mark against copies (copies.ts); null if it cannot be read. */
 function readKin(path: string): string | null {
   let db: Database.Database | undefined;
   try {
@@ -280,8 +280,8 @@ function countCreates(path: string): number {
 }
 
 /**
- * Moves the replica and what SQLite keeps beside it, whose log may hold what the file does not have yet; null where there is none. A
- * log goes aside also where someone took its replica away, because SQLite would write it into whatever file is there next.
+ * Moves the replica and SQLite's files beside it, because the log may hold changes that the file does not have yet; null without a replica. A log is
+ * moved too if its replica is gone, because SQLite would write it into the next file.
  */
 export function moveAside(path: string, stamp: string): string | null {
   const isThere = existsSync(path);

@@ -279,7 +279,7 @@ const LOCAL_IDS = sql`
   ) STRICT`;
 
 /**
- * What both sides changed, and what someone discarded. Whoever lost is kept here permanently.
+ * What both sides changed, and what someone discarded. The losing version is kept here permanently.
  *
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
  *    column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then

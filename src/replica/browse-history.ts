@@ -27,7 +27,7 @@ export interface HistoryLine {
   readonly after: string | null;
 }
 
-/** Changes of an hour, by table and person; `by` is null where the origin shows nobody. */
+/** Changes of an hour, by table and person; `by` is null if the origin names no person. */
 export interface HistoryHour {
   readonly table: string;
   /** `YYYY-MM-DDThh`, UTC. */
@@ -74,7 +74,7 @@ export function readLastChanges(from: Connection, countMax: number): readonly Hi
   return from.prepare(sql`${LINES} WHERE row_id IS NOT NULL ORDER BY id DESC LIMIT ?`).all(countMax) as HistoryLine[]; // the columns just listed
 }
 
-/** Every change since a moment, counted; edits that were made here are by nobody at the origin. */
+/** Counts of all changes since a moment; edits that were made here have no author at the origin. */
 export function readHistoryHours(from: Connection, since: string): readonly HistoryHour[] {
   return from
     .prepare(

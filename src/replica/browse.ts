@@ -62,7 +62,7 @@ export interface RowsPage {
   readonly hasAfter: boolean;
 }
 
-/** A cell of which no more than CUT_CHARS characters were read; `bytes` is its whole length where it was cut. */
+/** A cell, cut to CUT_CHARS characters; `bytes` is its whole length if it was cut. */
 export interface CutCell {
   readonly value: Cell;
   readonly bytes: number | null;
@@ -103,7 +103,7 @@ export function readBrowsedTables(from: Connection): readonly BrowsedTable[] {
   return lines.map((line) => browsedTable(from, line));
 }
 
-/** One table by its name here; null where there is none. */
+/** One table by its name here; null if there is none. */
 export function findBrowsedTable(from: Connection, name: string): BrowsedTable | null {
   const lines = from.prepare(TABLES).all() as TableLine[]; // as above
   const line = lines.find((each) => each.name === name);

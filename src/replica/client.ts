@@ -21,8 +21,8 @@ export function executeAsClient(path: string, statements: string): void {
 }
 
 /**
- * Reads and writes in one transaction, which is taken back where `isKept` is false, or says so of what came of the work.
- * @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger, after which nothing was changed; `replica.busy`.
+ * Reads and writes in one transaction. It is rolled back if `isKept` is false, or returns false for the result. @throws RowsyncError `replica.failed`
+ * with the words of SQLite or of a trigger, and without any change; `replica.busy`.
  */
 export function workAsClient<T>(
   path: string,
@@ -70,8 +70,8 @@ export type EditOutcome =
   | { readonly kind: 'refused'; readonly words: string };
 
 /**
- * Edits one row as any SQL client would, in one statement. A cell that is not what the person saw is not overwritten; one to which they
- * changed nothing is not written. @throws RowsyncError of the replica, such as `replica.busy`.
+ * Edits one row as any SQL client would, in one statement. A cell that changed since the person saw it is not overwritten; a cell that they did not
+ * change is not written. @throws RowsyncError of the replica, such as `replica.busy`.
  */
 export function editRowAsClient(
   path: string,
@@ -109,7 +109,7 @@ function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, 
     .get(edit.id) as Stored[] | undefined; // raw() gives arrays
   if (row === undefined) return { kind: 'gone' };
   const cells = edit.cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
-  // What a person left as they saw it is no edit, whatever it is by now.
+  // A value that a person left unchanged is no edit, even if the cell changed since.
   const changed = cells.filter(({ value, was }) => !isSame(value, was));
   const moved = changed.filter(({ here, was }) => !isSame(here, was));
   if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };

@@ -1,8 +1,7 @@
 /**
- * The comparison of a two-way table with its base, which is the truth about what a user edited. Triggers alone lose edits
- * (`INSERT OR REPLACE` deletes rows without a trigger, GUI tools rebuild tables without theirs). Input: the two tables. Output:
- * ids of rows that differ, or marks on them in `_rowsync_rows`. `IS NOT` compares exactly; one number spelled in two ways counts
- * as different here and is settled by whoever reads the values (capture/changes.ts).
+ * The comparison of a two-way table with its base, which is the truth about what a user edited. Triggers alone lose edits (`INSERT OR REPLACE`
+ * deletes rows without a trigger, GUI tools rebuild tables without theirs). Input: the two tables. Output: ids of rows that differ, or marks on them
+ * in `_rowsync_rows`. `IS NOT` compares exactly; one number in two spellings counts as different here, and capture/changes.ts settles it by value.
  */
 import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
@@ -39,7 +38,7 @@ export function readDifferingIds(from: Connection, target: RowTarget, ids: reado
     .all(JSON.stringify(ids)) as number[]; // the ids just given
 }
 
-/** Ids of all rows that differ from their base or stand in one of the two tables only, whatever the marks say; in order. */
+/** Ids of all rows that differ from their base or are in only one of the two tables, ignoring marks; in order. */
 export function readAllDifferingIds(from: Connection, target: RowTarget): readonly number[] {
   const local = ident(target.localName);
   const base = ident(baseName(target.id));

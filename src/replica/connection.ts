@@ -1,6 +1,6 @@
 /**
- * What statements are prepared on: a connection to the replica file, and a transaction that may write. Whoever reads or writes the file
- * asks for one of them, and need not know how the file is opened (database.ts). Input and output: statements.
+ * What statements are prepared on: a connection to the replica file, and a transaction that may write. Code that reads or writes the file takes one
+ * of them, and need not know how the file is opened (database.ts). Input and output: statements.
  */
 import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
@@ -28,7 +28,7 @@ export interface WrittenTable {
 
 /** Told of every row of a user table, or of a base, before it is written (journal.ts). Does nothing for tables without history. */
 export interface TxJournal {
-  /** Why rows change; a person's decision is one whatever else is under way. */
+  /** Why rows change; a person's decision stays the cause during any other work. */
   work: Work;
   /** Whether changes of a table are kept. */
   isKept(tableId: number): boolean;
@@ -54,7 +54,7 @@ export interface Tx extends Connection {
   countUncaptured(count: number): void;
 }
 
-/** A number that moves with every change of the schema, whoever makes it; it is kept in the file. */
+/** A number in the file that changes with every change of the schema, by any client. */
 export function readSchemaVersion(from: Connection): unknown {
   return from
     .prepare(sql`PRAGMA schema_version`)

@@ -88,7 +88,7 @@ export function storeConsent(
   });
 }
 
-/** A table of which something is held. */
+/** A held table. */
 interface Held {
   readonly id: number;
   readonly name: string;
@@ -96,15 +96,15 @@ interface Held {
   readonly rowCount: number;
 }
 
-/** Whether a table waits because most of its columns vanished or some are to be removed, so that a consent to what is held of it is one to that. */
+/** Whether a table waits because most of its columns vanished or some are to be removed; a consent for the table then means that. */
 export function isSchemaHeld(from: Connection, tableId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
   return from.prepare(text).get(tableId) !== undefined;
 }
 
 /**
- * Takes rows that are about to be sent from a consent: what is edited afterwards was shown to nobody, however the push ends. A consent of which
- * nothing is left still counts as given, and is used up at the end.
+ * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
+ * remaining rows still counts as given, and is used up at the end.
  */
 export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;

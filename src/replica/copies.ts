@@ -69,7 +69,7 @@ function sentLast(inside: Count, beside: Count | null): boolean {
   return beside?.fileId === inside.fileId && beside.batchCount <= inside.batchCount;
 }
 
-/** Whether a file is an older copy that nobody has opened for writing since; for who only reads, and may meet a damaged file. */
+/** Whether a file is an older copy that was not opened for writing since; for readers, also of a damaged file. */
 export function isUnopenedCopy(from: Connection, path: string): boolean {
   try {
     const inside = readInside(from);
@@ -80,7 +80,7 @@ export function isUnopenedCopy(from: Connection, path: string): boolean {
   }
 }
 
-/** Whether a replica has stood under this path, whatever is there now. */
+/** Whether there was a replica under this path, regardless of the present file. */
 export function wasReplica(path: string): boolean {
   return readBeside(path) !== null;
 }
@@ -125,14 +125,14 @@ export function publishCount(replica: Connection & { readonly path: string }): v
   if (count !== null) writeBeside(replica.path, count);
 }
 
-/** Makes whatever is opened under this path next count as a copy that was put back. */
+/** Makes the next file that is opened under this path count as a copy that was put back. */
 export function disownFile(path: string): void {
   writeBeside(path, { fileId: 'restored', batchCount: 0 });
 }
 
 /**
- * The journal continues from an older state: what it said since is in the file that was replaced. The numbers of its entries go on at the
- * microseconds since 1970. No file that was here before has given so many, so whoever reads on from one of its numbers misses nothing.
+ * The journal continues from an older state: what it said since is in the file that was replaced. The numbers of its entries continue from the
+ * microseconds since 1970. No earlier file has given so many numbers, so a reader that continues from one of them misses nothing.
  */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
@@ -166,7 +166,7 @@ function readInside(from: { prepare(text: string): Database.Statement } | Connec
   return (row as Count | undefined) ?? null; // columns and types are ours
 }
 
-/** Null where there is none, or none that can be read. */
+/** Null if it is missing or unreadable. */
 function readBeside(path: string): Count | null {
   let text: string;
   try {
@@ -208,7 +208,7 @@ function shareBeside(path: string): void {
   if (mode !== null && modeOf(besideOf(path)) !== mode) chmodSync(besideOf(path), mode);
 }
 
-/** Who may read and write a file; null where there is none. */
+/** The owner, group and mode of a file; null if there is none. */
 function modeOf(path: string): number | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : found.mode & 0o660;
@@ -218,7 +218,7 @@ function besideOf(path: string): string {
   return `${realPathOf(path)}.sent`;
 }
 
-/** Where a file really stands, whatever links lead to it: what is said beside it is said to all who use it. A path of none stays as it is. */
+/** The real path of a file, without links: all its users share the files beside it. A path of none stays as it is. */
 export function realPathOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }

@@ -34,7 +34,7 @@ const WAL_BYTES_MAX = 64 * 1024 * 1024;
 /** Pages that SQLite keeps in memory; the system keeps the rest of the file in its own, where it has room. */
 const CACHE_KIB = 4096;
 
-/** One transaction, for whoever stands around it. */
+/** One transaction, for the code around it. */
 export interface TransactionFacts {
   /** What it does, as in messages. */
   readonly what: string;
@@ -143,8 +143,7 @@ export class Replica implements Connection {
   }
 
   /**
-   * Like `write`, and on the disk before it returns, whatever happens to the power: for what must precede a request that changes
-   * something (I11).
+   * Like `write`, but on the disk before it returns, safe from a power cut: for records that must precede a changing request (I11).
    */
   writeDurably<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
     return this.#transact(what, change, { synchronous: 'FULL', end: 'COMMIT', signal });
@@ -258,9 +257,9 @@ export function openReplica(
 }
 
 /**
- * Opens a replica beside the process that works on it, only to try what a change would do. A rehearsal holds the write lock of
- * SQLite, as the edits of any client do, and stores nothing.
- * @throws RowsyncError `replica.older` where the file is of another version, `replica.foreign`, `replica.newer`, `replica.damaged`.
+ * Opens a replica beside the process that works on it, only to try what a change would do. A rehearsal holds the write lock of SQLite, like edits of
+ * any client, and stores nothing. @throws RowsyncError `replica.older` for a file of an earlier version, `replica.foreign`, `replica.newer`,
+ * `replica.damaged`.
  */
 export function openForRehearsal(path: string, { clock }: { readonly clock: Clock }): Rehearsal {
   const absolute = resolve(path);
@@ -293,7 +292,7 @@ function checkVersion(db: Database.Database, path: string): void {
   });
 }
 
-/** Nobody but its owner may read the replica; or its group may use it as well. */
+/** Only its owner may read the replica; if it is shared, its group may use it too. */
 const PRIVATE_MODE = 0o600;
 const SHARED_MODE = 0o660;
 
@@ -326,9 +325,8 @@ function makeEmpty(path: string, mode: number): void {
 const APPLICATION_ID_AT = 68;
 
 /**
- * Whether a file is empty or a replica. Whoever may write to the folder can put another file of this user in the place of one, or
- * a link to it, to have it opened up to himself. After an early crash the log alone says that a file is a replica; it is opened
- * up the next time.
+ * Whether a file is empty or a replica. A user who may write to the folder can replace a file by another file of this user, or by a link to it, to
+ * get access to it. After an early crash the log alone says that a file is a replica; it is opened up the next time.
  */
 function mayBeOpenedUp(path: string): boolean {
   const place = lstatSync(path);
@@ -376,9 +374,8 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
 }
 
 /**
- * Whether nothing stands in the file yet; a file of another client is refused. It is looked at without the right to write,
- * because closing a file that may be written carries over its log, and even that would change it.
- * @throws RowsyncError `replica.foreign` or `replica.newer`.
+ * Whether nothing stands in the file yet; a file of another client is refused. It is opened read-only, because closing a writable file carries over
+ * its log, and even that would change it. @throws RowsyncError `replica.foreign` or `replica.newer`.
  */
 function isNewFile(path: string, connect: Connect): boolean {
   try {

@@ -1,7 +1,7 @@
 /**
- * A user table of which nothing is taken for certain any more: another client may have edited it, or an ETag is suspected to
- * lie. Input: the table as it stands. Output: bookkeeping in which every row has to be proven again. The next sweep
- * brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
+ * A user table that is not trusted any more: another client may have edited it, or an ETag may be wrong. Input: the table as it stands. Output:
+ * bookkeeping in which every row has to be proven again. The next sweep brings back what was edited or deleted here; rows that no page has are looked
+ * up like any missing row.
  */
 import type { Tx } from './connection.ts';
 import { forgetEtags } from './pages.ts';

@@ -55,7 +55,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     },
   ],
   [
-    // Whatever names a column has to continue meaning something after a table is changed; a view that means nothing keeps every table from it.
+    // Every view and trigger must stay valid after a table is changed; one invalid view prevents changes of all tables.
     /^SQLITE_ERROR: error in (index|view|trigger) /,
     {
       code: 'replica.failed',

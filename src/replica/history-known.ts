@@ -1,6 +1,6 @@
 /**
- * How far back the journal of each table reaches. A table at a moment is what its entries up to then led to, so entries that were pruned, and
- * those before the last `begin`, put an end to it. Input: the replica. Output: moments, or the refusal that says what is known.
+ * How far back the journal of each table reaches. A table at a moment results from its later entries, so the known span begins after pruned entries,
+ * and at the last `begin`. Input: the replica. Output: moments, or the refusal that says what is known.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -26,7 +26,7 @@ export function requireHistory(reader: ReplicaReader): void {
   });
 }
 
-/** The tables of which there is a journal, by name. Reads the journal once. @throws RowsyncError `replica.older`. */
+/** The tables with a journal, by name. Reads the journal once. @throws RowsyncError `replica.older`. */
 export function readKnownTables(reader: ReplicaReader): readonly KnownTable[] {
   requireHistory(reader);
   return reader
@@ -66,8 +66,8 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
 }
 
 /**
- * The last entry that belongs to a moment, in seconds since 1970: what happened within that second is done. 0 where there is none.
- * An index finds it; where the clock was set back, the entry with the latest time counts.
+ * The last entry that belongs to a moment, in seconds since 1970, including all of that second. 0 for none. An index finds it; where the clock was
+ * set back, the entry with the latest time counts.
  */
 export function lastSeqAt(from: Connection, moment: number): number {
   const text = sql`SELECT id FROM sync_history WHERE at <= ? ORDER BY at DESC, id DESC LIMIT 1`;
@@ -80,8 +80,8 @@ export function lastSeqAt(from: Connection, moment: number): number {
 }
 
 /**
- * Checks that what a table was at a moment is known: not before its journal, not ahead, and not in the gap before a restore.
- * @throws RowsyncError `history.unknown`, with what is known.
+ * Checks that the journal of a table covers a moment: not before its beginning, not in the future, and not in the gap before a restore. @throws
+ * RowsyncError `history.unknown`, with the known span.
  */
 export function checkKnown(
   from: Connection,

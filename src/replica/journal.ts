@@ -1,10 +1,10 @@
 /**
- * The writer of the journal: what happens to rows of tables with `history`, one entry for each row and transaction, written by the transaction
- * that changes the row. rows.ts says which rows are about to be written; what they were is read then, and compared at the end with
- * what they are. So whatever a transaction writes, its entries lead from one state to the next.
+ * The writer of the journal: changes of rows in tables with `history`, one entry for each row and transaction, written by the transaction that
+ * changes the row. rows.ts says which rows are about to be written. Their former state is read then, and compared with their state at the end. So the
+ * entries of every transaction lead from one state to the next.
  *
- * Of a two-way table the journal knows a row as its base, or as `_rowsync_history_edits` says. What stands there otherwise was edited by
- * another client, and becomes an entry of its own. Input: ids before each write. Output: `_rowsync_history`.
+ * Of a two-way table the journal knows a row as its base, or as `_rowsync_history_edits` says. A differing state was edited by another client, and
+ * becomes an entry of its own. Input: ids before each write. Output: `_rowsync_history`.
  */
 import { isUtf8 } from 'node:buffer';
 import { stampFromMs, type Clock } from '../base/clock.ts';
@@ -74,7 +74,7 @@ export class Journal implements TxJournal {
     this.#clock = clock;
   }
 
-  /** Begins a transaction, of which nothing is known yet. */
+  /** Begins a transaction, with no known rows yet. */
   begin(work: Work): void {
     this.work = work;
     this.#tables.clear();

@@ -46,8 +46,8 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
 }
 
 /**
- * Stores the identity. Where it changed, no ETag and no descriptor is trusted any more and deletes wait once, also those to which
- * a person agreed before, who was shown what the former caller did not see.
+ * Stores the identity. If it changed, no ETag and no descriptor is trusted any more. Deletes wait once, even if a person agreed before, because they
+ * agreed to the view of the former caller.
  */
 export function storeIdentity(
   tx: Tx,

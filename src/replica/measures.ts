@@ -1,6 +1,6 @@
 /**
- * Some columns of all rows, block by block, for whoever adds them up. Input: a table and local names of columns. Output: stored values, in which long
- * integers are rounded: this is no way to read rows that are kept.
+ * Some columns of all rows, block by block, to be summed. Input: a table and local names of columns. Output: stored values, in which long integers
+ * are rounded: this is no way to read rows that are kept.
  */
 import { ident, joinSql, sql } from '../base/sql.ts';
 import type { Connection } from './connection.ts';

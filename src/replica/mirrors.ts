@@ -1,9 +1,8 @@
 /**
- * Mirrors under triggers of another client's. Whenever we write rows, our guards are off, and such a trigger may change rows of
- * any table that it names. Of the one that it stands on, or of another. In a table with a base that shows as an edit. In a mirror
- * nobody can tell, so its pages are read again, and what the trigger changed is written back. That it may have is kept with the
- * table, because the trigger may be gone by then. Called behind whatever writes rows of user tables. Input: the file. Output:
- * bookkeeping.
+ * Mirrors under triggers of another client's. Whenever we write rows, our guards are off, and such a trigger may change rows of any table that it
+ * names. Of the one that it stands on, or of another. In a table with a base that shows as an edit. In a mirror this cannot be detected, so its pages
+ * are read again, and the trigger's changes are undone. The suspicion is kept with the table, because the trigger may be gone later. Called after
+ * every write of rows in user tables. Input: the file. Output: bookkeeping.
  */
 import type { Connection, Tx } from './connection.ts';
 import { hasForeignTriggers, oncePerSchema } from './objects.ts';

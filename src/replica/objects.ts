@@ -1,7 +1,6 @@
 /**
- * What stands in the file beside rows: SQLite calls tables and triggers objects of the schema, and finds one by reading all of them. With
- * hundreds of two-way tables they are thousands, so their names are read once for as long as nobody changes the schema.
- * Input: the file. Output: names.
+ * What stands in the file beside rows: SQLite calls tables and triggers objects of the schema, and finds one by reading all of them. Hundreds of
+ * two-way tables have thousands of them, so their names are read once until the schema changes. Input: the file. Output: names.
  */
 import { readSchemaVersion, type Connection } from './connection.ts';
 import { foldIdent, sql } from '../base/sql.ts';
@@ -52,12 +51,12 @@ export const hasForeignTriggers = oncePerSchema((from) => {
   return from.prepare(text).get() !== undefined;
 });
 
-/** Whether a table stands in the file, in whatever case: another client may have dropped it, or written its name anew. */
+/** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {
   return readTableRows(from).has(foldIdent(name));
 }
 
-/** How a table was made, in SQL; null where there is none of this name. */
+/** The SQL that made a table; null if there is none of this name. */
 export function readTableText(from: Connection, name: string): string | null {
   const text = from
     .prepare(sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`)

@@ -219,7 +219,7 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
     .get(id) as number; // a sum of counts
 }
 
-/** How many rows stand here that were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */
+/** How many rows here were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */
 export function countStampedFrom(
   from: Connection,
   { localName }: RowTarget,
@@ -310,9 +310,9 @@ export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]):
 }
 
 /**
- * Puts rows under suspicion that were read or changed outside of a sweep, by a push or by following: the table now holds more than the pages that show
- * them said. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such
- * rows. The next sweep then asks for the rows themselves. A page that is read anew clears them.
+ * Makes suspects of rows that a push or following read or changed outside of a sweep: the table now differs from the pages that show them. Should the
+ * origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such rows. The next sweep then asks for the rows
+ * themselves. A page that is read anew clears them.
  */
 export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
   tx.prepare(

@@ -32,7 +32,7 @@ const PUSHES = sql`
  *    reason        the origin's words, or ours where the row was refused before it was sent
  *    status, code  of the origin; null where it was not asked
  *    sent          JSON object of the cells as they were sent; null for deletes and for what was not sent
- *    tries         refusals so far; with retry_at_ms (null for never) they say when the row is tried again by itself
+ *    tries refusals so far; with retry_at_ms (null for never) they say when the row is tried again
  */
 const REFUSALS = sql`
   CREATE TABLE _rowsync_refusals (

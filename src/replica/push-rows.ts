@@ -90,7 +90,7 @@ export function readKeptPushes(
   }));
 }
 
-/** Rows of a table of which at least so many pushes are remembered. */
+/** Rows of a table with at least so many remembered pushes. */
 export function readOftenPushed(from: Connection, tableId: number, countMin: number): ReadonlySet<number> {
   const ids = from
     .prepare(

@@ -14,7 +14,7 @@ import { sql, type Sql } from '../base/sql.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
-/** Columns of `sync_status` that the first version did not have, with what they are where nothing is known; version 1 had mirrors only. */
+/** Columns of `sync_status` that the first version did not have, with their defaults; version 1 had mirrors only. */
 const LATER_STATUS = [
   ['mode', sql`'mirror' AS mode`],
   ['pending', sql`0 AS pending`],
@@ -362,7 +362,7 @@ function olderError(thrown: unknown, path: string): RowsyncError {
   });
 }
 
-/** A value of which no digit may be lost: an integer that a double does not hold comes as text. */
+/** A value without a lost digit: an integer that a double does not hold comes as text. */
 function exact(value: Sql): Sql {
   const isLong = sql`typeof(${value}) = 'integer' AND ${value} NOT BETWEEN -9007199254740991 AND 9007199254740991`;
   return sql`CASE WHEN ${isLong} THEN CAST(${value} AS TEXT) ELSE ${value} END`;
@@ -398,8 +398,7 @@ function queryError(thrown: unknown, path: string): RowsyncError {
 }
 
 /**
- * Opens the replica for reading.
- * @throws RowsyncError `replica.path` when there is none yet, `replica.foreign`, `replica.newer`, `replica.damaged`.
+ * Opens the replica for reading. @throws RowsyncError `replica.path` if there is none yet, `replica.foreign`, `replica.newer`, `replica.damaged`.
  */
 export function openReader(path: string): ReplicaReader {
   const absolute = resolve(path);

@@ -1,7 +1,6 @@
 /**
- * Making room for a new replica. What was edited in the old one goes into a file first, then the old one is moved aside with all
- * it holds. Input: the path, and whoever writes the script. Output: two files. Invariant (I2): the old file is not moved before
- * the script is on the disk.
+ * Making room for a new replica. What was edited in the old one goes into a file first, then the old one is moved aside with all it holds. Input: the
+ * path, and the writer of the script. Output: two files. Invariant (I2): the old file is not moved before the script is on the disk.
  */
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -19,8 +18,8 @@ export interface Aside {
 }
 
 /**
- * Moves a replica aside once `writeScript` has written its lines.
- * @throws RowsyncError `replica.inUse`, `replica.path` where there is none, and whatever `writeScript` throws; nothing is moved then.
+ * Moves a replica aside once `writeScript` has written its lines. @throws RowsyncError `replica.inUse`, `replica.path` if there is none, and errors
+ * of `writeScript`; then nothing is moved.
  */
 export function moveAsideWithScript(
   target: string,

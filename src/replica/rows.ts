@@ -82,7 +82,7 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
   return { insertedCount, updatedCount: changedCount - insertedCount };
 }
 
-/** Like `upsertRows`, for tables whose rows nobody counts; returns how many rows were written. */
+/** Like `upsertRows`, for tables whose rows are not counted; returns how many rows were written. */
 export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): number {
   const isKept = tx.journal.isKept(target.id);
   const isGuarded = hasForeignTriggers(tx);

@@ -11,7 +11,7 @@ import type { Complaint } from './ledger.ts';
  * One row per recorded run; the newest thousands are kept.
  *
  *    kind        pull · follow (only changes were asked for; earlier versions recorded these as pull) · push
- *    per_table   JSON: what the run did to each table (TableResult), of the newest thousand runs; null where nothing happened
+ *    per_table JSON: what the run did to each table (TableResult), of the newest thousand runs; null if nothing happened
  */
 export const RUNS = sql`
   CREATE TABLE _rowsync_runs (
@@ -24,7 +24,7 @@ export const RUNS = sql`
   ) STRICT`;
 
 /**
- * How a table fared in the quarters of an hour of the last day in which it was pulled; of older ones the newest in which that went well.
+ * The outcomes of a table's pulls in the quarters of an hour of the last day; of older quarters, only the newest success.
  *
  *    quarter     quarters of an hour since 1970
  *    fare        failed (or held) · fresh (read whole) · followed (what changed was read): the first of these that applies
@@ -52,7 +52,7 @@ export const RUNS_11 = [
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
 const RUNS_MAX = 10_000;
-/** Runs of which it is kept what they did to each table. */
+/** The number of runs with details about each table. */
 const DETAILED_RUNS_MAX = 1_000;
 /** Tables of one run, and characters of one reason, that are kept: a thousand runs in which everything fails must stay small. */
 const RESULTS_MAX = 100;
@@ -212,7 +212,7 @@ export function readQuarters(from: Connection): ReadonlyMap<string, readonly Qua
   return byTable;
 }
 
-/** What the newest runs did to each table, by their ids; runs of which that is not known are left out. */
+/** What the newest runs did to each table, by their ids; runs without these facts are left out. */
 export function readRunResults(from: Connection, limit: number): ReadonlyMap<number, readonly TableResult[]> {
   if (!hasQuarters(from)) return new Map();
   const rows = from

@@ -61,7 +61,7 @@ export function readSources(from: Connection): readonly SinkSource[] {
   });
 }
 
-/** The number of the last touched line; 0 where there is none. */
+/** The number of the last touched line; 0 for none. */
 export function readHead(from: Connection): number {
   return from
     .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_touched`)

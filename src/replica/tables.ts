@@ -75,13 +75,13 @@ export function replaceChangesView(tx: Tx, wanted: Sql): void {
   tx.prepare(wanted).run();
 }
 
-/** Drops what names the columns of a table; whoever changes its shape makes them again in the same transaction. */
+/** Drops the triggers and views that name the columns of a table; code that changes its shape makes them again in the same transaction. */
 function dropDependents(tx: Tx, tableId: number): void {
   dropTriggers(tx, tableId);
   emptyChangesView(tx);
 }
 
-/** The user table and, where there is one, its base: whatever changes the shape of one changes both. */
+/** The user table and its base, if there is one: every change of shape changes both. */
 function shapedTables(from: Connection, table: { id: number; localName: string }): readonly Sql[] {
   return [table.localName, ...(hasBase(from, table.id) ? [baseName(table.id)] : [])].map(ident);
 }

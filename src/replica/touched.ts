@@ -1,7 +1,7 @@
 /**
- * Which rows changed since a sink last asked: one line a row, moved up with each change of it, so that there are never more lines than
- * rows, however long a sink is away. Written by the functions that write rows (rows.ts), in the same transaction. What counts is what
- * the origin confirmed: the rows of a mirror, or those of a base.
+ * Which rows changed since a sink last asked: one line a row, moved up with each change. So there are never more lines than rows, however long a sink
+ * is away. Written by the functions that write rows (rows.ts), in the same transaction. What counts is what the origin confirmed: the rows of a
+ * mirror, or those of a base.
  *
  * The table stands in the file exactly while a sink is configured; without one, nothing is written. Lines only say where to look: a reader
  * takes the row itself from the table that holds it.
@@ -11,7 +11,7 @@ import { hasTable } from './objects.ts';
 import { sql } from '../base/sql.ts';
 
 /**
- *    row_id   0 stands for every row of the table: something changed of which no single rows are known
+ *    row_id 0 means every row of the table: the changed rows are not known
  *    seq      grows with every change, over all tables; no line is ever deleted, so the largest one never comes again
  *    gone     1 where the row was deleted
  *    at       when, in seconds since 1970
@@ -39,8 +39,7 @@ export function noteTouches(tx: Tx, isWanted: boolean): void {
 }
 
 /**
- * Whether changes of single rows of a table are noted: not while it is read for the first time, since a line for all of its rows follows when
- * that ends.
+ * Whether changes of single rows of a table are noted. Not during its first read, since a line for all of its rows follows.
  */
 export function areRowsNoted(from: Connection, tableId: number): boolean {
   if (!areTouchesNoted(from)) return false;

@@ -52,7 +52,7 @@ export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger
   return true;
 }
 
-/** Drops the triggers of a table; whoever changes its shape makes them again in the same transaction. */
+/** Drops the triggers of a table; code that changes its shape makes them again in the same transaction. */
 export function dropTriggers(tx: Tx, tableId: number): void {
   for (const { name } of readTriggers(tx, tableId)) tx.prepare(sql`DROP TRIGGER ${ident(name)}`).run();
 }

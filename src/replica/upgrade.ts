@@ -45,7 +45,7 @@ function versionOf(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
 
-/** Copies the file by a connection of its own, which sees what was committed; nobody can write meanwhile. */
+/** Copies the file by a separate connection, which sees committed data; no process can write meanwhile. */
 function keepAsItWas(db: Database.Database, path: string, copyPath: string): void {
   const partial = copyPath + PARTIAL;
   try {

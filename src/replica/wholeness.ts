@@ -50,7 +50,7 @@ export function checkEditsWhole(db: Database.Database, path: string): void {
   }
 }
 
-/** Those of the given tables whose rows are not all there; a damaged index hides none. @throws where nothing can be read. */
+/** The given tables with lost rows; a damaged index hides none. @throws if nothing can be read. */
 export function damagedAmong(path: string, names: readonly string[]): readonly string[] {
   const db = openToRead(path);
   try {

@@ -81,7 +81,7 @@ export interface TypeRules extends Wire {
 /** How a value begins by which a user asks for a file to be attached (reconcile/uploads.ts). */
 export const UPLOAD_PREFIX = 'file:';
 
-/** A file as the origin shows it. Whatever that says, it must not ask for a file of this machine to be sent. */
+/** A file as the origin shows it. The origin's text must never request the upload of a file of this machine. */
 export function shownFile(text: string): string {
   return text.startsWith(UPLOAD_PREFIX) ? `file%3A${text.slice(UPLOAD_PREFIX.length)}` : text;
 }

@@ -34,7 +34,7 @@ export function plainDecimal(text: string): string | undefined {
   return sign === '-' && unsigned !== '0' ? `-${unsigned}` : unsigned;
 }
 
-/** The exact value of a decimal text, or undefined when it is none. Never rounds. */
+/** The exact value of a decimal text; undefined for other text. Never rounds. */
 export function numericFromText(text: string): Numeric | undefined {
   const plain = plainDecimal(text);
   if (plain === undefined) return undefined;
@@ -59,7 +59,7 @@ export function isTooLong(value: Numeric): boolean {
   return (numericToPlain(value).split('.')[1]?.length ?? 0) > DECIMALS_MAX;
 }
 
-/** The digits of a number; a text that is none stays as it is and equals only itself. */
+/** The digits of a number; any other text stays as it is and equals only itself. */
 export function plainNumber(value: Numeric | boolean): string {
   if (typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return plainDecimal(value) ?? value;

@@ -1,8 +1,8 @@
 /**
- * Pieces of filter formulas as the origin's own client writes them (origin facts 5.1 and 5.2): escaped column names and
- * literals, for whoever builds a filter. Emission only; the sandbox has its own reader.
+ * Pieces of filter formulas as the origin's own client writes them (origin facts 5.1 and 5.2): escaped column names and literals. Emission only; the
+ * sandbox has its own reader.
  *
- * Whatever the input, a piece is one token at the origin: a name or a text cannot end its own quotes. Pure.
+ * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes. Pure.
  */
 import { numericToPlain, type Numeric } from './decimal.ts';
 

@@ -7,8 +7,8 @@
 export const CACHEABLE = 'private, must-revalidate, max-age=0';
 
 /**
- * An ETag as it may be sent back, or null where there is none that can be trusted. A weak tag is as good as a strong one
- * here: both promise the same content for If-None-Match.
+ * An ETag as it may be sent back; null without a valid one. A weak tag is as good as a strong one here: both promise the same content for
+ * If-None-Match.
  */
 export function readEtag(header: string | undefined): string | null {
   const tag = header?.trim() ?? '';
@@ -28,9 +28,9 @@ export function isCacheable(cacheControl: string | undefined): boolean {
 }
 
 /**
- * Milliseconds to wait by Retry-After headers: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null where
- * there is none that makes sense. A date in the past is 0. Of several, or of a list, the longest: each of those who
- * wrote one wants to be left alone for that long. Parts of a second, which some servers write, are rounded up.
+ * Milliseconds to wait by Retry-After headers: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null without a valid one. A date
+ * in the past is 0. Of several, or of a list, the longest: each of those who wrote one wants to be left alone for that long. Parts of a second, which
+ * some servers write, are rounded up.
  */
 export function readRetryAfterMs(headers: string | readonly string[] | undefined, nowMs: number): number | null {
   const waits = [headers ?? []].flat().flatMap((text) => waitsMs(text.trim(), nowMs));

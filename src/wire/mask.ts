@@ -1,6 +1,6 @@
 /**
- * Masks: what is put in the place of the values of a column while an answer of the origin is read, so that nothing behind the wire ever has
- * them. Input: a value as the origin has it. Output: the value that is stored. A missing value stays missing. Pure, but for the key that it is given.
+ * Masks replace the values of a column while an answer of the origin is read, so that no other code ever has them. Input: a value as the origin has
+ * it. Output: the value that is stored. A missing value stays missing. Pure, but for the key that it is given.
  */
 import { createHmac } from 'node:crypto';
 import { must } from '../base/assert.ts';

@@ -63,7 +63,7 @@ function decodeExtended(text: string): string | undefined {
   return encoded.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** Whatever readers disagree on inside quotes. */
+/** Characters on which readers disagree inside quotes. */
 const NOT_PLAIN = /[^A-Za-z0-9 !#$&+\-.^_`|~()[\]{}@,=]/gu;
 
 /**

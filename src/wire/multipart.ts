@@ -1,11 +1,11 @@
 /**
- * Bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387): a reader that takes
- * chunks as they arrive and holds at most one delimiter of what it has not sorted yet, and a writer.
+ * A writer and a reader for bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387). The reader takes chunks
+ * as they arrive, and buffers at most one delimiter.
  *
- * Why not a package: busboy and @fastify/busboy refuse any subtype but form-data, and drop parts without a field name;
- * formidable gives no Content-ID; multiparty takes only a request object. @remix-run/multipart-parser 0.16.3 reads the
- * vendor's bytes, but loses a part without a word when the one before has no headers, takes any two bytes for
- * the line end behind a delimiter, and refuses a preamble. A body that is read wrongly becomes rows that nobody sent.
+ * Why not a package: busboy and @fastify/busboy refuse any subtype but form-data, and drop parts without a field name. formidable gives no
+ * Content-ID; multiparty takes only a request object. @remix-run/multipart-parser 0.16.3 reads the vendor's bytes. But it silently loses a part after
+ * one without headers, takes any two bytes for the line end after a delimiter, and refuses a preamble. A body that is read wrongly becomes invented
+ * rows.
  *
  * Lines end with CR LF. Faults are values; nothing is thrown at what came. Pure.
  */
@@ -112,7 +112,7 @@ export class MultipartReader {
     return fault;
   }
 
-  /** Goes on as far as one state reaches; false when more bytes are needed. */
+  /** Continues to the end of one state; false when more bytes are needed. */
   #step(): boolean {
     switch (this.#state) {
       case 'preamble':

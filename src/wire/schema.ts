@@ -119,7 +119,7 @@ const TYPE_BY_LOWER_NAME: ReadonlyMap<string, ColumnType> = new Map(
   COLUMN_TYPES.filter((type) => type !== 'Unknown').map((type) => [type.toLowerCase(), type]),
 );
 
-/** The type that a descriptor's `type` names, whatever its case; `Unknown` (text as sent) for names we never saw. */
+/** The type that a descriptor's `type` names, ignoring case; `Unknown` (text as sent) for unknown names. */
 export function columnType(type: string): ColumnType {
   return TYPE_BY_LOWER_NAME.get(type.toLowerCase()) ?? 'Unknown';
 }
@@ -135,7 +135,7 @@ export function isWritable(column: Pick<ColumnDescriptor, 'kind' | 'readOnly'>):
   return column.kind !== null && WRITABLE_KINDS.has(column.kind) && column.readOnly !== true;
 }
 
-/** Whether a descriptor names the option, whatever its case. */
+/** Whether a descriptor has the option, ignoring case. */
 export function hasOption(options: readonly string[], option: string): boolean {
   return options.some((name) => name.toLowerCase() === option.toLowerCase());
 }

@@ -1,6 +1,6 @@
 /**
- * Bodies and answers of the write methods in JSON (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5): the
- * rows that go in, the status of each row that come back. The types are those of XML too (xml.ts).
+ * Bodies and answers of the write methods in JSON (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5): rows to write, and the status of
+ * each. The types are those of XML too (xml.ts).
  *
  * A body is an array of objects, or one bare object for a single row. Of two equal keys in one object the last counts,
  * as with every JSON parser in use. Fields that begin with `@row.` other than `@row.id` are ignored, so that a row can

@@ -74,7 +74,7 @@ function parseOffset(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** The day and the time of day that a full date and time names in its own zone, whatever that is; undefined if none. */
+/** The day and the time of day of a full date and time, in the zone that it names; undefined for other texts. */
 export function dateAndTimeOf(text: string): { readonly date: string; readonly time: string } | undefined {
   const parsed = parseTime(text);
   const local = parsed && textFromMs(parsed.localMs);

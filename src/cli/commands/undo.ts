@@ -21,8 +21,8 @@ import { becomeOwnerOf } from '../owner.ts';
 import { planText } from '../push-report.ts';
 
 const EXAMPLES = `
-What changed since is refused and listed, never overwritten; the exit code is 3 then. The edits are ordinary ones: rowsync plan shows
-them, rowsync push carries them under all its guards. A row that was deleted is made anew, with another id. Of a mirror
+A cell that changed since is listed and never overwritten; the exit code is then 3. The edits are ordinary ones: rowsync plan shows
+them, rowsync push carries them under all its guards. A deleted row is created again with another id. In a mirror
 nothing is written: the list says what to change at the origin.
 
 Times: ${MOMENT_FORMS}.
