@@ -212,6 +212,32 @@ export function readQuarters(from: Connection): ReadonlyMap<string, readonly Qua
   return byTable;
 }
 
+/** A pull or a follow that ended. Stamps are UTC text. */
+export interface Try {
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  /** Whether every table failed, or none was reached. */
+  readonly failedWhole: boolean;
+}
+
+/** Those that began since a moment, and the last one before it, the oldest first. A run that was asked to stop tells nothing. */
+export function readTries(from: Connection, since: string): readonly Try[] {
+  if (!hasQuarters(from)) return [];
+  const isTry = sql`kind IN ('pull', 'follow') AND finished_at IS NOT NULL AND outcome <> 'stopped'`;
+  // Of many tables only some are listed, after a line for what concerned all; of old runs, none is.
+  const failed = sql`(SELECT count(*) FROM json_each(per_table) WHERE value ->> 'table' IS NOT NULL AND value ->> 'problem' IS NOT NULL)`;
+  const rows = from
+    .prepare(
+      sql`SELECT started_at AS startedAt, finished_at AS finishedAt,
+            outcome = 'failed' AND ${failed} >= min(tables, ${RESULTS_MAX - 1}) AS failedWhole
+          FROM _rowsync_runs
+          WHERE ${isTry} AND id >= coalesce((SELECT max(id) FROM _rowsync_runs WHERE ${isTry} AND started_at < @since), 0)
+          ORDER BY id`,
+    )
+    .all({ since }) as (Omit<Try, 'failedWhole'> & { failedWhole: 0 | 1 })[]; // the columns just listed
+  return rows.map((row) => ({ ...row, failedWhole: row.failedWhole === 1 }));
+}
+
 /** What the newest runs did to each table, by their ids; runs without these facts are left out. */
 export function readRunResults(from: Connection, limit: number): ReadonlyMap<number, readonly TableResult[]> {
   if (!hasQuarters(from)) return new Map();

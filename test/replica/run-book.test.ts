@@ -3,7 +3,14 @@
  */
 import { expect, test } from 'vitest';
 import { stampFromMs } from '../../src/base/clock.ts';
-import { closeRun, openRun, readQuarters, readRunResults, type RunTable } from '../../src/replica/run-book.ts';
+import {
+  closeRun,
+  openRun,
+  readQuarters,
+  readRunResults,
+  readTries,
+  type RunTable,
+} from '../../src/replica/run-book.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { NOTE } from '../support/two-way.ts';
 
@@ -26,12 +33,13 @@ function record(
   quarter: number,
   tables: readonly Partial<RunTable>[],
   error: typeof COMPLAINT | null = null,
+  outcome = 'done',
 ): Promise<number> {
   const at = stampFromMs(quarter * QUARTER_MS);
   return replica.write('Recording a run', (tx) => {
     const id = openRun(tx, 'pull', at);
     closeRun(tx, id, at, {
-      outcome: 'done',
+      outcome,
       requestCount: 1,
       notModifiedCount: 0,
       receivedBytes: 0,
@@ -152,4 +160,24 @@ test('a day is kept, and the newest quarter before it that went well', async () 
   await record(fixture, 102, [{}]);
 
   expect(faresOf(fixture)).toEqual(['5 followed', '96 followed', '102 followed']);
+});
+
+test('a try failed as a whole where no table was read', async () => {
+  await using fixture = await startPulled();
+  const [failed, well] = [{ error: COMPLAINT }, {}];
+
+  await record(fixture, 1, [failed], COMPLAINT, 'failed');
+  await record(fixture, 2, [], COMPLAINT, 'failed');
+  await record(fixture, 3, [failed, failed], COMPLAINT, 'failed');
+  await record(fixture, 4, [failed, well], COMPLAINT, 'failed');
+  await record(fixture, 5, [well]);
+  await record(fixture, 6, [], COMPLAINT, 'stopped');
+
+  const tries = readTries(fixture.replica, stampFromMs(3 * QUARTER_MS));
+  expect(tries.map(({ startedAt, failedWhole }) => [Date.parse(startedAt) / QUARTER_MS, failedWhole])).toEqual([
+    [2, true],
+    [3, true],
+    [4, false],
+    [5, false],
+  ]);
 });

@@ -7,7 +7,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { readBrowsedTables } from '../../replica/browse.ts';
 import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour } from '../../replica/browse-history.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
-import { readQuarters } from '../../replica/run-book.ts';
+import { readQuarters, readTries } from '../../replica/run-book.ts';
 import { readSinkStatus } from '../../replica/sink-book.ts';
 import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
 import { sinkSentence } from '../../sink/text.ts';
@@ -18,7 +18,7 @@ import { html, type Html } from './html.ts';
 import { changesHtml } from './life.ts';
 import { bottomHtml, headlineHtml } from './page.ts';
 import type { PageReply } from './request.ts';
-import { faresOf } from './strip.ts';
+import { faresOf, outagesOf } from './strip.ts';
 import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './today.ts';
 
 /** Conflicts and failures on one page, each. */
@@ -46,11 +46,12 @@ export function answerToday(desk: Desk): PageReply {
     failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
     formToken,
   };
+  const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
     ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
-      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs }), { nowMs, wayByTable: state.wayByTable })}
+      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs, outages }), { nowMs, wayByTable: state.wayByTable })}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
     ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, nowMs })}`;

@@ -3,6 +3,7 @@
  * changes anything by a GET. The browser sees them in test/daemon/page/desk.long.test.ts.
  */
 import { copyFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
@@ -442,3 +443,22 @@ test('all refused rows are sent again by one button, where there are several', a
   expect(daemon.rows('SELECT * FROM sync_failures')).toEqual([]);
   expect(sandbox.store.rows('Note')[3]?.values['Code']).toBe('c3');
 });
+
+test('while the origin is down, tables that are due have failed', async () => {
+  let isDown = false;
+  const intercept = (_request: unknown, response: ServerResponse): boolean => {
+    if (isDown) response.destroy();
+    return isDown;
+  };
+  await using sandbox = await startTestSandbox({ tables: [NOTE], intercept });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  isDown = true;
+  await daemon.elapse(120);
+
+  const { body } = await get(await signIn(daemon), '/');
+
+  expect(/aria-label="Quarters of an hour: ([^"]+)"/.exec(body)?.[1]).toMatch(
+    /^not known \d+ of 96, read whole 1 of 96, failed or held \d of 96$/,
+  );
+}, 60_000);
