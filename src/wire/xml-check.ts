@@ -203,12 +203,12 @@ class Check {
     }
     const [all, closing, name = '', attributes = '', empty] = tag;
     this.#at = at + all.length;
-    if (!this.#isName(name)) return this.#complain(at, 'the tag has no allowed name');
     if (closing === '/') {
       if (attributes !== '' || empty === '/') return this.#complain(at, 'a closing tag holds only its name');
       if (this.#open.pop() !== name) this.#complain(at, 'a closing tag does not match the element it closes');
       return;
     }
+    if (!this.#isName(name)) return this.#complain(at, 'the tag has no allowed name');
     if (this.#open.length === 0 && this.#nodeCount > 0) return this.#complain(at, 'there is a second root element');
     this.#countNode(at);
     if (this.#open.length >= this.#limits.depthMax) {

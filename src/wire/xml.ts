@@ -89,6 +89,7 @@ function fieldFrom(element: XmlElement): unknown {
 
 /** `i:nil="true"`, whatever prefix the sender gave the namespace. */
 function isNil({ attributes }: XmlElement): boolean {
+  if (attributes.size === 0) return false;
   for (const [name, value] of attributes) {
     if ((name === 'nil' || name.endsWith(':nil')) && (value === 'true' || value === '1')) return true;
   }

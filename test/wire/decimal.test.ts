@@ -97,6 +97,18 @@ test('keeps every decimal of 30 digits to its last digit', () => {
   );
 });
 
+test('keeps every decimal as it is written, short and a little longer, with zeros at both ends', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^-?\d{1,10}(\.[0-9]{1,10})?$/), (text) => {
+      const value = numericFromText(text);
+
+      expect(value).not.toBe(-0);
+      expect(value === undefined ? undefined : numericToPlain(value)).toBe(plainDecimal(text));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test('prints every double as the decimal that reads back as the same double', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (double) => {

@@ -39,6 +39,26 @@ describe('documents', () => {
     expect(read('<a>\n  <b> \n </b>\r\n</a>')).toMatchObject({ text: '', children: [{ text: ' \n ' }] });
   });
 
+  test('each element has its own attributes and text, whatever stands before it', () => {
+    expect(read('<a b="1"><c> <d e="2">f<!-- g -->h</d><d/> </c><c i="">j</c></a>')).toEqual({
+      name: 'a',
+      attributes: new Map([['b', '1']]),
+      text: '',
+      children: [
+        {
+          name: 'c',
+          attributes: new Map(),
+          text: '',
+          children: [
+            { name: 'd', attributes: new Map([['e', '2']]), text: 'fh', children: [] },
+            { name: 'd', attributes: new Map(), text: '', children: [] },
+          ],
+        },
+        { name: 'c', attributes: new Map([['i', '']]), text: 'j', children: [] },
+      ],
+    });
+  });
+
   test('line ends are line feeds, references to carriage returns stay', () => {
     expect(read('<a>1\r\n2\r3&#xD;&#13;\n<![CDATA[\r\n]]></a>').text).toBe('1\n2\n3\r\r\n\n');
   });
@@ -83,6 +103,9 @@ describe('faults', () => {
     ['a declaration without version', '<?xml?><a/>'],
     ['another encoding', '<?xml version="1.0" encoding="utf-16"?><a/>'],
     ['text and elements', '<a>b<c/></a>'],
+    ['elements and text', '<a><c/>b</a>'],
+    ['elements and a section', '<a><c>d</c><![CDATA[b]]> </a>'],
+    ['text between elements', '<a><c/> b <c/></a>'],
   ])('%s', (_, text) => {
     expect(readXml(text)).toBeInstanceOf(WireFault);
   });
