@@ -1,7 +1,7 @@
 /**
- * Simulated colleagues: people who edit, add and delete rows while someone replicates the database. Input: the store, a
- * seed, and for the running kind a clock and a rate. Output: changes that look like work on whatever tables there are: new
- * values are taken from other rows of the same column. Which changes happen depends on the seed and the rows alone.
+ * Simulated colleagues: people who edit, add and delete rows while someone replicates the database. Input: the store, a seed, and for the running
+ * kind a clock and a rate. Output: changes that look like work on any tables: new values are taken from other rows of the same column. Which changes
+ * happen depends on the seed and the rows alone.
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';

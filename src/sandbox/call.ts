@@ -42,7 +42,7 @@ export interface PageAnswer {
   readonly agesByItself?: boolean | undefined;
 }
 
-/** The text of an answer with status 200 that says what was done; nobody may keep it. */
+/** The text of an answer with status 200 that says what was done; it must not be cached. */
 export interface ResultAnswer {
   readonly kind: 'result';
   readonly text: string;

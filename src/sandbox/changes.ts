@@ -1,7 +1,6 @@
 /**
- * Updated and Deleted: which rows changed or were deleted in a span of time, the latest first, without a limit (origin
- * facts 1.3 and 1.4; not in the specification, and behind a switch for that reason). Reads the store, writes nothing.
- * Stamps carry milliseconds, as no Select does.
+ * Updated and Deleted: rows that changed or were deleted in a span of time, the latest first, without a limit (origin facts 1.3 and 1.4). The
+ * specification does not have them, so a switch turns them off. Reads the store, writes nothing. Stamps carry milliseconds, as no Select does.
  */
 import type { Value } from '../wire/schema.ts';
 import { millisecondTextFromUtc, utcFromInputText } from '../wire/zone.ts';
@@ -74,7 +73,7 @@ function readSpan(call: Call): Span | Refusal {
 function readInstant({ pairs, user }: Call, parameter: string): number | null | Refusal {
   const text = valuesOf(pairs, parameter).at(-1);
   if (text === undefined) return null;
-  // A plus sign that nobody encoded arrives as a space.
+  // An unencoded plus sign arrives as a space.
   const sent = text.replace(/^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*) (\d\d:?\d\d)$/i, '$1+$2');
   // A date begins at midnight, by the zone behind it or else the caller's.
   const dated = sent.replace(/^(\d{4}-\d\d-\d\d)(Z|[+-]\d\d:?\d\d)?$/i, '$1T00:00:00$2');

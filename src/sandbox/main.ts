@@ -318,7 +318,7 @@ async function listenControl(control: Server, server: NetServer, { controlPort }
   }
 }
 
-/** Resolves when nobody is connected any more; at once for a server that never listened. */
+/** Resolves when no client is connected any more; at once for a server that never listened. */
 function close(server: Server | TlsServer): Promise<unknown> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();

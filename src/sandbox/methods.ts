@@ -57,7 +57,7 @@ export function answer(route: Route, request: MethodRequest): Answer | Refusal {
   return TABLE_METHODS[route.method]?.(call, table) ?? noTable('');
 }
 
-/** The role of a user; one that nobody defined may do everything. */
+/** The role of a user; an undefined role may do everything. */
 function roleOf(store: Store, user: User): Role {
   const known = store.catalog.roles.find(({ name }) => name === user.role);
   return known ?? { name: user.role, canWrite: true, editOwnOnly: false, hiddenTableIds: [], hiddenColumnIds: [] };

@@ -1,6 +1,6 @@
 /**
- * What whoever starts a sandbox decides about the whole server: who may sign in and how, and whether it keeps to the letter
- * of the specification. Types and constants only.
+ * Rules of a whole sandbox, chosen at its start: who may sign in and how, and whether it keeps to the letter of the specification. Types and
+ * constants only.
  */
 
 /** The three modes of the REST API in the setup of a database (origin facts 1.10); the first one is the default. */

@@ -440,7 +440,7 @@ function takenError({ schema }: Target, replica: string): RowsyncError {
 
 function movedError(): RowsyncError {
   return new RowsyncError('originDown', 'sink.busy', {
-    message: 'Another process went on with the load of a table',
+    message: 'Another process continued the load of a table',
     hint: 'One replica may write to a schema. rowsync looks again.',
   });
 }

@@ -35,8 +35,7 @@ export interface DaemonProcess {
 }
 
 /**
- * Surroundings in which a daemon judges by itself every ten seconds whether its work advances, which `/livez` then tells: a
- * watchdog whose messages nobody takes.
+ * An environment in which a daemon judges every ten seconds whether its work advances, which `/livez` then tells: a watchdog that reads no messages.
  */
 export const WATCHED = { NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '20000000' } as const;
 

@@ -1,8 +1,7 @@
 /**
- * `Format(value, pattern)`: the patterns of the origin's help for numbers, dates, times and instants, in the culture
- * en-US, which is the sandbox's. Single letters name whole formats (`D`, `g`); longer patterns are made of `d`, `M`,
- * `y`, `h`, `H`, `m`, `s`, `t` in the lengths that .NET gives them. A number pattern has a sign, a unit (`$`), digits with `#`,
- * `,` and `0`, decimals, and a unit or `%`. What is none of these has no result.
+ * `Format(value, pattern)`: the patterns of the origin's help for numbers, dates, times and instants, in the culture en-US, which is the sandbox's.
+ * Single letters name whole formats (`D`, `g`); longer patterns are made of `d`, `M`, `y`, `h`, `H`, `m`, `s`, `t` in the lengths that .NET gives
+ * them. A number pattern has a sign, a unit (`$`), digits with `#`, `,` and `0`, decimals, and a unit or `%`. Any other value has no result.
  *
  * Digits are never computed in doubles. Every pattern is read once, from left to right. Pure.
  */

@@ -5,9 +5,8 @@
  * fault with its place, for a 400. Neither throws and both end in bounded time and stack, whatever the text. Its length, depth
  * and arguments are bounded, and evaluation visits every part of it at most once per row.
  *
- * A value that does not exist is null rather than an error of the request: a division by zero, a number of more than 1,100
- * digits, a date that is none. What the origin does there is not documented, and null matches nothing. Pure: time, user and row
- * come from the caller.
+ * A value that does not exist is null rather than an error of the request: a division by zero, a number of more than 1,100 digits, an invalid date.
+ * What the origin does there is not documented, and null matches nothing. Pure: time, user and row come from the caller.
  */
 import { compileTree } from './compile.ts';
 import { treeFromText } from './parser.ts';

@@ -4,7 +4,7 @@
  */
 import type { Value } from '../../wire/schema.ts';
 
-/** How a column that nobody may write gets its value. All names are columns that are stored, not computed ones. */
+/** How a read-only column gets its value. All names are columns that are stored, not computed ones. */
 export type Computed =
   /** The value of `column` in the row of `table` whose key stands in our column `reference`. */
   | { readonly how: 'lookup'; readonly reference: string; readonly table: string; readonly column: string }
@@ -74,9 +74,9 @@ export interface ViewSpec {
 }
 
 /**
- * Something that the database does by itself when the API writes a row. After the write, where `where` holds (always unless
- * given), the column `set` gets the value of the formula `to`. Rules run in their order and see what the ones before them set.
- * They may write columns that the caller may not, but no value that breaks a constraint.
+ * An automatic action of the database when the API writes a row. After the write, where `where` holds (always unless given), the column `set` gets
+ * the value of the formula `to`. Rules run in their order and see what the ones before them set. They may write columns that the caller may not, but
+ * no value that breaks a constraint.
  */
 export interface WorkflowRule {
   /** `write` is both. A write that changes nothing runs no rule. */

@@ -59,11 +59,11 @@ export function chosenIn({ choosing = null, isWarm, rows }: Setup): Pick<AdminPa
 
 /** All administrators. */
 export class Admin {
-  /** Whether the calling user sees less than there is: whoever confirms deletes now gives them up. */
+  /** Whether the calling user sees fewer rows than exist: a person who confirms deletes now gives them up. */
   isNarrowed = false;
   /** Ids from here on were given since. */
   narrowedFrom = Infinity;
-  /** Whether the calling user ever could not write: edits of columns that nobody may write lose, whatever the policy says. */
+  /** Whether the calling user ever could not write: edits of read-only columns lose under every policy. */
   wasForbidden = false;
   /** Whether two columns ever swapped their names. */
   hasSwapped = false;
@@ -86,8 +86,8 @@ export class Admin {
   }
 
   /**
-   * The engine was told how a table looks, by its name or its alias. An origin that gives out a tag twice says 304 of names that
-   * are other ones by now, and has told nobody. Neither has one that refuses to say.
+   * The engine was told how a table looks, by its name or its alias. An origin that reuses a tag answers 304 although names have changed. Neither has
+   * one that refuses to say.
    */
   noteDescribed(address: string, status: number): void {
     const { origin, names } = this.#parts;
@@ -249,7 +249,7 @@ export class Admin {
     return this.#isRevoked ? 'revokes the token' : 'makes the token good again';
   }
 
-  /** Once in all: whoever loses rights and has them back before anybody asks cannot be told from one who always had them. */
+  /** Once in all: a user who loses rights and regains them between two requests looks like one who always had them. */
   narrowRole(): string {
     if (this.isNarrowed) return 'leaves the role as it is';
     this.isNarrowed = true;

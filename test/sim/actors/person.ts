@@ -49,7 +49,7 @@ export class Person {
     this.#doubtful = [...this.#creates(), ...this.#uncaptured()];
   }
 
-  /** After a commit, also where the engine dies behind it, so that nobody hears of it. */
+  /** After a commit, even if the engine dies before it can report it. */
   onCommitted(what: string): void {
     if (isOfDecision(what) && this.#decision?.kind === 'discard') {
       const left = this.#creates();
@@ -145,7 +145,7 @@ function decisionOf(
     givenUp,
   }: {
     readonly query: (statement: string) => readonly (readonly unknown[])[];
-    /** Rows of which no version is taken. */
+    /** Rows without a taken version. */
     readonly givenUp: readonly number[];
   },
 ): PersonDecision | null {

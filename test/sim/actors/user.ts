@@ -46,8 +46,8 @@ function rowOf({ rows, draw }: Scene): LocalRow | null {
 }
 
 /**
- * What an older copy has as new may stand at the origin, found there by its code alone: whoever changes that, or deletes it, is on their
- * own. So is who does that to the row as it came back from there, beside the one that is new here.
+ * A new row of an older copy may exist at the origin, where only its code finds it: a user who changes or deletes it takes the risk. So is who does
+ * that to the row as it came back from there, beside the one that is new here.
  */
 function isPerhapsThere({ isOlderCopy, rows }: Scene, row: LocalRow): boolean {
   return isOlderCopy && rows.some(({ id, tag }) => id < 0 && tag === row.tag);
@@ -328,7 +328,7 @@ export class User {
     return prepared.all() as unknown[][];
   }
 
-  /** Conflicts that nobody decides in an older copy: a version of theirs is a row that nothing would tell from the one that it is at the origin. */
+  /** Conflicts that are not decided in an older copy: a taken version could not be distinguished from its row at the origin. */
   undecidable(): ReadonlySet<number> {
     const names = this.isOlderCopy ? this.#names.inReplica((statement) => this.query(statement)) : null;
     if (names === null) return new Set();

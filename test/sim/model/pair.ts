@@ -188,7 +188,7 @@ export class Pair {
     return [...this.#lastTags.keys()].slice(-count).toReversed();
   }
 
-  /** Whether an answer has shown a guid of the model; before that nobody could know what the sandbox calls the file. */
+  /** Whether an answer has shown a guid of the model; before that, the sandbox's name of the file is unknown. */
   hasShown(guid: string): boolean {
     return this.#guids.model.has(guid);
   }

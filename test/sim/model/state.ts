@@ -157,7 +157,7 @@ export function findNamed<T extends { readonly name: string; readonly alias: str
   return undefined;
 }
 
-/** The table with this exact name; a wrong one is a mistake of whoever wrote the test. */
+/** The table with this exact name; a wrong one is a mistake in the test. */
 export function tableNamed(state: ModelState, name: string): ModelTable {
   const table = state.tables.find((candidate) => candidate.name === name);
   if (table === undefined) throw new Error(`The model has no table "${name}"`);

@@ -1,7 +1,6 @@
 /**
- * Writes to the rows of the model, whoever makes them: rows inserted, changed and deleted, files stored, system columns
- * stamped, and each of it noted in the log. Input: cells that were checked. Invariant: a row id is never used twice while
- * no backup is restored, and a guid never at all.
+ * All writes to the rows of the model: rows inserted, changed and deleted, files stored, system columns stamped, each noted in the log. Input: cells
+ * that were checked. Invariant: a row id is never used twice while no backup is restored, and a guid never at all.
  */
 import { createHash } from 'node:crypto';
 
@@ -186,7 +185,7 @@ function guidFrom(count: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** What a column holds for which nobody gave a value. */
+/** The value of a column for which none was given. */
 function initial(column: ModelColumn, { user, nowMs }: Author): Value {
   switch (column.kind) {
     case 'RecordOwner':

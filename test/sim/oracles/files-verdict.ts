@@ -140,9 +140,8 @@ function judgeShown({ shown, disk }: FilesRest): readonly Complaint[] {
 }
 
 /**
- * What was attached here arrived once, as it was. Where the origin shows no history, nobody can tell whether a file arrived that
- * a colleague replaced since. Nobody asks for that of a cell that is empty again. A backup of the origin that is brought back
- * takes files with it.
+ * What was attached here arrived once, as it was. Without a history at the origin, it is unknown whether a file arrived that a colleague replaced
+ * since. Nobody asks for that of a cell that is empty again. A backup of the origin that is brought back takes files with it.
  */
 function judgeUploads({ uploads, origin, mayHold, isOlderCopy, setup }: FilesRest): readonly Complaint[] {
   const seen = new Set<string>();

@@ -37,7 +37,7 @@ export interface Known {
   readonly byDeleted: ReadonlyMap<string, LocalRow>;
 }
 
-/** The columns that are judged: both are texts that nobody writes twice. */
+/** The judged columns: both have texts that are never written twice. */
 const JUDGED = ['A', 'B'] as const;
 
 /** Watches one world. */
@@ -169,7 +169,7 @@ export class Overwrites {
     if (known?.cells[column] !== before) return [`${what}, and the base does not know`];
     if (value === null) return [];
     const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
-    // What nobody wrote here is of the user's trigger, which answers what the origin says too, or is judged as invented.
+    // A value that no actor wrote here is from the user's trigger, which also reacts to the origin's values, or is judged as invented.
     if (baseById === undefined) return [];
     const baseThen = baseById.has(id) ? baseById.get(id) : baseById.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];

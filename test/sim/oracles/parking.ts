@@ -1,8 +1,8 @@
 /**
- * Whether what waits for a person waits with a cause (L2, L3). A row in doubt is one whose answer was lost, and of which nothing
- * at the origin tells whether it was taken. A refused row is one that the origin refused alone, or that could not be sent for a
- * reason that is looked up here. A conflict waits where the policy asks and both sides wrote, and what a guard holds has its
- * cause. Every other oracle excuses what waits, so an engine that parks rows wrongly would pass without this one.
+ * Whether what waits for a person waits with a cause (L2, L3). A row is in doubt if its answer was lost, and the origin cannot show whether it was
+ * accepted. A refused row is one that the origin refused alone, or that could not be sent for a reason that is looked up here. A conflict waits where
+ * the policy asks and both sides wrote, and what a guard holds has its cause. Every other oracle excuses what waits, so an engine that parks rows
+ * wrongly would pass without this one.
  *
  * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
  */
@@ -51,9 +51,9 @@ interface ParkedRow {
 /** Watches one world. */
 export class Parking {
   readonly #parts: ParkingParts;
-  /** Rows of requests of which the engine may not know what came of them, by the number of the request. */
+  /** Rows of requests whose outcome the engine may not know, by the number of the request. */
   readonly #open = new Map<number, readonly SentRow[]>();
-  /** Those of which it is certain what came of them, once the engine has stored it. */
+  /** Rows with a known outcome, once the engine has stored it. */
   readonly #certain = new Set<number>();
   /** Taken updates with files: the engine does not store such answers, and forgets them unless it settles the rows. */
   readonly #takenFiles = new Set<number>();
@@ -162,7 +162,7 @@ export class Parking {
     this.#certain.clear();
   }
 
-  /** The engine died: nobody heard what was answered and not stored. */
+  /** The engine died: answers that were not stored are lost. */
   onDeath(): void {
     this.#certain.clear();
   }
@@ -281,7 +281,7 @@ export class Parking {
     if ((row === undefined) !== (kind === 'delete')) return false;
     if (status !== null || reason.startsWith('the origin says that it has no such row')) {
       const held = new Set(user.valuesOf(id).map(String));
-      // A trigger of theirs may write over what was refused, unseen; and a match value that nobody edited here follows the origin.
+      // A user's trigger may overwrite a refused value unseen, and an unedited match value follows the origin.
       const isHeld = (value: string): boolean => held.has(value) || (kind === 'update' && this.#isMatchOfOrigin(value));
       if (!user.hadTrigger && !sent.every(isHeld)) return false;
       const isThere = this.#parts.names.rowsThere().some(({ tag }) => tag === row?.tag);
@@ -332,11 +332,11 @@ export class Parking {
     const isHere = (text: LocalValue): boolean =>
       books.everWritten.values().some((key) => key.endsWith(`=${String(text)}`));
     const isThere = (text: LocalValue): boolean =>
-      // Also into a column that nobody here knows by name.
+      // Also into a column that is unknown here.
       [...writes.all, ...origin.log].some(({ cells }) => Object.values(cells).some((value) => value === text));
     const isCause = ([kind, local, remote]: readonly unknown[]): boolean => {
       if (kind === 'deletedHere') return names.some((name) => books.everDeleted.has(name));
-      // Such a row is gone, and nobody is asked.
+      // Such a row is gone, and no person is asked.
       if (kind === 'deletedThere') return false;
       const [here, there] = [local as LocalValue, remote as LocalValue];
       const isMade = isMadeByTrigger(here) || (typeof here === 'string' && UUID.test(here));

@@ -1,6 +1,6 @@
 /**
- * Rows that following cannot see, until a sweep reads them: those that changed without a stamp, and those whose stamp lies further behind the newest
- * one than the overlap, since the origin's clock was set back. Input: what happens at the origin. Output: ids.
+ * Rows that following cannot see until a sweep reads them: rows that changed without a stamp, and rows stamped too early because the origin's clock
+ * was set back by more than the overlap. Input: what happens at the origin. Output: ids.
  */
 import type { OriginModel } from '../model/origin.ts';
 

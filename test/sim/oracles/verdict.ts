@@ -69,7 +69,7 @@ export interface Rest {
   readonly overwritten: ReadonlySet<string>;
   readonly conflicts: readonly KeptConflict[];
   readonly policy: ConflictPolicy;
-  /** Whether the calling user ever could not write: an edit of a column that nobody may write loses, whatever the policy says. */
+  /** Whether the calling user ever could not write: an edit of a read-only column loses under every policy. */
   readonly wasForbidden: boolean;
   readonly hasSwapped: boolean;
   readonly sent: SentEver;
@@ -155,7 +155,7 @@ function judgeEdits({
   const isLater = (key: string, { tag, column }: Written): boolean =>
     (places.get(key) ?? -1) > (places.get(`${tag}.${column}`) ?? Infinity);
   const isLost = (written: Written): boolean => {
-    // A file that the origin had is not written again by its value: REPLACE leaves it there, and nobody can ask for it.
+    // A file of the origin is not written again by its value: REPLACE leaves it there, and no client can request it.
     if (written.column === 'File' && !String(written.value).startsWith('file:')) return false;
     if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
     // A new row whose unique value a colleague took meanwhile continues in the colleague's: under its own tag, or under that one, if it won. There
@@ -253,7 +253,7 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
       EMPTIED.filter((column) => {
         const last = standing.get(`${tag}.${column}`);
         if (cells[column] === null || last?.value !== null) return false;
-        // In an older copy, a row may be new that the origin has: what nobody put into it is not emptied.
+        // In an older copy, a row of the origin may be new: its empty cells empty nothing.
         if (isOlderCopy && last.isNew === true) return false;
         if (overwritten.has(column) || emptied.has(writtenKey({ tag, column, value: null }))) return false;
         if (isKeptAsRow(tag, id) || isMadeUnseen(tag, column)) return false;
@@ -267,7 +267,7 @@ function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }
   // Deleted at the origin too, and brought back there with a backup since.
   const [gone, back] = [new Set<string>(), new Set<string>()];
   for (const { kind, tag, isHidden = false } of writes) {
-    // Hidden from the very caller who made it: where the answer is lost, nobody can tell it from one that was never made.
+    // Hidden from the caller who made it: after a lost answer, it looks like a row that was never made.
     if (kind === 'create' && isHidden) back.add(tag);
     if (kind === 'delete') gone.add(tag);
     if (kind === 'restore' && gone.has(tag)) back.add(tag);
@@ -283,8 +283,8 @@ function judgeCreates({ writes, books, local, waiting, conflicts, evidence }: Re
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   let isRestoring = false;
-  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where
-  // the answer was lost: nobody can tell that from rows that are gone.
+  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where the
+  // answer was lost: that looks like rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
   // Deleted there, and brought back with a backup: made again in between, as a person wanted, or as what had no answer is, they are there twice.
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
@@ -337,7 +337,7 @@ function judgeCreates({ writes, books, local, waiting, conflicts, evidence }: Re
 /** Match values that rowsync makes up itself. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
 
-/** Nothing appears in a cell that nobody wrote there, on either side: that rowsync wrote it at the origin makes it nobody's. */
+/** No cell has a value that no actor wrote, on either side. A write by rowsync at the origin does not count as one. */
 function judgeInventions({ local, origin, writes, books, hasSwapped, sent, conflicts }: Rest): readonly Complaint[] {
   // What arrives of a file is judged with the files.
   const written = new Set(
@@ -406,9 +406,9 @@ function judgeConflicts({ conflicts, writes, books, hasSwapped }: Rest): readonl
 }
 
 /**
- * Conflicts are decided by the policy, in any world. What is decided otherwise: cells that nobody may write follow the origin. Of
- * a row that was here twice, the later edit takes the place of the other. What was sent goes over whatever the origin has by
- * then. A row that the origin deleted is gone. So no edit wins against the policy over what nobody sent.
+ * Conflicts are decided by the policy, in any world. The exception: read-only cells follow the origin. Of a row that was here twice, the later edit
+ * takes the place of the other. What was sent goes over whatever the origin has by then. A row that the origin deleted is gone. So no edit wins
+ * against the policy over a value that was not sent.
  */
 function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: Rest): readonly Complaint[] {
   const [here, created] = [withoutTags(books.everWritten), withoutTags(sent.created)];

@@ -144,8 +144,8 @@ function leavesState(what: string, name: string): boolean {
 }
 
 /**
- * What of a story's steps is paired. `short`: a short list of faults, one kind of death at each. `states`: the deaths of which each
- * leaves another state behind, and answers that get lost, which is little enough to go through all pairs.
+ * What of a story's steps is paired. `short`: a short list of faults, one kind of death at each. `states`: deaths that each leave a different state,
+ * and lost answers; few enough to go through all pairs.
  */
 export function paired(steps: readonly Step[], after: number, list: 'short' | 'states'): readonly Strike[] {
   const isShort = (what: string, name: string): boolean =>

@@ -31,7 +31,7 @@ export interface Scenario {
   readonly hasOneEnd: boolean;
 }
 
-/** A warm replica of three rows, and nobody who acts. */
+/** A warm replica of three rows, without actors. */
 export const CALM: Setup = {
   isWarm: true,
   rowCount: 3,

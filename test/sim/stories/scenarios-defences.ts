@@ -1,6 +1,6 @@
 /**
- * Short stories in each of which one defence is needed that random worlds need rarely; most were written for a planted bug (mutants/)
- * that survived. Gone through like all others (scenarios.ts). Data only.
+ * Short stories that each need one defence that random worlds rarely need; most were written for a planted bug (mutants/) that survived. Gone through
+ * like all others (scenarios.ts). Data only.
  */
 import {
   CALM,
@@ -398,7 +398,7 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     proofs: [/^colleague: sets/, /u-2/],
     hasOneEnd: false,
   },
-  // It waits for a file that nobody asks for any more.
+  // It waits for a file that is no longer requested.
   {
     name: 'refused-and-deleted-unseen',
     setup: WITH_FILES,

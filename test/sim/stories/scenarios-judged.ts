@@ -54,7 +54,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     proofs: [/^person: .*Resolved/, /brings the backup/, SENT('create')],
     hasOneEnd: false,
   },
-  // To whoever makes it, a row that the role hides is one that was never made, unless it was answered: under another unique value it is made again.
+  // A row that the role hides from its maker looks as if it was never made, unless it was answered: under another unique value it is made again.
   {
     name: 'made-unseen-and-again',
     setup: { ...ADMINISTERED, rowCount: 3 },

@@ -32,10 +32,9 @@ export class Connections {
   };
 
   /**
-   * Lets every connection see that this database was written anew, without a log, underneath it; nobody may be using one. The
-   * first commit gives the log a salt of its own, by which each connection knows that its pages are of another time. But only a
-   * connection that never began a log anew draws one (SQLite's wal.c), so one for each path does nothing else. Itself it knows
-   * because it finds no log.
+   * Lets every connection see that its database was replaced, without a log; none may be in use. The first commit gives the log a salt of its own, by
+   * which each connection knows that its pages are of another time. But only a connection that never began a log anew draws one (SQLite's wal.c), so
+   * one for each path does nothing else. Itself it knows because it finds no log.
    */
   catchUp(path: string): void {
     const writer = this.#writers.get(path) ?? new Database(path, USER_OPTIONS);

@@ -1,6 +1,6 @@
 /**
- * How the table of a world is followed, and what its origin does that following has to meet: stamps that lie behind, a clock that is set, values
- * that change without a stamp, and ways of asking that it refuses. Input: a tape of its own. Output: a setup. Pure.
+ * How the table of a world is followed, and the difficulties of its origin: late stamps, a clock that is set, values that change without a stamp, and
+ * requests that it refuses. Input: a tape of its own. Output: a setup. Pure.
  */
 import type { AddUpMode } from '../model/knobs.ts';
 import type { Tape } from './tape.ts';

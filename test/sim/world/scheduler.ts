@@ -1,7 +1,7 @@
 /**
- * Everything that is going to happen in a simulated world, in one list: answers on their way, timers, engines that paused. Each
- * has a virtual time at which it is due; whoever runs the world decides which of the next ones happens first. Between two
- * of them the event loop runs dry, so that nothing depends on how fast anything is. Virtual time only.
+ * Everything that is going to happen in a simulated world, in one list: answers on their way, timers, engines that paused. Each has a virtual time at
+ * which it is due; the runner of the world decides which of the next ones happens first. Between two of them the event loop runs dry, so that nothing
+ * depends on how fast anything is. Virtual time only.
  */
 
 /** Ends a world at once; what was wrong stands in it. */

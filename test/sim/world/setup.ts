@@ -52,7 +52,7 @@ export interface Setup {
   readonly losesPower: boolean;
   /** How often a column is hidden from the calling user, or shown again, beside the weights of the other actors; 0 where none ever is. */
   readonly hideWeight: number;
-  /** Whether nobody changes structure or rights of the origin. */
+  /** Whether structure and rights of the origin stay the same. */
   readonly isAdminAway: boolean;
   readonly actors: readonly (readonly [weight: number, actor: Actor])[];
   readonly weather: Weather;
@@ -62,7 +62,7 @@ export interface Setup {
   readonly refusedShare: number;
   /** What is done with attached files; null where the table has none. */
   readonly files: FilesSetup | null;
-  /** Whether nobody may edit here: the replica follows the origin, and refuses edits. */
+  /** Whether the table is a mirror: the replica follows the origin, and refuses edits. */
   readonly isMirror: boolean;
   /** The table is followed in two of three cycles, in place of a sweep; left out where it never is. */
   readonly follow?: FollowSetup;
