@@ -10,6 +10,7 @@ import type { PullSettings } from '../pull/context.ts';
 import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readTableDescriptor, readTables, type LedgerTable } from '../replica/ledger.ts';
+import { readPages } from '../replica/pages.ts';
 import type { Jobs } from './jobs.ts';
 import type { Sides } from './sides.ts';
 
@@ -20,23 +21,25 @@ export interface WayFacts {
   readonly sweep: string | null;
   readonly follows: PullSettings['follows'];
   readonly table: LedgerTable;
-  /** Called only if it decides. */
+  /** Called only if they decide. */
   readonly hasStamp: () => boolean;
+  /** Whether it has enough pages by now. A table that grew during its last sweep is followed after the next one. */
+  readonly isLarge: () => boolean;
 }
 
 /** In words. */
-export function wayText({ follow, sweep, follows, table, hasStamp }: WayFacts): string {
+export function wayText({ follow, sweep, table, ...facts }: WayFacts): string {
   const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}`;
   if (follow === null) return swept;
   if (table.watermark !== null && mayFollow(table)) return `followed ${timesText(follow)}, ${swept}`;
-  return `${swept}, not followed (${whyNot({ follows, table, hasStamp })})`;
+  return `${swept}, not followed (${whyNot({ table, ...facts })})`;
 }
 
-function whyNot({ follows, table, hasStamp }: Pick<WayFacts, 'follows' | 'table' | 'hasStamp'>): string {
+function whyNot({ follows, table, hasStamp, isLarge }: Omit<WayFacts, 'follow' | 'sweep'>): string {
   if (table.sweptAt === null) return 'not read whole yet';
   if (table.watermark !== null) return 'not proven until the next sweep';
   if (!hasStamp()) return 'its Date Modified is not shown';
-  return follows === 'large' ? `fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
+  return follows === 'large' && !isLarge() ? `fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
 }
 
 /** What is done for each table that the origin has, by its name here. @throws errors of SQLite. */
@@ -49,8 +52,10 @@ export function waysOf(replica: Connection, config: Config, jobs: Jobs): Readonl
       const stored = readTableDescriptor(replica, table.id, config.origin.format);
       return stored !== null && stampColumn(stored.descriptor.columns) !== null;
     };
+    const isLarge = (): boolean => readPages(replica, table.id).length >= LARGE_PAGES;
     const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
-    ways.set(table.localName, wayText({ follow: timeOf('follow'), sweep: timeOf('pull'), follows, table, hasStamp }));
+    const times = { follow: timeOf('follow'), sweep: timeOf('pull') };
+    ways.set(table.localName, wayText({ ...times, follows, table, hasStamp, isLarge }));
   }
   return ways;
 }

@@ -27,6 +27,7 @@ test('a sentence says when a table is followed and swept, or why it is only swep
       sweep: '0 * * * *',
       follows: 'large',
       hasStamp: () => true,
+      isLarge: () => false,
       ...facts,
       table: { ...table, ...ledger },
     });
@@ -36,6 +37,7 @@ test('a sentence says when a table is followed and swept, or why it is only swep
   expect(text({ follow: null })).toBe('swept every hour');
   expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read whole yet)');
   expect(text({}, { watermark: null })).toBe('swept every hour, not followed (fewer than 8 pages)');
+  expect(text({ isLarge: () => true }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(its Date Modified is not shown\)$/);
   expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next sweep\)$/);
