@@ -294,7 +294,9 @@ function checkMatch(descriptor: TableDescriptor, wished: string | null, pattern:
     warn(
       'push',
       `${name} is pushed without a match column: an insert whose answer gets lost may have to be settled by you`,
-      `Set tables.${pattern}.match to a unique column (${others}).`,
+      usable.length === 0
+        ? `None of its columns is unique and writable: add one at the origin, then set tables.${pattern}.match.`
+        : `Set tables.${pattern}.match to a unique column (${others}).`,
     ),
   ];
 }

@@ -60,17 +60,17 @@ export function firstConfigText(answers: Answers): string {
   const quote = (text: string): string => JSON.stringify(text.replaceAll('${', () => '$${'));
   const { pushed, tables } = answers;
   const mirrors = tables.filter((name) => !pushed.some(({ table }) => table === name));
-  return `# What rowsync copies, and where. Every option there is stands in config/rowsync.example.yaml of the package.
+  return `# What rowsync copies, and where. config/rowsync.example.yaml in the package has every option.
 # After a change: rowsync check
 
 origin:
   url: ${quote(answers.url)}
   database: ${quote(answers.database)}
-  # A file with an API token. Let nobody else read it (chmod 600).
+  # A file with an API token, readable by you only (chmod 600).
   tokenFile: ${quote(answers.tokenFile)}
 ${wayText(answers, quote)}
 replica:
-  # The SQLite file that is kept.
+  # The SQLite file to keep.
   path: ${quote(answers.replicaPath)}
 
 # Singular names of tables, or patterns in which * stands for any text; the most specific one decides alone.
@@ -88,8 +88,7 @@ schedule:
 function wayText({ proxy, caFile }: Answers, quote: (text: string) => string): string {
   const proxyText =
     proxy === undefined ? '' : `  # Every request goes through it.\n  proxy: ${proxyValue(proxy, quote)}\n`;
-  const caText =
-    caFile === undefined ? '' : `  # Authorities that are trusted beside the usual ones.\n  caFile: ${quote(caFile)}\n`;
+  const caText = caFile === undefined ? '' : `  # Further trusted authorities.\n  caFile: ${quote(caFile)}\n`;
   return proxyText + caText;
 }
 
@@ -104,12 +103,12 @@ function proxyValue(proxy: NonNullable<WayOptions['proxy']>, quote: (text: strin
 function pushedText({ table, match }: PushedTable, quote: (text: string) => string): string {
   const matchText =
     match === null
-      ? '    # match: a unique, writable column by which rows are found again; without one, an insert whose answer was lost waits.\n'
-      : `    # Rows are found again by this column.\n    match: ${quote(match)}\n`;
+      ? '    # match: a unique, writable column that identifies rows; without one, a new row whose answer got lost waits for you.\n'
+      : `    # The column that identifies rows.\n    match: ${quote(match)}\n`;
   return `  # Edited here with SQL, and pushed.
   ${quote(table)}:
     push: true
-${matchText}    # Who wins where both sides changed a cell: origin, local, or ask.
+${matchText}    # Who wins if both sides changed a cell: origin, local, or ask.
     conflict: origin
 `;
 }
