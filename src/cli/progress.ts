@@ -121,7 +121,6 @@ function isWorthALine(report: TablePullReport, failures: Set<string>): boolean {
   return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
 }
 
-/** Sums the events. */
 class Counter {
   readonly #clock: Clock;
   readonly #startMs: number;

@@ -119,7 +119,6 @@ function isInRange(address: string, range: string): boolean {
   return list.check(address);
 }
 
-/** Certificates in PEM. */
 function readAuthorities(path: string): { readonly pem: string } | { readonly complaint: string } {
   try {
     if (statSync(path).size > CA_BYTES_MAX) return { complaint: `names ${path}, which is too large for certificates` };

@@ -87,7 +87,6 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
   ];
 }
 
-/** The metrics of each table. */
 function tableMetrics({ tables, replica, nowMs }: Measures): readonly Metric[] {
   const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
     tables.flatMap((table) => {

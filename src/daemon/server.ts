@@ -221,7 +221,6 @@ function plain(status: number, body: string): Reply {
   return { status, type: TYPES.text, body };
 }
 
-/** What the page loads. */
 const ASSETS: ReadonlyMap<string, Reply> = new Map([
   ['/page.css', { status: 200, type: 'text/css; charset=utf-8', body: PAGE_CSS }],
   ['/page.js', { status: 200, type: 'text/javascript; charset=utf-8', body: PAGE_JS }],

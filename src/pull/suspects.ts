@@ -189,7 +189,6 @@ export async function proveDeletes(
   return isSettled ? deletedCount : null;
 }
 
-/** The result of requesting rows. */
 interface LookedUp {
   readonly deletedCount: number;
   /** Rows outside of the filter with a waiting edit. */

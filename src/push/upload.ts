@@ -28,7 +28,6 @@ import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
 
-/** A file that was read. */
 interface ReadFile {
   readonly path: string;
   readonly name: string;

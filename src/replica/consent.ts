@@ -88,7 +88,6 @@ export function storeConsent(
   });
 }
 
-/** A held table. */
 interface Held {
   readonly id: number;
   readonly name: string;

@@ -126,7 +126,6 @@ export async function runPull(invocation: Invocation, options: PullOptions): Pro
   });
 }
 
-/** One cycle. */
 async function runSync(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {

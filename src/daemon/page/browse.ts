@@ -145,7 +145,6 @@ function toolsHtml(view: TableView): Html {
   </div>`;
 }
 
-/** Which columns are shown. */
 function columnsHtml({ table, wish, columns }: TableView): Html {
   const chosen = new Set(columns);
   return html`<details>
