@@ -76,6 +76,8 @@ export class Oracles {
   readonly #history = new HistoryOracle();
   readonly #usersAt: number[] = [];
   #areClocksSteady = true;
+  /** Whether an answer said what was not so, or that nothing changed. */
+  #hasLied = false;
   /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
   readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
@@ -312,7 +314,10 @@ export class Oracles {
   onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
     const { method, path, kind } = request;
     this.#parking.onAnswer(request, fault === null, result);
-    if (fault !== null && kind !== 'change') this.#freshness.excuse();
+    if (fault !== null && kind !== 'change') {
+      this.#freshness.excuse();
+      this.#hasLied ||= result.kind === 'answer' && (result.status === 200 || result.status === 304);
+    }
     if (method === 'retrieve' || method === 'delete') this.#noteHidden(request);
     if (method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;
@@ -345,7 +350,7 @@ export class Oracles {
   }
 
   /**
-   * What the intervals of entries are held to; null once a clock was set, and once rows changed here without a write. That is where one of our
+   * What the intervals of entries are held to; null once a clock was set or an answer lied, and once rows changed here without a write. That is where one of our
    * triggers was dropped, theirs writes into a mirror, a backup of the origin came back, or the caller got or lost rows or rights. Also where names went to
    * another column, or the choice of columns becomes another one.
    */
@@ -354,7 +359,7 @@ export class Oracles {
     const isOpen = user.hadNoTrigger || (names.isMirror && user.hadTrigger);
     const hasAdminActed =
       writes.restoreCount > 0 || admin.narrowedFrom < Infinity || admin.wasForbidden || admin.hasSwapped;
-    if (!this.#areClocksSteady || isOpen || hasAdminActed || setup.choosing === 'later') return null;
+    if (!this.#areClocksSteady || this.#hasLied || isOpen || hasAdminActed || setup.choosing === 'later') return null;
     return { writes: origin.log, lateMs: setup.follow?.lateMsMax ?? 0, usersAt: this.#usersAt };
   }
 
