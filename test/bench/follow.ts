@@ -1,6 +1,7 @@
 /**
  * The benchmark of following a large table over a slow line: requests counted, and how long it takes until changes are here. The overlap
- * of two minutes reads the rows of earlier changes again, so the largest change comes last.
+ * of two minutes reads the rows of earlier changes again, so the largest change comes last. The sandbox has no index, and looks through all its rows for
+ * each question. That is work of its own beside the latency, so it is measured and taken off.
  */
 import { join } from 'node:path';
 import type { BenchContext } from './benches.ts';
@@ -80,6 +81,7 @@ export async function followBench({ origins, folder, isSmoke }: BenchContext): P
       const change = order(rowCount);
       if (change !== null) await origin.change(change);
       let requestCount = 0;
+      const beforeMs = await origin.workedMs();
       const ms = await timeMs(async () => {
         const report = await opened.follow();
         if (!report.tables.every(({ isFollowed }) => isFollowed)) throw new Error(`${what}: the table was swept`);
@@ -88,14 +90,15 @@ export async function followBench({ origins, folder, isSmoke }: BenchContext): P
       const note = `follow after ${what}, ${rowCount} rows`;
       const bound = { kind: 'atMost', value: atMost } as const;
       figures.push({ name: `follow.${name}.requests`, value: requestCount, unit: 'requests', bound, note });
-      if (name === 'edited100')
-        figures.push({
-          name: 'follow.freshnessMs',
-          value: ms,
-          unit: 'ms',
-          bound: { kind: 'atMost', value: 1_000 },
-          note: `until 100 edited rows are here, ${isSmoke ? 0 : LATENCY_MS} ms a request`,
-        });
+      if (name !== 'edited100') continue;
+      const sandboxMs = (await origin.workedMs()) - beforeMs;
+      figures.push({
+        name: 'follow.freshnessMs',
+        value: ms - sandboxMs,
+        unit: 'ms',
+        bound: { kind: 'atMost', value: 1_000 },
+        note: `until 100 edited rows are here, ${isSmoke ? 0 : LATENCY_MS} ms a request, beside ${Math.round(sandboxMs)} ms that the sandbox itself took`,
+      });
     }
     figures.push(await comparing(origin, opened, rowCount));
     return figures;

@@ -12,7 +12,9 @@ export type Order =
   /** Rows from the middle on, in which a number changes without a stamp, as a formula does. */
   | { readonly kind: 'recompute'; readonly rowCount: number }
   | { readonly kind: 'deleteFirst' }
-  | { readonly kind: 'append'; readonly rowCount: number };
+  | { readonly kind: 'append'; readonly rowCount: number }
+  /** Changes nothing: the answer to any order is how many milliseconds this process has worked until then. */
+  | { readonly kind: 'nothing' };
 
 /** Where the sandbox listens. */
 export interface Address {
@@ -27,7 +29,7 @@ const sandbox = await startSandbox({ clock: systemClock, dataPath, latencyMs: Nu
 /** So that each edit is one. */
 let editCount = 0;
 
-function obey(order: Order): void {
+function obey(order: Exclude<Order, { readonly kind: 'nothing' }>): void {
   const rows = sandbox.store.rows(TABLE);
   const ids = rows.map(({ id }) => id);
   switch (order.kind) {
@@ -55,8 +57,8 @@ function obey(order: Order): void {
 }
 
 process.on('message', (order: Order) => {
-  obey(order);
-  process.send?.('done');
+  if (order.kind !== 'nothing') obey(order);
+  process.send?.(performance.eventLoopUtilization().active);
 });
 process.on('disconnect', () => {
   void sandbox.stop();

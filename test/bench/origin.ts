@@ -13,6 +13,8 @@ export interface BenchOrigin extends Address {
   readonly rowCount: number;
   /** Changes rows at the origin; resolves when it is done. */
   change(order: Order): Promise<void>;
+  /** Milliseconds that its process has worked so far. */
+  workedMs(): Promise<number>;
 }
 
 /** Starts sandboxes, and keeps their files in `folder`. */
@@ -56,14 +58,19 @@ export class Origins {
     const { rowCount, latencyMs } = served;
     const child = fork(new URL('origin-child.ts', import.meta.url), [dataPath, String(latencyMs)]);
     this.#children.push(child);
-    const [address] = (await Promise.race([once(child, 'message'), failure(child)])) as [Address];
+    const failed = failure(child);
+    failed.catch(() => undefined); // it ends with the benchmarks, too
+    const [address] = (await Promise.race([once(child, 'message'), failed])) as [Address];
+    const send = async (order: Order): Promise<number> => {
+      child.send(order);
+      const [workedMs] = (await Promise.race([once(child, 'message'), failed])) as [number];
+      return workedMs;
+    };
     return {
       ...address,
       rowCount,
-      change: async (order) => {
-        child.send(order);
-        await Promise.race([once(child, 'message'), failure(child)]);
-      },
+      change: async (order) => void (await send(order)),
+      workedMs: () => send({ kind: 'nothing' }),
     };
   }
 
