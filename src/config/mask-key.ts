@@ -2,7 +2,6 @@
  * The key for hashing values: a separate secret file, made when it is first needed. With the key, values can be tried until one has a given hash.
  * Output: the key. Invariant: it gets into no message (I16).
  */
-import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { RowsyncError } from '../base/errors.ts';
 import { processEnvironment, readNamedSecret, systemCode } from './secrets.ts';
@@ -30,6 +29,8 @@ function readKey(path: string): ReturnType<typeof readNamedSecret> {
 }
 
 function makeKey(path: string): void {
+  // Commands that make no key do not load it: it takes 7 MiB.
+  const { randomBytes } = process.getBuiltinModule('node:crypto');
   try {
     const file = openSync(path, 'wx', 0o600);
     try {
