@@ -230,6 +230,17 @@ describe('a row that leaves the filter', () => {
     expect(confirmed.tables).toMatchObject([{ filteredCount: 0, deletedCount: 6, held: null }]);
   });
 
+  test('is no other one behind a first load that was broken off and missed deletes', async () => {
+    await using fixture = await start();
+    fixture.execute(`UPDATE _rowsync_tables SET state = 'loading', swept_at = NULL, rows_filter = NULL`);
+    for (const id of ODD.slice(0, 9)) fixture.sandbox.store.delete('Issue', id);
+
+    const first = await fixture.pull();
+    const second = await fixture.pull();
+
+    expect([first, second].map(({ tables }) => tables[0]?.held?.code)).toEqual(['guard.deletes', 'guard.deletes']);
+  });
+
   test('waits for a person where no row is left', async () => {
     await using fixture = await start();
     for (const id of ODD) fixture.sandbox.store.update('Issue', id, { Status: 'Closed' });
