@@ -101,7 +101,8 @@ export class PageCursor {
   cutBehind(page: number): void {
     this.#end = Math.min(this.#end, page);
     this.#cut = Math.min(this.#cut, page);
-    this.#known.length = 0;
+    // Pages before it may be missing, if a sweep was cut off after its early request for the last page.
+    this.#known.splice(0, Infinity, ...this.#known.filter((known) => known <= page));
   }
 
   /** Whether the window was cut before a page. */

@@ -49,7 +49,7 @@ export type PagesVerdict =
 export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
   for (let page = 0; ; page += 1) {
     const edges = pages[page];
-    if (edges === undefined) return { kind: 'more', from: page };
+    if (edges?.page !== page) return { kind: 'more', from: page };
     const previous = pages[page - 1];
     if (previous !== undefined && previous.lastId !== edges.firstId) return { kind: 'torn', from: page - 1 };
     if (edges.isEnd) {

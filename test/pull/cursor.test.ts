@@ -97,6 +97,14 @@ test('asks for nothing ahead behind the last page of a window, and for that one 
   expect([cursor.isCutBefore(5), cursor.isCutBefore(6)]).toEqual([false, true]);
 });
 
+test('a window that was cut before its first pages were read gets them, and none behind the cut', () => {
+  const cursor = new PageCursor({ known: [0, 1, 2, 4], firstFresh: 5, ahead: 3, windowPages: 4 });
+  cursor.answered(3, true);
+  cursor.cutBehind(3);
+
+  expect(drain(cursor)).toEqual([0, 1, 2]);
+});
+
 test('reads on behind a window that is not cut, page by page', () => {
   const cursor = new PageCursor({ known: [], firstFresh: 0, ahead: 3, windowPages: 2 });
   drain(cursor);

@@ -31,6 +31,12 @@ const CASES: readonly (readonly [string, readonly PageEdges[], PagesVerdict])[] 
   ['a full page and the shared row alone', pages([1, 2, 3], [3]), { kind: 'whole', pageCount: 2 }],
   ['neighbours that share their row', pages([1, 2, 3], [3, 4]), { kind: 'whole', pageCount: 2 }],
   ['an empty page behind the end', pages([1, 2, 3], [3], []), { kind: 'whole', pageCount: 2 }],
+  ['the end alone, without the pages before it', pages([1, 2, 3], [3, 4]).slice(1), { kind: 'more', from: 0 }],
+  [
+    'a page missing in between',
+    [0, 2].flatMap((page) => pages([1, 2, 3], [3, 4, 5], [3])[page] ?? []),
+    { kind: 'more', from: 1 },
+  ],
   ['a row deleted before page 1 was read', pages([1, 2, 3], [4, 5]), { kind: 'torn', from: 0 }],
   ['a row inserted before page 1 was read', pages([1, 2, 3], [2, 3]), { kind: 'torn', from: 0 }],
   ['a tear further on', pages([1, 2, 3], [3, 4, 5], [6]), { kind: 'torn', from: 1 }],
