@@ -19,7 +19,7 @@ import {
 } from '../reconcile/fingerprint.ts';
 import { readIdentity, readTable, storeIgnoredMeasures } from '../replica/ledger.ts';
 import { readMeasured } from '../replica/measures.ts';
-import { readPages } from '../replica/pages.ts';
+import { readPagedWindows } from '../replica/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import { isZone } from '../wire/zone.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -65,7 +65,7 @@ export async function findChangedWindows(context: PullContext, table: PreparedTa
   const { replica } = context;
   const plan = planMeasures(table.descriptor);
   const zone = readIdentity(replica)?.timeZone ?? '';
-  const windows = [...new Set(readPages(replica, table.target.id).map(({ window }) => window))];
+  const windows = readPagedWindows(replica, table.target.id);
   if (plan === null || windows.length < 2 || !isZone(zone)) return null;
   const there = await readDays(context, table, plan);
   if (there === null) return null;

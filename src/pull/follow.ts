@@ -29,7 +29,13 @@ import {
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, FIRST_WINDOW, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { findTable, readTable, readTableDescriptor, storeFollowed, storeTail } from '../replica/ledger.ts';
-import { countExpected, countStampedFrom, readPages, storeUnreadable, suspectPushedRows } from '../replica/pages.ts';
+import {
+  countExpected,
+  countStampedFrom,
+  readPagedWindows,
+  storeUnreadable,
+  suspectPushedRows,
+} from '../replica/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { valueOf } from '../origin/answers.ts';
@@ -193,7 +199,7 @@ async function readShortWindows(
   const created = createdColumn(table.descriptor.columns);
   const column = table.target.columns[table.shapes.findIndex(({ name }) => name === created?.name)]?.localName;
   if (created === null || column === undefined) return null;
-  const windows = [...new Set(readPages(replica, table.target.id).map(({ window }) => window))];
+  const windows = readPagedWindows(replica, table.target.id);
   if (windows.length < 2) return null;
   const short = await lastWhere(
     windows.filter((window) => window !== NO_STAMP_WINDOW),

@@ -28,7 +28,9 @@ import {
   notePage,
   dropPagesFrom,
   provePages,
+  readPagedWindows,
   readPages,
+  readWindowPages,
   suspectsCreated,
   type AnsweredPage,
   type KnownPage,
@@ -213,15 +215,17 @@ function windowPages({ context, created }: Pass): number {
 
 /** The windows that have pages, in order; the first one always. */
 function windowsOf({ context, table }: Pick<Pass, 'context' | 'table'>): readonly string[] {
-  return [...new Set([FIRST_WINDOW, ...readPages(context.replica, table.target.id).map(({ window }) => window)])];
+  return [...new Set([FIRST_WINDOW, ...readPagedWindows(context.replica, table.target.id)])];
 }
 
 /** The pages of a window, and its end. */
 function edgesOf(pass: Pass, window: string): readonly (KnownPage & PageEdges)[] {
   const end = endOfWindow(windowsOf(pass), window);
-  return readPages(pass.context.replica, pass.table.target.id).flatMap((page) =>
-    page.window === window ? [{ ...page, isEnd: isEndPage(pass, page, end) }] : [],
-  );
+  // Not all pages of the table: that would cost their number for each window.
+  return readWindowPages(pass.context.replica, pass.table.target.id, window).map((page) => ({
+    ...page,
+    isEnd: isEndPage(pass, page, end),
+  }));
 }
 
 /** Whether a window that ends at `end` ends on a page. */

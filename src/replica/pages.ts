@@ -34,15 +34,29 @@ export interface KnownPage extends PagePlace {
   readonly sweep: number;
 }
 
+const PAGE_COLUMNS = sql`"window", page, url, etag, row_count AS rowCount, first_id AS firstId, last_id AS lastId, last_stamp AS lastStamp,
+  tie_count AS tieCount, sweep`;
+
 /** All pages of a table, window by window in order. */
 export function readPages(from: Connection, tableId: number): readonly KnownPage[] {
   return from
-    .prepare(
-      sql`SELECT "window", page, url, etag, row_count AS rowCount, first_id AS firstId, last_id AS lastId, last_stamp AS lastStamp,
-            tie_count AS tieCount, sweep
-          FROM _rowsync_pages WHERE table_id = +? ORDER BY "window", page`,
-    )
+    .prepare(sql`SELECT ${PAGE_COLUMNS} FROM _rowsync_pages WHERE table_id = +? ORDER BY "window", page`)
     .all(tableId) as KnownPage[]; // columns and types are ours
+}
+
+/** The pages of one window, in order. */
+export function readWindowPages(from: Connection, tableId: number, window: string): readonly KnownPage[] {
+  return from
+    .prepare(sql`SELECT ${PAGE_COLUMNS} FROM _rowsync_pages WHERE table_id = +? AND "window" = ? ORDER BY page`)
+    .all(tableId, window) as KnownPage[]; // columns and types are ours
+}
+
+/** The windows of a table that have pages, in order. */
+export function readPagedWindows(from: Connection, tableId: number): readonly string[] {
+  return from
+    .prepare(sql`SELECT DISTINCT "window" FROM _rowsync_pages WHERE table_id = +? ORDER BY "window"`)
+    .pluck()
+    .all(tableId) as string[]; // the column is ours
 }
 
 /** A page as it was just answered. */
