@@ -4,6 +4,7 @@
  */
 import { sql } from '../base/sql.ts';
 import type { Connection, Tx } from './connection.ts';
+import type { Cause } from './history-interval.ts';
 
 /** The journal of a table; times are seconds since 1970. */
 export interface TableJournal {
@@ -53,7 +54,6 @@ export function markJournal(
   },
 ): number {
   const at = secondsOf(mark.at);
-  const cause = mark.kind === 'restored' ? 'restore' : mark.kind === 'schema' ? 'schema' : tx.journal.work.cause;
   const { lastInsertRowid } = tx
     .prepare(
       sql`INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause, run_id, cells)
@@ -64,11 +64,18 @@ export function markJournal(
       rowId: mark.rowId ?? null,
       kind: mark.kind,
       at,
-      cause,
+      cause: causeOf(mark) ?? tx.journal.work.cause,
       runId: tx.journal.work.runId,
       note: mark.note === undefined ? null : JSON.stringify(mark.note),
     });
   return Number(lastInsertRowid);
+}
+
+/** Why, where that does not depend on what is under way: people forget rows, and the configuration forgets columns. */
+function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: number }): Cause | null {
+  if (kind === 'restored') return 'restore';
+  if (kind === 'forgotten') return rowId === undefined ? 'schema' : 'decision';
+  return kind === 'schema' ? 'schema' : null;
 }
 
 /**

@@ -89,6 +89,7 @@ test('of a forgotten row no byte is left in any table, its entries stay without 
       note: '{"column":null,"columnSeq":null,"entries":2}',
     },
   ]);
+  expect(world.rows(`SELECT cause FROM sync_history WHERE kind = 'forgotten'`)).toEqual([{ cause: 'decision' }]);
   expect(world.rows('SELECT row_id, last_values FROM sync_deleted')).toEqual([{ row_id: 1, last_values: '{}' }]);
   expect(world.rows(`SELECT after ->> 'Body' AS body FROM sync_history WHERE row_id = 2`)).toEqual([{ body: 'kept' }]);
   expect((await world.run(['verify'])).exitCode).toBe(0);

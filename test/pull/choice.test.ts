@@ -9,6 +9,7 @@ import type { ColumnChoice, MaskRule } from '../../src/reconcile/choose.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { pushNow } from '../support/push.ts';
+import { testClock } from '../support/clock.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
 const CUSTOMER: TableSpec = {
@@ -204,6 +205,20 @@ test('another mask, and another key, wait for a person and read the column anew'
   expect(second).not.toEqual(first);
   expect(third).toEqual([{ mail: 'example.net' }]);
   expect(mail()).toEqual([{ mail: 'person1@example.net' }]);
+});
+
+test('the journal says that another mask is why values changed', async () => {
+  const clock = testClock();
+  await using fixture = await startFixture({ tables: [CUSTOMER], clock }, { clock });
+  await pullAs(fixture, { masks: [{ pattern: 'E-Mail', kind: 'hash' }] });
+  clock.advance(60_000);
+
+  await pullAs(fixture, { masks: [{ pattern: 'E-Mail', kind: 'domain' }] }, { confirm: true });
+
+  expect(fixture.rows('SELECT kind, cause, row_id AS id FROM sync_history WHERE id > 1 ORDER BY id')).toEqual([
+    { kind: 'forgotten', cause: 'schema', id: null },
+    ...[1, 2, 3].map((id) => ({ kind: 'update', cause: 'schema', id })),
+  ]);
 });
 
 test.each([
