@@ -8,7 +8,7 @@
  * and which rows there are is left to others; the column has its name back in the end.
  */
 import type { ModelSnapshot, OriginModel } from '../model/origin.ts';
-import { RENAMED_CHOSEN } from '../world/choosing.ts';
+import { RENAMED_CHOSEN, type ChosenColumn } from '../world/choosing.ts';
 import type { Column, Names } from '../world/names.ts';
 import type { Setup } from '../world/setup.ts';
 import type { Draw } from '../world/tape.ts';
@@ -22,6 +22,8 @@ export interface AdminParts {
   readonly onRestore: () => void;
   /** Whether the replica has read the columns that it leaves out or masks, so that it knows them by other names. */
   readonly knowsChosen?: boolean;
+  /** Columns of the choice that they rename. One whose mask changes is let go by a person, and its former name in the configuration then names none. */
+  readonly renamedChosen?: readonly ChosenColumn[];
   /** Whether a filter names the column A. */
   readonly isFiltered?: boolean;
 }
@@ -53,8 +55,13 @@ interface Backup {
 const HIDEABLE = ['A', 'B'] as const;
 
 /** What administrators have to know of what a world chooses. */
-export function chosenIn({ choosing = null, isWarm, rows }: Setup): Pick<AdminParts, 'knowsChosen' | 'isFiltered'> {
-  return { knowsChosen: choosing !== null && isWarm, isFiltered: rows !== undefined };
+export function chosenIn({
+  choosing = null,
+  isWarm,
+  rows,
+}: Setup): Pick<AdminParts, 'knowsChosen' | 'renamedChosen' | 'isFiltered'> {
+  const renamedChosen = choosing === 'later' ? (['Out'] as const) : RENAMED_CHOSEN;
+  return { knowsChosen: choosing !== null && isWarm, renamedChosen, isFiltered: rows !== undefined };
 }
 
 /** All administrators. */
@@ -154,7 +161,7 @@ export class Admin {
 
   /** A column that is left out, or masked, gets another name: what was chosen of it stays. */
   #renameChosen(draw: Draw): string {
-    const column = draw.pick(RENAMED_CHOSEN);
+    const column = draw.pick(this.#parts.renamedChosen ?? RENAMED_CHOSEN);
     const before = this.#parts.names.nameNow(column);
     return before === null ? 'finds no column to rename' : this.#rename(before, [column, draw]);
   }

@@ -27,6 +27,9 @@ export function chosenColumns(choosing: Choosing | null): readonly { readonly na
 /** The columns that administrators rename. The replica keeps apart what it knows by the id, so only one that was read before may be. */
 export const RENAMED_CHOSEN = ['Out', 'Masked'] as const;
 
+/** One of them. */
+export type ChosenColumn = (typeof RENAMED_CHOSEN)[number];
+
 /** New texts for these columns, by the names that the world begins with. */
 export function chosenCells(choosing: Choosing | null, tokens: Tokens): Readonly<Record<string, string>> {
   if (choosing === null) return {};
