@@ -9,6 +9,7 @@ import { pullSettings } from '../config/settings.ts';
 import type { PullSettings } from '../pull/context.ts';
 import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
+import { replicaError } from '../replica/failures.ts';
 import { readTableDescriptor, readTables, type LedgerTable } from '../replica/ledger.ts';
 import { readPages } from '../replica/pages.ts';
 import type { Jobs } from './jobs.ts';
@@ -42,8 +43,16 @@ function whyNot({ follows, table, hasStamp, isLarge }: Omit<WayFacts, 'follow' |
   return follows === 'large' && !isLarge() ? `fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
 }
 
-/** What is done for each table that the origin has, by its name here. @throws errors of SQLite. */
+/** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
 export function waysOf(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+  try {
+    return readWays(replica, config, jobs);
+  } catch (thrown) {
+    throw replicaError(thrown, 'Reading how tables are kept up to date');
+  }
+}
+
+function readWays(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
   const { follows } = pullSettings(config);
   const ways = new Map<string, string>();
   for (const table of readTables(replica)) {
@@ -69,7 +78,7 @@ export class WayWatch {
     return this.#textByTable;
   }
 
-  /** Logs the tables whose sentence changed since the last call. @throws errors of SQLite. */
+  /** Logs the tables whose sentence changed since the last call. @throws RowsyncError of the replica. */
   tell({ replica, config }: Pick<Sides, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
     this.#textByTable = waysOf(replica, config, jobs);
