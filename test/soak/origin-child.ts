@@ -96,13 +96,13 @@ function work(): void {
   }
 }
 
-/** One change of the schema: columns that nobody writes come, are renamed and go. */
+/** One change of the schema: columns that nobody may write come, are renamed and go. One that people write would wait for a person when it goes. */
 function changeSchema(): string {
   const { name } = random.pick(EDITED);
   const extra = store.table(name).columns.find((column) => EXTRA.test(column.name))?.name;
   serial += 1;
   if (extra === undefined) {
-    store.addColumn(name, { name: `Extra ${serial}`, type: 'Text', defaultValue: 'new' });
+    store.addColumn(name, { name: `Extra ${serial}`, type: 'Text', defaultValue: 'new', readOnly: true });
     return `${name}: a column was added`;
   }
   if (random.chance(0.5)) {
