@@ -155,7 +155,7 @@ const http = section(
       .meta({
         description:
           'Where the daemon serves its page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
-          'unix socket. The socket is safer: its mode says who may connect. false for nowhere.',
+          'unix socket. The socket is safer: its mode says who may connect. With false, it listens nowhere.',
       }),
     recordUrl: z
       .string({ error: RECORD_URL_MUST_BE })

@@ -202,7 +202,8 @@ interface Pass {
   readonly tally: SweepTally;
   /** Pages answered 304 that are not noted yet. */
   readonly proofs: Proof[];
-  /** Name of the creation time; null if the table is read as one window. */ readonly created: string | null;
+  /** Name of the creation time; null if the table is read as one window. */
+  readonly created: string | null;
 }
 
 function now(context: PullContext): string {
