@@ -68,24 +68,24 @@ async function compareFirstDay(
     return { name, type: columnType(type) };
   });
   const query = { columns: [...new Set(names)], sort: [{ column: created }], filter, top: TOP_MAX };
-  const answer = await origin.select({ table: addressOf(parts, table), columns, query }, { signal });
-  if (answer.kind === 'notModified' || answer.value.unreadable.length > 0) return null;
+  const { value: page } = await origin.select({ table: addressOf(parts, table), columns, query }, { signal });
+  if (page.unreadable.length > 0) return null;
   const tally = new DayTally(measures, zone);
   for (const {
     values: [stamp, ...values],
-  } of answer.value.rows)
+  } of page.rows)
     tally.add(stamp, values);
   const [[day, here] = [null, null], ...laterDays] = tally.days;
-  if (day === null || (laterDays.length === 0 && answer.value.ids.length >= TOP_MAX)) return null;
+  if (day === null || (laterDays.length === 0 && page.ids.length >= TOP_MAX)) return null;
   const group = { name: created, suffix: 'DD', type: 'Date' } as const;
   const shapes = measures.map(({ shape }) => shape);
-  const page = await origin.aggregate(
+  const sums = await origin.aggregate(
     { table: addressOf(parts, table), group, columns: shapes, filter, top: 2 },
     { signal },
   );
-  if (page === null) return 'refused';
+  if (sums === null) return 'refused';
   const there = new Map(
-    page.groups.slice(0, 1).map((first) => [String(first.group), readMeasures(measures, first.values)]),
+    sums.groups.slice(0, 1).map((first) => [String(first.group), readMeasures(measures, first.values)]),
   );
   const differing = compareDays(measures, { there, here: new Map([[day, here]]) });
   return measures.map(({ id }) => id).filter((id) => differing.some((difference) => difference.measures.includes(id)));

@@ -7,6 +7,7 @@
  */
 import { asRowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Answer, Etag } from '../origin/answers.ts';
 import type { SelectRequest } from '../origin/rows.ts';
 import { changedIndexes } from '../reconcile/diff.ts';
 import { pageSkip } from '../reconcile/pages.ts';
@@ -60,10 +61,9 @@ async function checkFirstPages(
     const name = table.recordName;
     const first = await ask(parts, table);
     const second = await ask(parts, table);
-    if (first.page === null || second.page === null) continue; // cannot be: no ETag was sent
-    if (isOtherOrder(first.page.ids, second.page.ids)) names.unstable.push(name);
+    if (isOtherOrder(first.value.ids, second.value.ids)) names.unstable.push(name);
     if (second.etag === null) names.without.push(name);
-    else if ((await ask(parts, table, { etag: second.etag })).page === null) names.honoured.push(name);
+    else if ((await ask(parts, table, { etag: second.etag })).kind === 'notModified') names.honoured.push(name);
     // A row may have changed in between, but hardly twice in a row at this moment.
     else if ((await askTwice(parts, table)) === 'honoured') names.honoured.push(name);
     else names.ignored.push(name);
@@ -101,7 +101,7 @@ async function checkFirstPages(
 
 async function askTwice(parts: AnswerParts, table: TableDescriptor): Promise<'honoured' | 'ignored'> {
   const { etag } = await ask(parts, table);
-  return etag !== null && (await ask(parts, table, { etag })).page === null ? 'honoured' : 'ignored';
+  return etag !== null && (await ask(parts, table, { etag })).kind === 'notModified' ? 'honoured' : 'ignored';
 }
 
 /** The same rows in another order; other rows are someone's work. */
@@ -161,10 +161,9 @@ function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDesc
 /** Whether "not modified" was said of a page that is not as it is stored. */
 async function isLie(parts: AnswerParts, reader: ReplicaReader, known: StoredPage): Promise<boolean> {
   const { table, page, etag, stored, columns } = known;
-  if ((await ask(parts, table, { page, etag })).page !== null) return false; // it changed since the last pull
-  const { page: now } = await ask(parts, table, { page, columns });
-  if (now === null || !isDifferent(reader, stored, now)) return false;
-  return (await ask(parts, table, { page, etag })).page === null;
+  if ((await ask(parts, table, { page, etag })).kind === 'ok') return false; // it changed since the last pull
+  const { value: now } = await ask(parts, table, { page, columns });
+  return isDifferent(reader, stored, now) && (await ask(parts, table, { page, etag })).kind === 'notModified';
 }
 
 function isDifferent(reader: ReplicaReader, stored: RowTarget, { rows }: RowPage): boolean {
@@ -196,20 +195,19 @@ function pageUrl(parts: AnswerParts, table: TableDescriptor, page: number): stri
   return parts.origin.selectUrl(addressOf(parts, table), queryOf(parts, table, page));
 }
 
-/** A page as the origin has it now; null for "not modified". */
-async function ask(
+/** A page as the origin has it now. */
+async function ask<E extends Etag = undefined>(
   parts: AnswerParts,
   table: TableDescriptor,
-  { page = 0, etag = null, columns = shapesOf(table) }: Asked = {},
-): Promise<{ readonly page: RowPage | null; readonly etag: string | null }> {
+  { page = 0, etag, columns = shapesOf(table) }: Asked<E> = {},
+): Promise<Answer<RowPage, E>> {
   const request = { table: addressOf(parts, table), columns, query: queryOf(parts, table, page) };
-  const answer = await parts.origin.select(request, { etag: etag ?? undefined, signal: parts.signal });
-  return answer.kind === 'ok' ? { page: answer.value, etag: answer.etag } : { page: null, etag };
+  return await parts.origin.select(request, { etag, signal: parts.signal });
 }
 
-interface Asked {
+interface Asked<E extends Etag> {
   readonly page?: number;
-  readonly etag?: string | null;
+  readonly etag?: E;
   readonly columns?: readonly ColumnShape[];
 }
 

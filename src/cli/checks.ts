@@ -28,7 +28,6 @@ import {
 import { isZone } from '../wire/zone.ts';
 import { checkAnswers } from './answer-checks.ts';
 import type { AnswerParts } from './answer-parts.ts';
-import { valueOf } from '../origin/answers.ts';
 import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
 import { findFileFacts } from './file-checks.ts';
 import { checkHistory } from './history-checks.ts';
@@ -76,7 +75,7 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
   const signal = session.stopSignal();
   let user: UserDescriptor;
   try {
-    user = valueOf(await origin.user({ signal }));
+    user = (await origin.user({ signal })).value;
   } catch (thrown) {
     const error = asRowsyncError(thrown);
     const isLogin = error.kind === 'auth' && error.code !== 'origin.proxy';
@@ -174,7 +173,7 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   const { origin, config, signal } = parts;
   let database: DatabaseDescriptor;
   try {
-    database = valueOf(await origin.describeDatabase({ signal }));
+    database = (await origin.describeDatabase({ signal })).value;
   } catch (thrown) {
     yield failed('database', asRowsyncError(thrown));
     return;
@@ -248,7 +247,7 @@ async function checkTable(
 ): Promise<TableLook> {
   const name = table.recordName;
   try {
-    const described = valueOf(await origin.describeTable({ name, alias: table.alias }, { signal }));
+    const { value: described } = await origin.describeTable({ name, alias: table.alias }, { signal });
     const rule = config.tables.find(name);
     const { descriptor, results } = checkChoice(described, { config, rule, known });
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);

@@ -15,7 +15,6 @@ import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import type { Way } from '../origin/way.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
-import { valueOf } from '../origin/answers.ts';
 import { readAddress, type Answers, type PushedTable } from './first-config.ts';
 import type { Invocation } from './invocation.ts';
 import type { Prompter } from './prompter.ts';
@@ -123,8 +122,8 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
     } as const;
     const origin = openOrigin(settings, { clock, log });
     try {
-      const user = valueOf(await origin.user({ signal }));
-      const described = valueOf(await origin.describeDatabase({ signal }));
+      const { value: user } = await origin.user({ signal });
+      const { value: described } = await origin.describeDatabase({ signal });
       const names = described.tables.map(({ recordName }) => recordName);
       const count = plural(names.length, 'table');
       await prompter.say(
@@ -215,7 +214,7 @@ async function askPushed(
   const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
   const pushed: PushedTable[] = [];
   for (const { recordName: name, alias } of chosen) {
-    const { usable } = judgeMatch(valueOf(await origin.describeTable({ name, alias })), null);
+    const { usable } = judgeMatch((await origin.describeTable({ name, alias })).value, null);
     pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
   }
   return pushed;

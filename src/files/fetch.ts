@@ -107,9 +107,8 @@ async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promi
     await skip(run, file, verdict.rule);
     return null;
   }
-  const answer = await origin.attachmentHeaders(requestFor(file, column), { signal });
-  if (answer.kind === 'notModified') return file; // cannot be: no ETag was sent
-  const facts = factsFrom(answer.value);
+  const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
+  const facts = factsFrom(headers);
   await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
   const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
   // Whatever is still unknown shows itself while it is downloaded.
@@ -173,7 +172,7 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
   let isBegun = false;
   let isWhole = false;
   try {
-    const answer = await origin.attachment(
+    const { value: headers } = await origin.attachment(
       requestFor(file, column),
       (chunk) => {
         isBegun = true;
@@ -185,11 +184,10 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
       },
       { signal },
     );
-    if (answer.kind === 'notModified') return broken(file, 'not modified, though no ETag was sent');
-    const problem = downloadProblem(file, { ...answer.value, bytes: incoming.bytes });
-    if (problem !== null) return broken(file, problem);
+    const problem = downloadProblem(file, { ...headers, bytes: incoming.bytes });
+    if (problem !== null) return { kind: 'failed', error: brokenRevision(file, problem), canRepeat: true };
     isWhole = true;
-    return { kind: 'whole', file: incoming, facts: factsFrom(answer.value) };
+    return { kind: 'whole', file: incoming, facts: factsFrom(headers) };
   } catch (thrown) {
     if (thrown instanceof LeftOut) throw thrown;
     const error = asRowsyncError(thrown);
@@ -199,10 +197,6 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
   } finally {
     if (!isWhole) await incoming.discard();
   }
-}
-
-function broken(file: FileNotHere, came: string): Download {
-  return { kind: 'failed', error: brokenRevision(file, came), canRepeat: true };
 }
 
 async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: string): Promise<void> {

@@ -167,9 +167,8 @@ async function askFor(
 ): Promise<RowsyncError | null> {
   const request = { ...column.address, record: { id: file.rowId }, version: { guid: file.guid, in: 'path' } } as const;
   try {
-    const answer = await origin.attachmentHeaders(request, { signal });
+    const { length } = (await origin.attachmentHeaders(request, { signal })).value;
     tally.askedCount += 1;
-    const length = answer.kind === 'ok' ? answer.value.length : null;
     if (length === null || length === file.bytes) return null;
     tally.differentCount += 1;
     if (tally.different.length < LISTED_MAX) tally.different.push(placeText(file));

@@ -23,9 +23,12 @@ import {
 } from './failures.ts';
 import type { WireAnswer, WireFault, WireHeaders } from './transport.ts';
 
-/** A complete answer of a method. */
-export type Answer<T> =
-  | { readonly kind: 'notModified' }
+/** The ETag of a request, if it has one. */
+export type Etag = string | null | undefined;
+
+/** A complete answer of a method. Only a request with an ETag is answered with `notModified`. */
+export type Answer<T, E extends Etag = Etag> =
+  | (E extends string ? { readonly kind: 'notModified' } : never)
   | {
       readonly kind: 'ok';
       readonly value: T;
@@ -34,19 +37,6 @@ export type Answer<T> =
       /** Bytes of the body as it came over the wire. */
       readonly receivedBytes: number;
     };
-
-/**
- * The value of an answer. "not modified" means the stored answer. @throws RowsyncError `origin.unexpected` if none is stored. The client itself
- * refuses a 304 to a request without an ETag.
- */
-export function valueOf<T>(answer: Answer<T>, stored: T | null = null): T {
-  if (answer.kind === 'ok') return answer.value;
-  if (stored !== null) return stored;
-  throw new RowsyncError('wireFormat', 'origin.unexpected', {
-    message: 'The origin answered "not modified" to a request that asked for no such thing',
-    hint: 'A proxy between rowsync and the origin is likely; it must not cache.',
-  });
-}
 
 /** What the headers of a file say (specification 4.9). */
 export interface FileHeaders {

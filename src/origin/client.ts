@@ -14,13 +14,12 @@ import { maskKeyDigest } from '../wire/mask.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
 import { describePath, idBatches, keyBatches, originAddress, selectPath, type Address } from './address.ts';
-import type { Answer } from './answers.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
 import { proxySecrets, type ProxySettings } from './way.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { fileMethods, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
-import { Requests, type Counters, type ReadOptions } from './requests.ts';
+import { Requests, type Counters, type ReadMethod } from './requests.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
 
@@ -61,11 +60,11 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   /** Which key values are hashed with (wire/mask.ts). @throws RowsyncError `config.secret` where it cannot be read or made. */
   maskKeyDigest(): string;
   /** Tables of the database (4.1). */
-  describeDatabase(options?: ReadOptions): Promise<Answer<DatabaseDescriptor>>;
+  readonly describeDatabase: ReadMethod<[], DatabaseDescriptor>;
   /** Columns and views of a table (4.3). */
-  describeTable(table: Address, options?: ReadOptions): Promise<Answer<TableDescriptor>>;
+  readonly describeTable: ReadMethod<[table: Address], TableDescriptor>;
   /** The user that the credentials stand for (4.2). */
-  user(options?: ReadOptions): Promise<Answer<UserDescriptor>>;
+  readonly user: ReadMethod<[], UserDescriptor>;
   /** The full URL of a Select, without any secret: the key under which its ETag is kept. */
   selectUrl(table: Address, query: SelectParameters): string;
   /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve. */

@@ -6,8 +6,8 @@
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { WireFormat } from '../wire/format.ts';
 import { attachmentPath, attachmentsPath, type Address, type FileVersion, type RecordAddress } from './address.ts';
-import type { Answer, FileHeaders } from './answers.ts';
-import type { FileReceiver, ReadOptions, Requests } from './requests.ts';
+import type { FileHeaders } from './answers.ts';
+import type { FileReceiver, ReadMethod, Requests } from './requests.ts';
 
 /** What `attachments` takes. */
 export interface AttachmentsRequest {
@@ -31,14 +31,14 @@ export interface AttachmentRequest {
 /** The methods of attachments. */
 export interface FileMethods {
   /** Lists the revisions of one attachment. */
-  attachments(request: AttachmentsRequest, options?: ReadOptions): Promise<Answer<readonly AttachmentInfo[]>>;
+  readonly attachments: ReadMethod<[request: AttachmentsRequest], readonly AttachmentInfo[]>;
   /**
    * Downloads a file: `receive` is given its bytes in order and holds back the next ones until its promise resolves. The
    * answer comes after the last byte. Once bytes were given, a failure is not tried again here. Throws what `receive` throws.
    */
-  attachment(request: AttachmentRequest, receive: FileReceiver, options?: ReadOptions): Promise<Answer<FileHeaders>>;
+  readonly attachment: ReadMethod<[request: AttachmentRequest, receive: FileReceiver], FileHeaders>;
   /** What is known of a file, without its content. */
-  attachmentHeaders(request: AttachmentRequest, options?: ReadOptions): Promise<Answer<FileHeaders>>;
+  readonly attachmentHeaders: ReadMethod<[request: AttachmentRequest], FileHeaders>;
 }
 
 /** Makes the methods. */

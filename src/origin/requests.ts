@@ -23,6 +23,7 @@ import {
   readFile,
   retryAfterMs,
   type Answer,
+  type Etag,
   type FileHeaders,
   type Reading,
 } from './answers.ts';
@@ -40,12 +41,17 @@ import type { Receiver, Transport, WireAnswer, WireFault, WireRequest } from './
 import { verdictOnChange } from './verdict.ts';
 
 /** How a caller may ask. */
-export interface ReadOptions {
+export interface ReadOptions<E extends Etag = Etag> {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
-  readonly etag?: string | null | undefined;
+  readonly etag?: E | undefined;
   /** Ends the call with `origin.stopped`: at once, or `stopGraceMs` later where a change has left, for the sake of its answer. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** A method that reads; only with an ETag can it answer `notModified`. */
+export type ReadMethod<Args extends readonly unknown[], T> = <E extends Etag = undefined>(
+  ...asked: [...Args, options?: ReadOptions<E>]
+) => Promise<Answer<T, E>>;
 
 /** What a call is, for messages and the log, and where it goes. */
 export interface Target {
@@ -141,17 +147,21 @@ export class Requests {
   }
 
   /** Reads until there is an answer, a refusal, or nothing worth another attempt. @throws RowsyncError of the kinds in failures.ts. */
-  async run<T>(call: Call<T>, options: ReadOptions): Promise<Answer<T>> {
+  async run<T, E extends Etag = undefined>(call: Call<T>, options: ReadOptions<E>): Promise<Answer<T, E>> {
     const etag = readEtag(options.etag ?? undefined);
     const reading = this.#reading(call, { etag, isChange: false });
     const headers = [...this.#parts.documentHeaders, ...(etag === null ? [] : ['if-none-match', etag])];
     return this.#repeat(call, { method: 'GET', headers, signal: options.signal }, (result) =>
-      this.#judgeRead(result, reading, (answer) => readDocument(answer, call.read, reading)),
+      this.#judgeRead<T, E>(result, reading, (answer) => readDocument(answer, call.read, reading)),
     );
   }
 
   /** Reads the headers of a file, and hands its content to `receiver` unless that is null. */
-  async file(target: Target, receiver: FileReceiver | null, options: ReadOptions): Promise<Answer<FileHeaders>> {
+  async file<E extends Etag>(
+    target: Target,
+    receiver: FileReceiver | null,
+    options: ReadOptions<E>,
+  ): Promise<Answer<FileHeaders, E>> {
     const etag = readEtag(options.etag ?? undefined);
     const reading = { ...this.#reading(target, { etag, isChange: false }), isHead: receiver === null };
     const headers = [...FILE_HEADERS, ...(etag === null ? [] : ['if-none-match', etag])];
@@ -170,7 +180,7 @@ export class Requests {
           };
     return this.#repeat(target, { method, headers, receiver: guarded, signal: options.signal }, (result) => {
       if (result.kind === 'fault' && result.reason === 'receiver' && result.cause !== null) throw result.cause;
-      const outcome = this.#judgeRead(result, reading, (answer) => readFile(answer, reading));
+      const outcome = this.#judgeRead<FileHeaders, E>(result, reading, (answer) => readFile(answer, reading));
       // What was handed over cannot be taken back: the caller begins anew, or not.
       return outcome.kind === 'failed' && isBegun ? { ...outcome, isTransient: false } : outcome;
     });
@@ -235,16 +245,17 @@ export class Requests {
     if (body !== null && body.bytes.length > sentBytesMax) refuse(413, `the body has more than ${sentBytesMax} bytes`);
   }
 
-  #judgeRead<T>(
+  #judgeRead<T, E extends Etag>(
     result: Result,
     { attempted }: Reading,
     read: (answer: WireAnswer) => Answer<T> | Failure,
-  ): Outcome<Answer<T>> {
+  ): Outcome<Answer<T, E>> {
     if (result.kind === 'fault') return this.#faultFailure(attempted, result);
     const answer = read(result);
     if (answer.kind === 'failed') return answer;
     if (answer.kind === 'notModified') this.#counters.notModifiedCount += 1;
-    return { kind: 'done', value: answer };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a 304 without an ETag was a failure above
+    return { kind: 'done', value: answer as Answer<T, E> };
   }
 
   #judgeChange<T>({ read }: Call<T>, result: Result, reading: Reading): Outcome<T> {

@@ -8,8 +8,8 @@ import { unexpected } from '../wire/json.ts';
 import { TOP_MAX, type Records, type SelectParameters } from '../wire/query.ts';
 import type { ColumnShape, Rollup, RowPage, Value } from '../wire/schema.ts';
 import { changesPath, retrievePath, selectPath, viewPath, type Address } from './address.ts';
-import type { Answer } from './answers.ts';
-import type { ReadOptions, Requests } from './requests.ts';
+import type { Answer, Etag } from './answers.ts';
+import type { ReadMethod, ReadOptions, Requests } from './requests.ts';
 
 /** What `select` takes. */
 export interface SelectRequest {
@@ -97,22 +97,22 @@ export interface DeletedRow {
 /** The methods that read rows. */
 export interface RowMethods {
   /** One page of rows (4.4); `columns` says which values each row has, in order, and how they are read. */
-  select(request: SelectRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  readonly select: ReadMethod<[request: SelectRequest], RowPage>;
   /** One page of a view, without its rows of totals. */
-  selectView(request: SelectViewRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  readonly selectView: ReadMethod<[request: SelectViewRequest], RowPage>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
-  retrieve(request: RetrieveRequest, options?: ReadOptions): Promise<Answer<RowPage>>;
+  readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
   /** How many rows the caller is shown (origin facts 1.2); null where the origin refuses to count. */
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
   /** What groups of rows add up to (origin facts 1.2), without the row of everything; null where the origin refuses. */
   aggregate(request: AggregateRequest, options?: Pick<ReadOptions, 'signal'>): Promise<AggregatePage | null>;
   /** Rows that were created or changed in a range of time, the last one first, however many there are. */
-  updated(request: UpdatedRequest, options?: ReadOptions): Promise<Answer<readonly UpdatedRow[]>>;
+  readonly updated: ReadMethod<[request: UpdatedRequest], readonly UpdatedRow[]>;
   /**
    * Rows in the recycle bin that were deleted in a range of time, the last one first. Not every deleted row is there: the
    * purged are not, nor what has expired, nor for users without ManageData what others deleted.
    */
-  deleted(request: DeletedRequest, options?: ReadOptions): Promise<Answer<readonly DeletedRow[]>>;
+  readonly deleted: ReadMethod<[request: DeletedRequest], readonly DeletedRow[]>;
 }
 
 const UPDATED_COLUMNS = [
@@ -129,11 +129,11 @@ const DELETED_COLUMNS = [
 /** Makes the methods; `maskKey` is asked for where a column is hashed. */
 export function rowMethods(requests: Requests, format: WireFormat, maskKey: () => string): RowMethods {
   const { extension } = format;
-  const run = <T>(
+  const run = <T, E extends Etag>(
     [method, table, path]: readonly [method: string, table: Address, path: string],
     read: (text: string, what: string) => T,
-    options: ReadOptions = {},
-  ): Promise<Answer<T>> => requests.run({ method, table: table.name, path, read }, options);
+    options: ReadOptions<E> = {},
+  ): Promise<Answer<T, E>> => requests.run({ method, table: table.name, path, read }, options);
   const pageOf = (columns: readonly ColumnShape[]): ((text: string, what: string) => RowPage) => {
     const key = columns.some(({ mask }) => mask?.kind === 'hash') ? maskKey() : null;
     return (text, what) => format.readRows(text, columns, what, key);
@@ -255,10 +255,9 @@ async function aggregateRows(
   return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, options));
 }
 
-async function unlessRefused<T>(asked: Promise<Answer<T>>): Promise<T | null> {
+async function unlessRefused<T>(asked: Promise<Answer<T, undefined>>): Promise<T | null> {
   try {
-    const answer = await asked;
-    return answer.kind === 'ok' ? answer.value : null;
+    return (await asked).value;
   } catch (thrown) {
     if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
     throw thrown;

@@ -7,7 +7,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/pool.ts';
 import type { Address } from '../origin/address.ts';
-import { valueOf } from '../origin/answers.ts';
+import { must } from '../base/assert.ts';
 import { hasNews } from '../reconcile/diff.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -31,7 +31,7 @@ export async function describeTable(
       storeDescriptor(tx, { of: id, format: origin.format }, answer),
     );
   }
-  return valueOf(answer, stored?.descriptor ?? null);
+  return answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
 }
 
 /**
@@ -46,7 +46,7 @@ export function shapeWatch(
 ): () => Promise<boolean> {
   let isSame = true;
   return shareNext(async () => {
-    if (isSame) isSame = isSameShape(descriptor, valueOf(await origin.describeTable(address, { signal })));
+    if (isSame) isSame = isSameShape(descriptor, (await origin.describeTable(address, { signal })).value);
     return isSame;
   });
 }

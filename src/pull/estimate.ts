@@ -31,8 +31,8 @@ async function estimateTable({ origin, settings, signal }: PullContext, table: T
       const { rows } = settings.tableOptions(table.recordName) ?? {};
       const address = { name: table.recordName, alias: table.alias, rows };
       const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1, skip } };
-      const answer = await origin.select(request, { signal });
-      range = narrowRange(range, skip, answer.kind === 'ok' && answer.value.ids.length > 0);
+      const { ids } = (await origin.select(request, { signal })).value;
+      range = narrowRange(range, skip, ids.length > 0);
     }
   } catch (thrown) {
     if (thrown instanceof RowsyncError) return 0;

@@ -38,7 +38,6 @@ import {
 } from '../replica/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
-import { valueOf } from '../origin/answers.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
@@ -84,11 +83,9 @@ export async function readNewestStamp({ origin, signal }: PullContext, table: Pr
   if (stamps === null) return null;
   const { shape } = stamps;
   const query = { columns: [shape.name], sort: [{ column: shape.name, descending: true }], top: 1 };
-  const answer = await origin.select({ table: table.address, columns: [shape], query }, { signal });
-  if (answer.kind === 'notModified') return null; // cannot be: no ETag was sent
-  const [newest] = answer.value.rows;
-  const stamp = newest?.values[0] ?? null;
-  if (answer.value.unreadable.length > 0) return null;
+  const { value: page } = await origin.select({ table: table.address, columns: [shape], query }, { signal });
+  if (page.unreadable.length > 0) return null;
+  const stamp = page.rows[0]?.values[0] ?? null;
   return typeof stamp === 'string' ? secondOf(stamp) : FIRST_STAMP;
 }
 
@@ -234,7 +231,7 @@ async function readTail(context: PullContext, table: PreparedTable, from: Change
   const { stamps, watermark, lateMs } = from;
   const newestFirst = { after: watermark, skip: 0, descending: true };
   const page = await readChangedPage(context, table, from, newestFirst);
-  if (page === null || !reachesBackTo(watermark, page)) return null;
+  if (!reachesBackTo(watermark, page)) return null;
   const { after } = firstCursor(watermark, lateMs);
   const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(after)}`;
   const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
@@ -268,8 +265,8 @@ async function listDeleted(
 ): Promise<readonly number[]> {
   const from = firstCursor(watermark, 0).after;
   try {
-    const answer = await origin.deleted({ table: table.address, columns: [], from }, { signal });
-    return valueOf(answer).map(({ id }) => id);
+    const { value: rows } = await origin.deleted({ table: table.address, columns: [], from }, { signal });
+    return rows.map(({ id }) => id);
   } catch (thrown) {
     if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return [];
     throw thrown;
@@ -286,7 +283,7 @@ async function listChanged(
   const filter = `${columnReference(shape.name)} >= ${timestampLiteral(firstCursor(watermark, 0).after)}`;
   const query = { columns: [shape.name], sort: [{ column: shape.name, descending: true }], filter, top: TOP_MAX };
   const everyRow = { ...table.address, rows: null };
-  return valueOf(await origin.select({ table: everyRow, columns: [shape], query }, { signal })).ids;
+  return (await origin.select({ table: everyRow, columns: [shape], query }, { signal })).value.ids;
 }
 
 /**
@@ -330,7 +327,6 @@ async function readChanges(
   let cursor = firstCursor(from.watermark, from.lateMs);
   for (let count = 0; count < FOLLOW_PAGES_MAX; count += 1) {
     const page = await readChangedPage(context, table, from, cursor);
-    if (page === null) return { why: 'stamps' };
     newest = laterStamp(newest, page.stampById.values());
     const step = judgeChangedPage(cursor, page);
     if (step.kind === 'sweep') return { why: step.why };
@@ -340,29 +336,28 @@ async function readChanges(
   return { why: 'many' };
 }
 
-/** Reads and applies one page of changes; null where the origin claims that nothing changed, which cannot be, as no ETag was sent. */
+/** Reads and applies one page of changes. */
 async function readChangedPage(
   context: PullContext,
   table: PreparedTable,
   { stamps, counts }: ChangesFrom,
   { after, skip, descending = false }: Pick<FollowCursor, 'after' | 'skip'> & { readonly descending?: boolean },
-): Promise<ChangedPage | null> {
+): Promise<ChangedPage> {
   const { origin, settings, signal } = context;
   const { shape, index, key } = stamps;
   const top = settings.pageRows;
   const filter = `${columnReference(shape.name)} >= ${timestampLiteral(after)}`;
   const sort = [shape.name, key].map((column) => ({ column, descending }));
   const query = { columns: table.selection.columns, sort, filter, top, skip };
-  const answer = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });
-  if (answer.kind === 'notModified') return null;
-  const { rows, ids } = answer.value;
+  const { value: page } = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });
+  const { rows, ids } = page;
   const stampById = new Map(
     rows.flatMap(({ id, values }) => {
       const stamp = values[index] ?? null;
       return typeof stamp === 'string' ? [[id, stamp] as const] : [];
     }),
   );
-  await storeChanges(context, table, answer.value, counts);
+  await storeChanges(context, table, page, counts);
   return { ids, stampById, top };
 }
 

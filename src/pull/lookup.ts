@@ -6,7 +6,6 @@
  * that entered has changed, so its page is read anew. Requests: one per batch of ids, and one per filter of their keys.
  */
 import { must } from '../base/assert.ts';
-import { valueOf } from '../origin/answers.ts';
 import { FILTER_BYTES_MAX, filterOfValue, joinClauses } from '../reconcile/findable.ts';
 import { QUERY_BYTES_MAX, retrieveQuery, TOP_MAX } from '../wire/query.ts';
 import type { Row, RowPage } from '../wire/schema.ts';
@@ -55,7 +54,7 @@ async function findBatch(
 ): Promise<FoundRows> {
   const { address, selection } = table;
   const { shapes, names } = asked(table);
-  const shown = valueOf(await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }));
+  const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal });
   const present = new Set(shown.ids);
   const gone = ids.filter((id) => !present.has(id));
   const filter = address.rows ?? null;
@@ -71,7 +70,7 @@ async function findBatch(
   const bytesMax = room - encodeURIComponent(filter).length;
   for (const clause of joinClauses(clauses, bytesMax)) {
     const query = { columns: selection.columns, sort: [], filter: clause, top: TOP_MAX };
-    pages.push(valueOf(await origin.select({ table: address, columns: table.shapes, query }, { signal })));
+    pages.push((await origin.select({ table: address, columns: table.shapes, query }, { signal })).value);
   }
   const page = joinPages(pages, present);
   const selected = new Set(page.ids);

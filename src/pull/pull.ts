@@ -31,7 +31,6 @@ import { countUnreadable, readPages } from '../replica/pages.ts';
 import { closeRun, openRun } from '../replica/run-book.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { valueOf } from '../origin/answers.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
@@ -230,11 +229,10 @@ function knownDatabase({ origin, replica }: PullContext): DatabaseDescriptor | n
 async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const { origin, replica, signal, clock } = context;
   const stored = readDatabaseDescriptor(replica, origin.format);
-  const [user, first] = await Promise.all([
+  const [{ value: caller }, first] = await Promise.all([
     origin.user({ signal }),
     origin.describeDatabase({ etag: stored?.etag, signal }),
   ]);
-  const caller = valueOf(user);
   const present = identityOf(origin, caller);
   const identity = readIdentity(replica);
   const verdict = judgeIdentity(identity, present);
@@ -248,7 +246,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role, ...IDENTITY_NOTE });
   // Answers to the former caller prove nothing for this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
-  const database = valueOf(answer, changed ? null : (stored?.descriptor ?? null));
+  const database = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
   const who = { ...present, userEmail: caller.email };
   // Nothing to store in most pulls, nor without an ETag of the origin.
   const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;

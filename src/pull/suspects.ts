@@ -258,10 +258,8 @@ async function lookUp(
  * for that (I5). @throws RowsyncError `origin.moving`. The next pull notices the change, and lets a person decide.
  */
 async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
-  const answer = await origin.user({ signal });
-  const isSame =
-    answer.kind === 'ok' && judgeIdentity(readIdentity(replica), identityOf(origin, answer.value)) === 'same';
-  if (isSame) return;
+  const { value: caller } = await origin.user({ signal });
+  if (judgeIdentity(readIdentity(replica), identityOf(origin, caller)) === 'same') return;
   throw new RowsyncError('originDown', 'origin.moving', {
     message: 'The calling user, its role, permissions or time zone changed while rows were read; none was deleted',
     hint: 'The next run reads the tables as the present user sees them, and deletes wait for a person.',

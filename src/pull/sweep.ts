@@ -468,9 +468,8 @@ async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
   if (last === undefined || last.rowCount === 0 || others.length > 0) return null;
   const skip = pageSkip(last.page, context.settings.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
-  const answer = await context.origin.select(request, { signal: context.signal });
-  if (answer.kind === 'notModified' || answer.value.ids.length === 0) return null;
-  const { ids } = answer.value;
+  const { ids } = (await context.origin.select(request, { signal: context.signal })).value;
+  if (ids.length === 0) return null;
   const isSamePage = ids[0] === last.firstId;
   return { page: last.page, pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
 }

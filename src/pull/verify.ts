@@ -152,12 +152,11 @@ async function compareAll(
       const sort = table.selection.sort.map((column) => ({ column }));
       const query = { columns: table.selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
       const request = { table: table.address, columns: table.shapes, query };
-      const answer = await context.origin.select(request, { signal: context.signal });
-      if (answer.kind === 'notModified') return; // cannot be: no ETag was sent
-      for (const id of answer.value.ids) returned.add(id);
-      for (const { rowId } of compare(context, table, answer.value.rows)) differing.add(rowId);
-      cursor.answered(page, answer.value.ids.length < pageRows, answer.value.ids[0] ?? null);
-      const ownRowCount = Math.max(0, answer.value.ids.length - (page === 0 ? 0 : 1)); // pages share a row
+      const { ids, rows } = (await context.origin.select(request, { signal: context.signal })).value;
+      for (const id of ids) returned.add(id);
+      for (const { rowId } of compare(context, table, rows)) differing.add(rowId);
+      cursor.answered(page, ids.length < pageRows, ids[0] ?? null);
+      const ownRowCount = Math.max(0, ids.length - (page === 0 ? 0 : 1)); // pages share a row
       context.onProgress?.({
         kind: 'page',
         table: table.target.localName,

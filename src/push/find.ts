@@ -22,10 +22,10 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
   const byId = new Map<number, Row>();
   const unreadable = new Set<number>();
   for (const batch of context.origin.idBatches(ids, names)) {
-    const answer = await context.origin.retrieve({ table, columns, names, ids: batch }, { signal: context.signal });
-    if (answer.kind === 'notModified') continue; // cannot be: no ETag was sent
-    for (const row of answer.value.rows) byId.set(row.id, row);
-    for (const { id } of answer.value.unreadable) unreadable.add(id);
+    const request = { table, columns, names, ids: batch };
+    const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
+    for (const row of page.rows) byId.set(row.id, row);
+    for (const { id } of page.unreadable) unreadable.add(id);
   }
   return { byId, unreadable };
 }
@@ -111,9 +111,9 @@ async function selectClauses(
   try {
     for (const filter of joinClauses(clauses)) {
       const query = { columns: names, sort: [], filter, top: TOP_MAX };
-      const answer = await context.origin.select({ table, columns, query }, { signal: context.signal });
-      if (answer.kind !== 'ok' || answer.value.unreadable.length > 0) isWhole = false;
-      else for (const row of answer.value.rows) rows.set(row.id, row);
+      const { value: page } = await context.origin.select({ table, columns, query }, { signal: context.signal });
+      if (page.unreadable.length > 0) isWhole = false;
+      else for (const row of page.rows) rows.set(row.id, row);
     }
   } catch (thrown) {
     if (asRowsyncError(thrown).refusal?.status === 400) return null;

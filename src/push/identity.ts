@@ -4,7 +4,6 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { valueOf } from '../origin/answers.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity, readTable } from '../replica/ledger.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -15,7 +14,7 @@ import type { PushContext, TablePush } from './context.ts';
  * @throws RowsyncError `push.identity`, `replica.otherDatabase`.
  */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
-  const caller = valueOf(await origin.user({ signal }));
+  const { value: caller } = await origin.user({ signal });
   const verdict = judgeIdentity(readIdentity(replica), identityOf(origin, caller));
   if (verdict === 'otherDatabase') {
     throw new RowsyncError('replica', 'replica.otherDatabase', {

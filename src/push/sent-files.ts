@@ -83,9 +83,7 @@ async function compareFile(run: TablePush, { column: index, file, remote }: Look
   if (column === undefined) return 'unclear';
   const place = { ...column.address, record: { id: remote.id } };
   try {
-    const list = await origin.attachments({ ...place, revisions: 1 }, { signal });
-    if (list.kind === 'notModified') return 'unclear'; // cannot be: no ETag was sent
-    const [latest] = list.value;
+    const [latest] = (await origin.attachments({ ...place, revisions: 1 }, { signal })).value;
     if (latest?.size !== file.bytes) return 'unclear';
     return (await readDigest(run, place, latest)) === file.sha256 ? 'arrived' : 'unclear';
   } catch (thrown) {
@@ -107,9 +105,9 @@ async function readDigest(
     bytes += chunk.length;
     hash.update(chunk);
   };
-  const answer = await origin.attachment({ ...place, version: { guid: info.guid, in: 'path' } }, take, { signal });
-  if (answer.kind === 'notModified') throw brokenRevision(info, 'not modified, though no ETag was sent');
-  const problem = downloadProblem({ ...info, bytes: info.size }, { ...answer.value, bytes });
+  const request = { ...place, version: { guid: info.guid, in: 'path' } } as const;
+  const { value: headers } = await origin.attachment(request, take, { signal });
+  const problem = downloadProblem({ ...info, bytes: info.size }, { ...headers, bytes });
   if (problem !== null) throw brokenRevision(info, problem);
   return hash.digest('hex');
 }

@@ -8,7 +8,7 @@ import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
-import { valueOf } from '../origin/answers.ts';
+import { must } from '../base/assert.ts';
 import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choose.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { baseAsSent } from '../reconcile/push-settle.ts';
@@ -28,7 +28,7 @@ export async function describeTable(
   const { origin, replica, signal } = context;
   const stored = readTableDescriptor(replica, table.id, origin.format);
   const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
-  const described = valueOf(answer, stored?.descriptor ?? null);
+  const described = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
   const descriptor = asRead(context, table, described);
   const problem = shapeProblem(table, descriptor);
   if (problem !== null) throw problem;
@@ -64,7 +64,7 @@ function choiceProblem(
  */
 async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
   const { origin, signal } = context;
-  const descriptor = asRead(context, table, valueOf(await origin.describeTable(reading.address, { signal })));
+  const descriptor = asRead(context, table, (await origin.describeTable(reading.address, { signal })).value);
   progress.shapeProblem ??= shapeProblem(table, descriptor);
   if (progress.shapeProblem !== null) throw progress.shapeProblem;
 }

@@ -80,9 +80,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/lookup.ts',
-        find: 'const shown = valueOf(await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }));',
+        find: 'const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal });',
         replace:
-          "const shown = valueOf(await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }).catch((error) => { if (error.refusal?.status === 403) return { kind: 'ok', etag: null, value: { ids: [], rows: [], unreadable: [] } }; throw error; }));",
+          "const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }).catch((error) => { if (error.refusal?.status === 403) return { kind: 'ok', etag: null, value: { ids: [], rows: [], unreadable: [] } }; throw error; });",
       },
     ],
   },
@@ -259,9 +259,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/follow.ts',
-        find: 'const answer = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });',
+        find: 'const { value: page } = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });',
         replace:
-          'const answer = await origin.select({ table: { ...table.address, rows: null }, columns: table.shapes, query }, { signal });',
+          'const { value: page } = await origin.select({ table: { ...table.address, rows: null }, columns: table.shapes, query }, { signal });',
       },
     ],
   },
