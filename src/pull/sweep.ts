@@ -30,12 +30,10 @@ import {
   provePages,
   readPagedWindows,
   readPages,
-  readWindowPages,
   suspectsCreated,
   type AnsweredPage,
   type KnownPage,
   type PagePlace,
-  type Proof,
 } from '../replica/pages.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { RowPage } from '../wire/schema.ts';
@@ -55,7 +53,7 @@ import { runPool } from '../base/pool.ts';
  */
 const WAITING_MAX = 2;
 /** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are requested again. */
-const PROOFS_MAX = 64;
+const PROOFS_MAX = 256;
 
 /** Sums over the sweeps of one table within one pull. */
 export interface SweepTally {
@@ -111,7 +109,7 @@ export async function sweepWindows(
   const { localName } = table.target;
   const created = createdColumn(table.descriptor.columns)?.name ?? null;
   const { sweep } = readTable(replica, table.target.id);
-  const before = windowsOf({ context, table });
+  const before = readPagedWindows(replica, table.target.id);
   const pass: Pass = { context, table, sweep, tally: { counts, reportedPages: new Set() }, proofs: [], created };
   try {
     await readWindows(pass, new Set(windows));
@@ -136,17 +134,22 @@ export async function sweepWindows(
 
 /** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
 async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
-  const before = new Set(windowsOf(pass));
+  const before = new Set(only === null ? [] : readPagedWindows(pass.context.replica, pass.table.target.id));
   await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
-  // A new window follows a window that was cut.
-  const isRead = (window: string): boolean => only === null || only.has(window) || !before.has(window);
   const repairs = new Map<string, Repair>();
   for (;;) {
-    const windows = windowsOf(pass).filter(isRead);
+    // Read once for all windows: a window that is repaired changes its own pages, and the windows that it is cut into.
+    const pages = pagesByWindow(pass);
+    const windows = [...pages.keys()];
     let repaired = false;
-    for (const window of windows) {
+    for (const [window, known] of pages) {
+      // A new window follows a window that was cut.
+      if (only !== null && !only.has(window) && before.has(window)) continue;
+      const end = endOfWindow(windows, window);
+      const edges = known.map((page) => ({ ...page, isEnd: isEndPage(pass, page, end) }));
       const repair = repairs.get(window) ?? { round: 1, before: null, wasInFull: false };
-      if (await repairWindow(pass, window, repair)) {
+      const judged = { window, pages: await dropBehindEnd(pass, edges), isAlone: windows.length === 1 };
+      if (await repairWindow(pass, judged, repair)) {
         repairs.set(window, repair);
         repaired = true;
       }
@@ -162,13 +165,20 @@ interface Repair {
   wasInFull: boolean;
 }
 
+/** A window with its pages; `isAlone`: it is the only one of its table. */
+interface JudgedWindow {
+  readonly window: string;
+  readonly pages: readonly (KnownPage & PageEdges)[];
+  readonly isAlone: boolean;
+}
+
 /** Judges the pages of a window, and reads them once more if they do not fit together; false if they do. */
-async function repairWindow(pass: Pass, window: string, repair: Repair): Promise<boolean> {
+async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow, repair: Repair): Promise<boolean> {
   const { context, table } = pass;
-  await dropBehindEnd(pass, window);
-  const pages = edgesOf(pass, window);
   const verdict = judgePages(pages);
-  const behind = verdict.kind === 'whole' ? await findRowsBehind(pass) : null;
+  const [page, ...others] = pages;
+  const isOnly = isAlone && others.length === 0;
+  const behind = verdict.kind === 'whole' && isOnly && page !== undefined ? await findRowsBehind(pass, page) : null;
   const { round, before, wasInFull } = repair;
   const isSame = before !== null && isSameMap(before, pages);
   const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
@@ -200,8 +210,8 @@ interface Pass {
   readonly table: PreparedTable;
   readonly sweep: number;
   readonly tally: SweepTally;
-  /** Pages answered 304 that are not noted yet. */
-  readonly proofs: Proof[];
+  /** Pages answered 304 that are not noted yet, and when they were. */
+  readonly proofs: (PagePlace & { readonly atMs: number })[];
   /** Name of the creation time; null if the table is read as one window. */
   readonly created: string | null;
 }
@@ -214,19 +224,10 @@ function windowPages({ context, created }: Pass): number {
   return created === null ? Number.POSITIVE_INFINITY : (context.settings.windowPages ?? WINDOW_PAGES);
 }
 
-/** The windows that have pages, in order; the first one always. */
-function windowsOf({ context, table }: Pick<Pass, 'context' | 'table'>): readonly string[] {
-  return [...new Set([FIRST_WINDOW, ...readPagedWindows(context.replica, table.target.id)])];
-}
-
-/** The pages of a window, and its end. */
-function edgesOf(pass: Pass, window: string): readonly (KnownPage & PageEdges)[] {
-  const end = endOfWindow(windowsOf(pass), window);
-  // Not all pages of the table: that would cost their number for each window.
-  return readWindowPages(pass.context.replica, pass.table.target.id, window).map((page) => ({
-    ...page,
-    isEnd: isEndPage(pass, page, end),
-  }));
+/** The page map by window, in order; the first window always. */
+function pagesByWindow({ context, table }: Pass): ReadonlyMap<string, readonly KnownPage[]> {
+  const pages = Map.groupBy(readPages(context.replica, table.target.id), ({ window }) => window);
+  return pages.has(FIRST_WINDOW) ? pages : new Map([[FIRST_WINDOW, []], ...pages]);
 }
 
 /** Whether a window that ends at `end` ends on a page. */
@@ -273,11 +274,8 @@ interface Reading extends Pass {
 async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<void> {
   const { context, table } = pass;
   const { concurrency } = context.settings;
-  const known = new Map<string, KnownPage[]>();
-  for (const page of readPages(context.replica, table.target.id)) {
-    known.set(page.window, [...(known.get(page.window) ?? []), page]);
-  }
-  const windows = [...new Set([FIRST_WINDOW, ...known.keys()])];
+  const known = pagesByWindow(pass);
+  const windows = [...known.keys()];
   const reading: Reading = { ...pass, kind, cursor: new TableCursor(), known, windows };
   if (windows.length > 1 && !windows.includes(NO_STAMP_WINDOW)) windows.push(NO_STAMP_WINDOW);
   const settled = windows
@@ -360,7 +358,7 @@ async function readPage(reading: Reading, place: PagePlace): Promise<void> {
     const rowCount = known?.rowCount ?? 0;
     if (known !== undefined) noteAnswer(reading, place, { ...known, firstId: null, isShifted: false });
     reading.tally.counts.pagesNotModifiedCount += 1;
-    reading.proofs.push({ ...place, at: now(context) });
+    reading.proofs.push({ ...place, atMs: context.clock.nowMs() });
     progress(reading, place, rowCount, true);
     if (reading.proofs.length >= PROOFS_MAX) await noteProofs(reading);
     return;
@@ -411,11 +409,12 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
 }
 
 async function noteProofs({ context, table, sweep, proofs }: Pass): Promise<void> {
-  const batch = proofs.splice(0);
-  if (batch.length === 0) return;
+  const [first, ...others] = proofs.splice(0);
+  if (first === undefined) return;
+  const proof = { sweep, at: stampFromMs(first.atMs), pages: [first, ...others] };
   await context.replica.write(
     `Noting unchanged pages of ${table.target.localName}`,
-    (tx) => provePages(tx, table.target.id, sweep, batch),
+    (tx) => provePages(tx, table.target.id, proof),
     context.signal,
   );
 }
@@ -432,19 +431,20 @@ function progress(pass: Pass, { window, page }: PagePlace, rowCount: number, not
 
 /**
  * Drops the pages of a window after its end. Pages that this sweep has read after a page that was not full stay: rows on them prove that the end was
- * wrong.
+ * wrong. Returns the pages that stay.
  */
-async function dropBehindEnd(pass: Pass, window: string): Promise<void> {
+async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages: readonly P[]): Promise<readonly P[]> {
   const { context, table, sweep } = pass;
-  const pages = edgesOf(pass, window);
   const end = pages.find((page) => page.sweep === sweep && page.isEnd);
-  const behind = pages.filter(({ page }) => page > (end?.page ?? Number.POSITIVE_INFINITY));
-  if (end === undefined || behind.length === 0) return;
+  if (end === undefined) return pages;
+  const behind = pages.filter(({ page }) => page > end.page);
+  if (behind.length === 0) return pages;
   const isNotFull = end.rowCount < context.settings.pageRows;
-  if (isNotFull && behind.some((page) => page.sweep === sweep && page.rowCount > 0)) return;
+  if (isNotFull && behind.some((page) => page.sweep === sweep && page.rowCount > 0)) return pages;
   await context.replica.write(`Dropping pages of ${table.target.localName}`, (tx) => {
-    dropPagesFrom(tx, table.target.id, { window, page: end.page + 1 });
+    dropPagesFrom(tx, table.target.id, { window: end.window, page: end.page + 1 });
   });
+  return pages.filter(({ page }) => page <= end.page);
 }
 
 /** Rows that follow a page which looked like the last one. */
@@ -461,11 +461,9 @@ interface RowsBehind {
  * table, and rows would be missing without a trace. Several pages need no proof: all but the last are full, so the origin returns as many rows as
  * requested.
  */
-async function findRowsBehind(pass: Pass): Promise<RowsBehind | null> {
+async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind | null> {
   const { context, table } = pass;
-  if (readTable(context.replica, table.target.id).endProven) return null;
-  const [last, ...others] = readPages(context.replica, table.target.id);
-  if (last === undefined || last.rowCount === 0 || others.length > 0) return null;
+  if (last.rowCount === 0 || readTable(context.replica, table.target.id).endProven) return null;
   const skip = pageSkip(last.page, context.settings.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
   const { ids } = (await context.origin.select(request, { signal: context.signal })).value;

@@ -13,7 +13,7 @@ import {
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
 import { readTable, storeOneWindow } from '../replica/ledger.ts';
-import { dropPagesFrom, readPages } from '../replica/pages.ts';
+import { dropPagesFrom, readPagedWindows, readWindowSizes } from '../replica/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */
@@ -34,16 +34,14 @@ export function planWindows({ replica, settings }: PullContext, table: PreparedT
   const created = createdColumn(table.descriptor.columns);
   const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
   if (why !== null || created === null) return oneWindow(replica, id, why);
-  const counts = new Map<string, number>();
-  for (const { window } of readPages(replica, id)) counts.set(window, (counts.get(window) ?? 0) + 1);
-  const windows = [...counts].map(([window, pageCount]) => ({ window, pageCount }));
-  return { created: created.name, why: null, joined: planJoins(windows, settings.windowPages ?? WINDOW_PAGES) };
+  const joined = planJoins(readWindowSizes(replica, id), settings.windowPages ?? WINDOW_PAGES);
+  return { created: created.name, why: null, joined };
 }
 
 /** One window of all, for a reason. */
 export function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
-  const windows = readPages(replica, tableId).map(({ window }) => window);
-  return { created: null, why, joined: [...new Set(windows.filter((window) => window !== FIRST_WINDOW))] };
+  const windows = readPagedWindows(replica, tableId);
+  return { created: null, why, joined: windows.filter((window) => window !== FIRST_WINDOW) };
 }
 
 /** Notes how a table is read; rows of windows that join another are suspects until they are seen there. */

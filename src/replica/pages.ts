@@ -44,19 +44,21 @@ export function readPages(from: Connection, tableId: number): readonly KnownPage
     .all(tableId) as KnownPage[]; // columns and types are ours
 }
 
-/** The pages of one window, in order. */
-export function readWindowPages(from: Connection, tableId: number, window: string): readonly KnownPage[] {
-  return from
-    .prepare(sql`SELECT ${PAGE_COLUMNS} FROM _rowsync_pages WHERE table_id = +? AND "window" = ? ORDER BY page`)
-    .all(tableId, window) as KnownPage[]; // columns and types are ours
-}
-
 /** The windows of a table that have pages, in order. */
 export function readPagedWindows(from: Connection, tableId: number): readonly string[] {
+  return readWindowSizes(from, tableId).map(({ window }) => window);
+}
+
+/** The windows of a table that have pages, in order, and how many they have. */
+export function readWindowSizes(
+  from: Connection,
+  tableId: number,
+): readonly { readonly window: string; readonly pageCount: number }[] {
   return from
-    .prepare(sql`SELECT DISTINCT "window" FROM _rowsync_pages WHERE table_id = +? ORDER BY "window"`)
-    .pluck()
-    .all(tableId) as string[]; // the column is ours
+    .prepare(
+      sql`SELECT "window", count(*) AS pageCount FROM _rowsync_pages WHERE table_id = +? GROUP BY "window" ORDER BY "window"`,
+    )
+    .all(tableId) as { window: string; pageCount: number }[]; // columns and types are ours
 }
 
 /** A page as it was just answered. */
@@ -135,17 +137,21 @@ function storePageRows(tx: Tx, tableId: number, { window, page }: PagePlace, ids
   ).run(tableId, window, page, ids);
 }
 
-/** A page that was answered 304, and when. */
-export interface Proof extends PagePlace {
+/** Pages that were answered 304: in which sweep, and when the first of them was. */
+export interface Proof {
+  readonly sweep: number;
   readonly at: string;
+  readonly pages: readonly PagePlace[];
 }
 
 /** Applies answers 304: the pages are proven, and nothing else is written. */
-export function provePages(tx: Tx, tableId: number, sweep: number, proofs: readonly Proof[]): void {
+export function provePages(tx: Tx, tableId: number, { sweep, at, pages }: Proof): void {
   const prove = tx.prepare(
-    sql`UPDATE _rowsync_pages SET sweep = ?, verified_at = ? WHERE table_id = ? AND "window" = ? AND page = ?`,
+    sql`UPDATE _rowsync_pages SET sweep = ?, verified_at = ? WHERE table_id = ? AND "window" = ? AND page IN (SELECT value FROM json_each(?))`,
   );
-  for (const { window, page, at } of proofs) prove.run(sweep, at, tableId, window, page);
+  for (const [window, places] of Map.groupBy(pages, (page) => page.window)) {
+    prove.run(sweep, at, tableId, window, JSON.stringify(places.map(({ page }) => page)));
+  }
 }
 
 /** Remembers which rows of a page could not be read, and forgets those that now can. */

@@ -131,7 +131,7 @@ const resyncBench: Bench = async (context) => {
         name: 'resync.ratio',
         value: oursMs / bareMs,
         unit: '×',
-        bound: { kind: 'atMost', value: 1.3 },
+        bound: { kind: 'atMost', value: 1.2 },
         note: `our unchanged sweep of ${origin.rowCount} rows ÷ a bare loop of conditional GETs`,
       },
       {
