@@ -27,7 +27,7 @@ import {
   type FollowCursor,
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
-import { createdColumn, FIRST_WINDOW, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
+import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { findTable, readTable, readTableDescriptor, storeFollowed, storeTail } from '../replica/ledger.ts';
 import {
   countExpected,
@@ -201,7 +201,6 @@ async function readShortWindows(
   const short = await lastWhere(
     windows.filter((window) => window !== NO_STAMP_WINDOW),
     async (window) => {
-      if (window === FIRST_WINDOW) return true;
       const filter = windowFilter(window, created.name);
       const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
       return there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: window });
@@ -210,7 +209,7 @@ async function readShortWindows(
   return await sweepWindows(context, table, { windows: [short], counts });
 }
 
-/** The last item with a property. The first item has it, and no item after one without it. */
+/** The last item with a property. The first item has it without being asked, and no item after one without it. */
 async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boolean>): Promise<T> {
   let low = 0;
   let high = items.length;
