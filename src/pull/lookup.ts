@@ -8,7 +8,7 @@
 import { must } from '../base/assert.ts';
 import { FILTER_BYTES_MAX, filterOfValue, joinClauses } from '../reconcile/findable.ts';
 import { QUERY_BYTES_MAX, retrieveQuery, TOP_MAX } from '../wire/query.ts';
-import type { Row, RowPage } from '../wire/schema.ts';
+import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
 /** The other characters of such a request: names of parameters, parentheses. */
@@ -61,9 +61,11 @@ async function findBatch(
   const [key] = shapes;
   if (filter === null || key === undefined) return { page: shown, outside: [], gone };
   // A row without a usable key stays until a page shows it.
-  const clauseOf = ({ values: [value = null] }: Row): string | null => filterOfValue(key, value);
-  const askable = shown.rows.filter((row) => clauseOf(row) !== null);
-  const clauses = askable.map((row) => clauseOf(row) ?? '');
+  const askable = shown.rows.flatMap(({ id, values: [value = null] }) => {
+    const clause = filterOfValue(key, value);
+    return clause === null ? [] : [{ id, clause }];
+  });
+  const clauses = askable.map(({ clause }) => clause);
   const pages: RowPage[] = [];
   const besides = retrieveQuery(selection.columns, { ids: [] }).length + FRAME_BYTES;
   const room = Math.min(FILTER_BYTES_MAX, QUERY_BYTES_MAX - besides);
