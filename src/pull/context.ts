@@ -69,6 +69,11 @@ export interface PullContext {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A column as rows are read with it, and its name here. */
+export interface LocalShape extends ColumnShape {
+  readonly localName: string;
+}
+
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
 export interface PreparedTable {
   readonly address: Address;
@@ -80,7 +85,7 @@ export interface PreparedTable {
   readonly keepsShape: () => Promise<boolean>;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
-  readonly shapes: readonly ColumnShape[];
+  readonly shapes: readonly LocalShape[];
   readonly selection: Selection;
   /** Why its edits cannot be pushed, to be reported once its rows are here; null if they can, or there are none. */
   readonly problem: RowsyncError | null;

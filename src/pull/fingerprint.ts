@@ -127,8 +127,7 @@ async function addUpRows(
   { plan, zone }: { readonly plan: MeasurePlan; readonly zone: string },
 ): Promise<Days> {
   const target = confirmedRows(table);
-  const localNameOf = (name: string): string =>
-    target.columns[table.shapes.findIndex((shape) => shape.name === name)]?.localName ?? '_id';
+  const localNameOf = (name: string): string => table.shapes.find((shape) => shape.name === name)?.localName ?? '_id';
   const columns = [plan.created, ...plan.measures.map(({ column }) => column)].map(localNameOf);
   const tally = new DayTally(plan.measures, zone);
   let after = Number.MIN_SAFE_INTEGER;

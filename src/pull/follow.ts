@@ -194,7 +194,7 @@ async function readShortWindows(
   if (found !== null && found.windows.length > 0 && found.windows.length <= CHANGED_WINDOWS_MAX)
     return await readChangedWindows(context, table, { found, counts });
   const created = createdColumn(table.descriptor.columns);
-  const column = table.target.columns[table.shapes.findIndex(({ name }) => name === created?.name)]?.localName;
+  const column = table.shapes.find(({ name }) => name === created?.name)?.localName;
   if (created === null || column === undefined) return null;
   const windows = readPagedWindows(replica, table.target.id);
   if (windows.length < 2) return null;
@@ -234,8 +234,8 @@ async function readTail(context: PullContext, table: PreparedTable, from: Change
   const { after } = firstCursor(watermark, lateMs);
   const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(after)}`;
   const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
-  const column = table.target.columns[stamps.index]?.localName ?? '';
-  if (there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: after })) return null;
+  const here = countStampedFrom(replica, confirmedRows(table), { column: stamps.shape.localName, stamp: after });
+  if (there !== here) return null;
   return { newest: laterStamp(watermark, page.stampById.values()), isLarge: true };
 }
 
@@ -296,8 +296,8 @@ async function nextWatermark(
 ): Promise<string | null> {
   if (before === FIRST_STAMP) return newest ?? before;
   if (newest !== null && newest >= before) return newest;
-  const column = table.target.columns[stamps.index]?.localName ?? '';
-  if (countStampedFrom(context.replica, confirmedRows(table), { column, stamp: before, max: 1 }) > 0) return null;
+  const known = { column: stamps.shape.localName, stamp: before, max: 1 };
+  if (countStampedFrom(context.replica, confirmedRows(table), known) > 0) return null;
   return newest ?? (await readNewestStamp(context, table));
 }
 

@@ -57,9 +57,9 @@ import {
   type LedgerColumn,
   requireShape,
 } from '../replica/tables.ts';
-import { isWritable, type ColumnShape, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
+import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice } from './choice.ts';
-import type { PreparedTable, PullContext, TableOptions } from './context.ts';
+import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
 import { shapeWatch } from './describe.ts';
 
 /**
@@ -272,7 +272,7 @@ export function requireSettled({ replica }: PullContext, tableId: number): void 
 }
 
 interface Shaped {
-  readonly target: RowTarget & { readonly columns: readonly ColumnShape[] };
+  readonly target: RowTarget & { readonly columns: readonly LocalShape[] };
   /** Its live columns, as they are now. */
   readonly live: readonly LedgerColumn[];
   readonly changed: boolean;

@@ -6,12 +6,12 @@ import { latenessMs, stampColumn } from '../reconcile/follow.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/ledger.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
-import type { ColumnShape, RowPage } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { RowPage } from '../wire/schema.ts';
+import type { LocalShape, PreparedTable, PullContext } from './context.ts';
 
 /** The facts for following a table; null if it lacks the columns. */
 export interface Stamps {
-  readonly shape: ColumnShape;
+  readonly shape: LocalShape;
   readonly index: number;
   readonly key: string;
 }
