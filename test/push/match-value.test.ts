@@ -129,6 +129,24 @@ describe('a match value', () => {
     expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
   });
 
+  test('that a known row gets between the look and the write leaves that row here, and keeps the new one as a conflict', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+
+    fixture.sandbox.before(1, () => fixture.sandbox.store.update('Note', 5, { Code: 'n1' }), { method: 'upsert' });
+
+    const report = await pushNow(fixture);
+
+    expect(countsOf(report)).toEqual({ inserted: 1, conflict: 2 });
+    expect(atOrigin(fixture, ['Title', 'Code'])[4]).toEqual([5, 'mine', 'n1']);
+    expect(here(fixture, ['Title', 'Code'])).toEqual(atOrigin(fixture, ['Title', 'Code']));
+    expect(fixture.rows('SELECT row_id, kind, winner FROM sync_conflicts ORDER BY id')).toEqual([
+      { row_id: -2, kind: 'inserted', winner: 'origin' },
+      { row_id: 5, kind: 'cell', winner: 'local' },
+    ]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+
   test('that an edited row had is not asked for before the origin has its delete, also in a table with a column called Value', async () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.sandbox.store.addColumn('Note', { name: 'Value', type: 'Text' });
