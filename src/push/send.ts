@@ -128,12 +128,12 @@ class Sending {
       this.#isUnclear = true;
       return;
     }
+    const { id } = must(rows[0], 'a request has a row');
     // A file changed after it was recorded. The origin accepted nothing of the request, and the next plan reads the file anew; the other rows need
     // not wait for it.
-    const [first] = rows;
     if (error.code === 'origin.cutShort') {
       if (rows.length > 1) await this.#sendHalves(rows);
-      else if (first !== undefined) this.#outcomes.set(first.id, { kind: 'changing' });
+      else this.#outcomes.set(id, { kind: 'changing' });
       return;
     }
     const { refusal } = error;
@@ -143,10 +143,10 @@ class Sending {
     }
     if (rows.length > 1) {
       await this.#sendHalves(rows);
-    } else if (first !== undefined) {
-      this.#outcomes.set(first.id, { kind: 'refused', refusal });
+    } else {
+      this.#outcomes.set(id, { kind: 'refused', refusal });
       if (isRowAtFault(refusal)) return;
-      this.#alone.push(first.id);
+      this.#alone.push(id);
       if (refusal.status === 403) this.#forbiddenCount += 1;
       if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);
     }

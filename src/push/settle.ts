@@ -191,7 +191,7 @@ function giveWay(tx: Tx, run: TablePush, { rowId, local, remote }: RowToMerge, a
     isSent: true,
     reason: '',
   });
-  storeRemoteRows(tx, table, remote === null ? [] : [remote], { policy: options.conflict, at });
+  storeRemoteRows(tx, table, [must(remote, 'it is a known row')], { policy: options.conflict, at });
 }
 
 /** A page may answer "not modified" although its rows were changed by this push, and changed back there, before it was read. */
