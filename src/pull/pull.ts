@@ -238,7 +238,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const verdict = judgeIdentity(identity, present);
   if (verdict === 'otherDatabase') {
     throw new RowsyncError('replica', 'replica.otherDatabase', {
-      message: `${replica.path} holds database ${identity?.database ?? ''}, the configuration names ${origin.database}`,
+      message: `${replica.path} holds database ${must(identity, 'it is of another one').database}, the configuration names ${origin.database}`,
       hint: 'Nothing was changed. Give each database a replica of its own (replica.path).',
     });
   }

@@ -241,7 +241,7 @@ function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, n
   const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
   const why =
     news.finding === 'other' && kind === 'insert'
-      ? `row ${news.remote?.id ?? 0} has its match value, but not all that was sent`
+      ? `row ${must(news.remote, 'another row was found').id} has its match value, but not all that was sent`
       : 'nothing at the origin proves that it was taken, or was not';
   const reason = `${said} when it was sent, and ${why}; look there, then retry or discard it`;
   storeRefusal(tx, table, { rowId, kind, reason, column: null, words: null, hope: 'never', cells }, nowMs);
