@@ -14,6 +14,7 @@ import type { OriginLimits } from '../origin/limits.ts';
 import type { PullContext } from '../pull/context.ts';
 import type { PushContext } from '../push/context.ts';
 import type { Replica } from '../replica/database.ts';
+import { prepareForRows } from './memory.ts';
 import { becomeOwnerOf } from './owner.ts';
 import type { Session } from './session.ts';
 import { printable, printableJson } from '../base/text.ts';
@@ -123,6 +124,7 @@ export async function withSides<T>(
     loadReplica(),
   ]);
   becomeOwnerOf(config.replica.path);
+  prepareForRows();
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
   return withOrigin(invocation, config, async ({ origin, log }) => {

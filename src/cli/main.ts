@@ -6,13 +6,13 @@
 import { systemClock } from '../base/clock.ts';
 import { PAGE_PROCESS } from '../daemon/page/request.ts';
 import { TOOL_PROCESS } from '../mcp/request.ts';
-import { keepHeapSmall } from './heap.ts';
+import { keepMemorySmall } from './memory.ts';
 import { outputTo } from './session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
 const EXIT_INTERRUPTED = 130;
 
-keepHeapSmall();
+keepMemorySmall(systemClock);
 
 const stderr = outputTo(process.stderr);
 let stopping: AbortController | undefined;

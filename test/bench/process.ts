@@ -36,9 +36,14 @@ interface Run {
   readonly mib: number;
 }
 
-/** Loaded before a program of Node: says at its end how much memory it took at most, in KiB, as the last line on stderr. */
-const PEAK =
-  "data:text/javascript,import{writeSync}from'node:fs';process.once('exit',()=>writeSync(2,process.resourceUsage().maxRSS+'%5Cn'))";
+/** Loaded before a program of Node, from the folder in which it runs. */
+const PEAK = './peak.cjs';
+/**
+ * Says at the end of a process how much memory it took at most, in KiB, as the last line on stderr. A module of the old kind, since what loads the
+ * others takes 6 MiB itself.
+ */
+const PEAK_MODULE =
+  "process.once('exit', () => require('node:fs').writeSync(2, `${process.resourceUsage().maxRSS}\\n`));";
 const LOOP_NODE = fileURLToPath(new URL('loop-node.ts', import.meta.url));
 const LOOP_PYTHON = fileURLToPath(new URL('loop.py', import.meta.url));
 const NODE = process.execPath;
@@ -71,6 +76,7 @@ async function install({ folder }: BenchContext, origin: BenchOrigin): Promise<{
   await bundle(join(top, 'dist'));
   symlinkSync(join(TOP, 'node_modules'), join(top, 'node_modules'));
   writeFileSync(join(top, 'package.json'), readFileSync(join(TOP, 'package.json')));
+  writeFileSync(join(work, PEAK), PEAK_MODULE);
   writeFileSync(join(work, 'token'), origin.token, { mode: 0o600 });
   const side = `origin: { url: "${origin.url}", database: "${origin.database}", tokenFile: token }`;
   writeFileSync(
@@ -115,7 +121,7 @@ async function restMib(main: string, work: string): Promise<number> {
 }
 
 function startFigures(roundCount: number, { main, work }: { main: string; work: string }): readonly Figure[] {
-  const measured = (...args: readonly string[]) => runOnce(NODE, ['--import', PEAK, ...args], work);
+  const measured = (...args: readonly string[]) => runOnce(NODE, ['--require', PEAK, ...args], work);
   const [version, status, bare] = inTurn(roundCount * 3, [
     () => measured(main, '--version'),
     () => measured(main, 'status'),
@@ -141,7 +147,7 @@ export const processBench: Bench = async (context) => {
   };
   const pull = (): Run => {
     forget(replica);
-    return runOnce(NODE, ['--import', PEAK, main, 'pull', '--json'], work);
+    return runOnce(NODE, ['--require', PEAK, main, 'pull', '--json'], work);
   };
   pull();
   const out = join(work, 'loop.db');
@@ -154,7 +160,7 @@ export const processBench: Bench = async (context) => {
   const hasPython = spawnSync('python3', ['-c', 'import requests']).status === 0;
   const [ours, node, python] = inTurn(context.roundCount, [
     pull,
-    () => loop(NODE, '--import', PEAK, LOOP_NODE),
+    () => loop(NODE, '--require', PEAK, LOOP_NODE),
     ...(hasPython ? [() => loop('python3', LOOP_PYTHON)] : []),
   ]);
   if (ours === undefined || node === undefined) throw new Error('two ways were measured');
