@@ -28,8 +28,8 @@ import { chooseTables } from './tables.ts';
 
 /** Files read from the bookkeeping at a time. */
 const BLOCK_FILES = 500;
-/** Files in hand for each request under way: while one is received, the others are synced, many in one go (measured: two are slower). */
-const IN_HAND_PER_REQUEST = 4;
+/** Files in hand for each request under way: while one is received, the others are synced, many in one go (measured: four are slower). */
+const IN_HAND_PER_REQUEST = 8;
 
 /** Which files a run is about. */
 export interface FilesPullOptions {
