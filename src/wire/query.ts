@@ -60,8 +60,7 @@ function encodeText(text: string): string {
 }
 
 /** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */
-export function selectQuery(parameters: SelectParameters): string {
-  const { columns, sort, filter, top, skip } = parameters;
+export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: SelectParameters): string => {
   const rest = queryFromPairs([
     ...(filter === undefined ? [] : [['filter', filter] as const]),
     ...sort.map((key) => ['sort', sortText(key)] as const),
@@ -69,18 +68,23 @@ export function selectQuery(parameters: SelectParameters): string {
     ...(skip === undefined || skip === 0 ? [] : [['skip', String(skip)] as const]),
   ]);
   return [columnsQuery(columns), rest].filter((part) => part !== '').join('&');
-}
+});
 
-/** All pages of a table name the same list of columns, which is most of their query: it is encoded once per list. */
-const queryByColumns = new WeakMap<readonly string[], string>();
+/** All pages of a table name the same list of columns, which is most of their query. */
+const columnsQuery = onceFor((columns: readonly string[]) =>
+  queryFromPairs(columns.map((column) => ['column', column] as const)),
+);
 
-function columnsQuery(columns: readonly string[]): string {
-  let query = queryByColumns.get(columns);
-  if (query === undefined) {
-    query = queryFromPairs(columns.map((column) => ['column', column] as const));
-    queryByColumns.set(columns, query);
-  }
-  return query;
+/** Makes the text of an object once: a page is named by its query before it is requested with it. */
+function onceFor<T extends object>(make: (of: T) => string): (of: T) => string {
+  const texts = new WeakMap<T, string>();
+  return (of) => {
+    const known = texts.get(of);
+    if (known !== undefined) return known;
+    const text = make(of);
+    texts.set(of, text);
+    return text;
+  };
 }
 
 /** Ascending is the default and stays unsaid, except for a column whose own name ends like an order. */
