@@ -5,6 +5,7 @@
  * A guid is downloaded once: where its content is here already, or on its way, that is taken. Memory holds one piece of a
  * file at a time. A download that breaks off is begun again, `retry` says how often (I18).
  */
+import type PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { FileHeaders } from '../origin/answers.ts';
@@ -38,6 +39,8 @@ export interface FetchRun {
   readonly quota: Quota;
   readonly watch: OutageWatch;
   readonly tally: FilesTally;
+  /** Bounds how many files are received at once: fewer than are in hand, since others wait to be synced. */
+  readonly receiving: PQueue;
   /** Downloads under way by guid. */
   readonly underWay: Map<string, Promise<void>>;
 }
@@ -87,8 +90,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   try {
     const looked = await lookAt(run, { file, column, rule });
     if (looked === null) return;
-    await downloadUntilWhole(run, { file: looked, column, rule });
-    run.watch.note(null);
+    if (await downloadUntilWhole(run, { file: looked, column, rule })) run.watch.note(null);
   } catch (thrown) {
     if (thrown instanceof LeftOut) return skip(run, file, thrown.rule);
     const error = asRowsyncError(thrown);
@@ -126,20 +128,22 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
   return { type, bytes: length, author, createdAt: lastModifiedAt };
 }
 
-async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<void> {
+/** Brings a file here; false if it is not asked for, because of an outage. */
+async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   const { clock, settings, signal } = run.context;
   const startedMs = clock.monotonicMs();
   const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   try {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
-      const outcome = await download(run, wanted);
+      const outcome = await run.receiving.add(() => (run.watch.isOver ? null : download(run, wanted)));
+      if (outcome === null) return false;
       if (outcome.kind === 'whole') {
         await keepOrDiscard(run, { id: wanted.file.id, ...outcome });
         run.quota.use(outcome.file.bytes);
         run.tally.downloadedCount += 1;
         run.tally.downloadedBytes += outcome.file.bytes;
-        return;
+        return true;
       }
       const spentMs = clock.monotonicMs() - startedMs;
       const failed = { attemptCount, spentMs, retryAfterMs: null, random: clock.random() };

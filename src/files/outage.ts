@@ -10,6 +10,12 @@ const OUTAGES_MAX = 3;
 /** Listens to how requests end. */
 export class OutageWatch {
   #inARow = 0;
+  #isOver = false;
+
+  /** Whether no request would do better, so that none is made. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
 
   /** Takes note of a failure, or of a success (null). @throws the error itself where no other request would do better. */
   note(error: RowsyncError | null): void {
@@ -20,6 +26,7 @@ export class OutageWatch {
     }
     this.#inARow += 1;
     const isFinal = error.code === 'origin.stopped' || error.code === 'origin.unauthorized';
-    if (isFinal || this.#inARow >= OUTAGES_MAX) throw error;
+    this.#isOver ||= isFinal || this.#inARow >= OUTAGES_MAX;
+    if (this.#isOver) throw error;
   }
 }

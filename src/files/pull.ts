@@ -3,6 +3,7 @@
  * Runs after the rows of a pull, and alone. A file that fails holds up no other. However the work ends, stored files are whole, and the next run
  * continues from there (I13).
  */
+import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { runPool } from '../base/pool.ts';
@@ -30,6 +31,8 @@ import { chooseTables } from './tables.ts';
 const BLOCK_FILES = 500;
 /** Files in hand for each request under way: while one is received, the others are synced, many in one go (measured: four are slower). */
 const IN_HAND_PER_REQUEST = 8;
+/** Files that wait for a free connection, so that none is idle. */
+const WAITING_MAX = 2;
 
 /** Which files a run is about. */
 export interface FilesPullOptions {
@@ -120,6 +123,7 @@ async function fetchAll(
     quota: new Quota(settings.bytesMax, readStoredBytes(replica)),
     watch: new OutageWatch(),
     tally,
+    receiving: new PQueue({ concurrency: settings.concurrency + WAITING_MAX }),
     underWay: new Map(),
   };
   const files = filesToFetch(context, columns, now);

@@ -168,7 +168,7 @@ test('an origin that is down ends the work after a few files', async () => {
   await origin.close();
 
   expect(report.error).toMatchObject({ code: 'origin.busy', exitCode: 75 });
-  expect(server.requests.length).toBeLessThan(50);
+  expect(server.requests.length).toBeLessThan(25);
   expect(fixture.files().filter(({ state }) => state === 'missing').length).toBeGreaterThan(20);
 });
 

@@ -64,7 +64,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** Where each npm package may be imported: folders, or parts of one. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/origin/'],
-  'p-queue': ['src/origin/'],
+  'p-queue': ['src/origin/', 'src/files/'],
   'better-sqlite3': ['src/replica/', 'src/sandbox/store/'],
   'fast-xml-parser': ['src/wire/'],
   cron: ['src/config/'],
