@@ -46,8 +46,10 @@ export interface BenchContext {
 export type Bench = (context: BenchContext) => Promise<readonly Figure[]>;
 
 const LATENCY_MS = 100;
-/** Rounds of work that takes milliseconds: many, because each one is easily disturbed. */
+/** Rounds of work that takes a second: many, because each one is easily disturbed. */
 const SHORT_ROUNDS = 3;
+/** Rounds of work that takes a twentieth of it; V8 needs dozens until it is done with optimising. */
+const SHORTEST_ROUNDS = 20;
 
 let fileCount = 0;
 
@@ -119,7 +121,7 @@ const resyncBench: Bench = async (context) => {
   try {
     const etags = await readEtags(setup, pool);
     let written = 0;
-    const { oursMs, bareMs } = await takeTurns(context.roundCount * SHORT_ROUNDS, {
+    const { oursMs, bareMs } = await takeTurns(context.roundCount * SHORTEST_ROUNDS, {
       ours: () =>
         timeMs(async () => {
           written += writtenRowCount(await opened.pull());
