@@ -1,6 +1,7 @@
 /**
  * Rows that following cannot see until a sweep reads them: rows that changed without a stamp, and rows stamped too early because the origin's clock
- * was set back by more than the overlap. Input: what happens at the origin. Output: ids.
+ * was set back by more than the overlap. In one cycle also rows that were stamped earlier than before: pages are read in the order of stamps, so such a
+ * row moves behind whoever reads them, and the next cycle brings it. Input: what happens at the origin. Output: ids.
  */
 import type { OriginModel } from '../model/origin.ts';
 
@@ -14,6 +15,9 @@ export class Unseen {
   readonly #sinceById = new Map<number, number>();
   /** All that ever were: an older copy of the replica knows nothing of the sweep. */
   readonly #ever = new Set<number>();
+  /** Rows that were stamped back in this cycle. */
+  readonly #stampedBack = new Set<number>();
+  readonly #stampById = new Map<number, number>();
   #count = 0;
   #cycleCount = 0;
   #logCount = 0;
@@ -37,6 +41,8 @@ export class Unseen {
       if (kind === 'delete') continue;
       if (at < this.#newestMs - OVERLAP_MS) this.note(id);
       this.#newestMs = Math.max(this.#newestMs, at);
+      if (at < (this.#stampById.get(id) ?? at)) this.#stampedBack.add(id);
+      this.#stampById.set(id, at);
     }
     this.#logCount = log.length;
   }
@@ -44,6 +50,7 @@ export class Unseen {
   /** A cycle begins. */
   begin(): void {
     this.#cycleCount = this.#count;
+    this.#stampedBack.clear();
   }
 
   /** All rows were read in this cycle. */
@@ -58,6 +65,6 @@ export class Unseen {
 
   /** The rows that following need not have brought. */
   get ids(): Iterable<number> {
-    return this.#sinceById.keys();
+    return [...this.#sinceById.keys(), ...this.#stampedBack];
   }
 }
