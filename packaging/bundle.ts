@@ -5,7 +5,9 @@
  * The program is made twice. For npm it is in parts, so that a command reads and compiles what it needs alone. For a single executable it is
  * CommonJS in one file. Names are kept and only blanks go, so that a stack still says where something happened.
  */
+import childProcess from 'node:child_process';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import filePromises from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
@@ -97,6 +99,33 @@ const builtinByRequire: Plugin = {
   },
 };
 
+/** Built-in modules that are loaded when something of them is used: packages ask for them beforehand, and many commands never use them. */
+const WHEN_USED: ReadonlyMap<string, object> = new Map<string, object>([
+  ['child_process', childProcess],
+  ['fs/promises', filePromises],
+]);
+
+const builtinWhenUsed: Plugin = {
+  name: 'builtin-when-used',
+  setup: (loader) => {
+    loader.onResolve({ filter: /^(?:node:)?(?:child_process|fs\/promises)$/ }, ({ path }) => ({
+      path: path.replace(/^node:/, ''),
+      namespace: 'when-used',
+    }));
+    loader.onLoad({ filter: /./, namespace: 'when-used' }, ({ path }) => {
+      const loaded = `process.getBuiltinModule('node:${path}')`;
+      const names = Object.keys(WHEN_USED.get(path) ?? {});
+      const getters = names.map((name) => `get ${name}() { return ${loaded}.${name}; }`);
+      return { contents: `module.exports = { ${getters.join(', ')} };` };
+    });
+    // To list what `process` has is to load half of it.
+    loader.onResolve({ filter: /^(?:node:)?process$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'process', namespace: 'process' } : null,
+    );
+    loader.onLoad({ filter: /./, namespace: 'process' }, () => ({ contents: 'export default process;' }));
+  },
+};
+
 /** In an executable better-sqlite3 takes its machine code from where addon.ts finds it. */
 const addonFromAsset: Plugin = {
   name: 'addon-from-asset',
@@ -153,7 +182,7 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
   const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
   const program = await build({
     ...esm,
-    plugins: [...COMMON.plugins, builtinByRequire],
+    plugins: [...COMMON.plugins, builtinWhenUsed, builtinByRequire],
     splitting: true,
     entryPoints: { program: 'src/cli/main.ts' },
     // In one folder, because parts look for what is shipped from where they stand.

@@ -46,7 +46,10 @@ async function main(): Promise<void> {
   const exitCode = await run(process.argv.slice(2), {
     stdout: outputTo(process.stdout),
     stderr,
-    stdin: process.stdin,
+    // Opened when it is asked for: most commands read nothing.
+    get stdin() {
+      return process.stdin;
+    },
     clock: systemClock,
     stopSignal,
     onSignal: (name, listener) => void process.on(name, listener),

@@ -5,6 +5,9 @@
  */
 import * as z from 'zod';
 
+// A configuration is read once: zod would compile functions that run a single time.
+z.config({ jitless: true });
+
 /** Paths and names: anything but an empty text or one with control characters, which no editor shows. */
 export const PRINTABLE = /^(?!\s*$)[^\p{Cc}]+$/u;
 

@@ -123,6 +123,27 @@ test('pulls a database into a replica that any SQLite client reads', { timeout: 
   });
 });
 
+test('status loads nothing that takes long to load', async () => {
+  const list = join(folder, 'list.cjs');
+  const loaded = "process.moduleLoadList.map((name) => name.replace('NativeModule ', ''))";
+  await writeFile(list, `process.once('exit', () => require('node:fs').writeSync(2, JSON.stringify(${loaded})));`);
+  const program = join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'main.cjs');
+
+  const { stderr } = await runFile(process.execPath, ['--require', list, program, 'status'], { cwd: folder, env });
+
+  const heavy = [
+    'child_process',
+    'crypto',
+    'fs/promises',
+    'http',
+    'tls',
+    'zlib',
+    'readline',
+    'internal/deps/undici/undici',
+  ];
+  expect((JSON.parse(stderr) as string[]).filter((name) => heavy.includes(name))).toEqual([]);
+});
+
 test('serves an agent from the replica that was pulled', { timeout: 2 * RUN_MS_MAX }, async () => {
   const main = join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'main.cjs');
   await using agent = await startAgent(folder, [process.execPath, main]);
