@@ -6,13 +6,13 @@
 import { systemClock } from '../base/clock.ts';
 import { PAGE_PROCESS } from '../daemon/page/request.ts';
 import { TOOL_PROCESS } from '../mcp/request.ts';
-import { keepMemorySmall } from './memory.ts';
+import { keepMemorySmall, optimiseCode } from './memory.ts';
 import { outputTo } from './session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
 const EXIT_INTERRUPTED = 130;
 
-keepMemorySmall(systemClock);
+keepMemorySmall();
 
 const stderr = outputTo(process.stderr);
 let stopping: AbortController | undefined;
@@ -38,10 +38,15 @@ async function main(): Promise<void> {
       import('../daemon/page/process.ts'),
       import('../daemon/page/answer.ts'),
     ]);
+    optimiseCode();
     return serveQuestions(answerPage);
   }
   // So does the server for agents, for what they ask.
-  if (process.argv[2] === TOOL_PROCESS) return (await import('../mcp/process.ts')).serveTools();
+  if (process.argv[2] === TOOL_PROCESS) {
+    const { serveTools } = await import('../mcp/process.ts');
+    optimiseCode();
+    return serveTools();
+  }
   const { run } = await import('./program.ts');
   const exitCode = await run(process.argv.slice(2), {
     stdout: outputTo(process.stdout),

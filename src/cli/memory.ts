@@ -3,10 +3,7 @@
  * takes.
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import type { Clock } from '../base/clock.ts';
 
-/** How long a process may run until its code is worth being optimised: a short command ends before. */
-const SHORT_MS = 300;
 /** Functions of more bytes are not optimised; V8's own default. */
 const OPTIMISED_BYTES_MAX = 61_440;
 /** How much the space for young objects grows at once for a process that pulls. The rows of a page then fit, and are not copied again and again. */
@@ -18,27 +15,26 @@ const LOOKS_MAX = 200;
 
 /**
  * What is young stays in one megabyte instead of up to 32, and the heap is cleaned when it has doubled instead of quadrupled. A first pull
- * takes half the memory for it, and half more time of the processor. Nor is code optimised at the start: V8 would begin with the functions of Node that
- * take paths apart, and its compilers take six megabytes.
+ * takes half the memory for it, and half more time of the processor. No code is optimised while the program is loaded: V8 would begin with the
+ * functions of Node that take paths apart, and its compilers take six megabytes.
  */
-export function keepMemorySmall(clock: Pick<Clock, 'sleep'>): void {
+export function keepMemorySmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=100');
   setFlagsFromString('--max-optimized-bytecode-size=0');
-  void clock.sleep(SHORT_MS).then(optimiseCode);
 }
 
-function optimiseCode(): void {
+/** The work begins: has V8 optimise code from now on. */
+export function optimiseCode(): void {
   setFlagsFromString(`--max-optimized-bytecode-size=${OPTIMISED_BYTES_MAX}`);
 }
 
 /**
- * For a process that reads many rows: optimises code at once, and gives young objects eight megabytes instead of one. A first pull then takes a
- * quarter less time of the processor, and a tenth more memory. V8 takes the size itself only at its own start. Later the space can grow by its factor,
- * when objects survive a collection; this makes some that do.
+ * For a process that reads many rows: gives young objects eight megabytes instead of one. A first pull then takes a quarter less time of the
+ * processor, and a tenth more memory. V8 takes the size itself only at its own start. Later the space can grow by its factor, when objects survive a
+ * collection; this makes some that do.
  */
 export function prepareForRows(): void {
-  optimiseCode();
   setFlagsFromString(`--semi-space-growth-factor=${YOUNG_GROWTH}`);
   const before = youngBytes();
   const survivors: object[] = [];

@@ -12,6 +12,7 @@ import { commandsFor } from './commands.ts';
 import { errorJson, messageText } from './error-text.ts';
 import { versionOf } from './installation.ts';
 import type { GlobalOptions, Runner } from './invocation.ts';
+import { optimiseCode } from './memory.ts';
 import type { Session } from './session.ts';
 import { printable, printableJson, printableLines } from '../base/text.ts';
 
@@ -31,6 +32,7 @@ export async function run(args: readonly string[], session: Session): Promise<nu
   const given = args.map(withoutDashes);
   const program = buildProgram(session, (text) => usage.push(text));
   const runner: Runner = async (command, work) => {
+    optimiseCode();
     const globals = command.optsWithGlobals<GlobalOptions>();
     outcome.exitCode = await work({
       session,

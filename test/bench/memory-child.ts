@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Address } from './origin-child.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { prepareForRows, keepMemorySmall } from '../../src/cli/memory.ts';
+import { keepMemorySmall, optimiseCode, prepareForRows } from '../../src/cli/memory.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import type { PgAddress } from '../../src/sink/context.ts';
 import { benchWriter } from './sink.ts';
@@ -33,7 +33,8 @@ const {
   hasHistory?: boolean;
   sink?: { readonly path: string; readonly address: PgAddress };
 };
-keepMemorySmall(systemClock);
+keepMemorySmall();
+optimiseCode();
 prepareForRows();
 if (sink !== undefined) {
   const replica = openReplica(sink.path, { clock: systemClock });

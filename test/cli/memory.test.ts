@@ -11,7 +11,7 @@ const size = () => {
   const space = getHeapSpaceStatistics().find((each) => each.space_name === 'new_space');
   return Math.round((space.space_used_size + space.space_available_size) / 1024 / 1024);
 };
-keepMemorySmall({ sleep: () => new Promise(() => undefined) });
+keepMemorySmall();
 const small = size();
 prepareForRows();
 console.log(JSON.stringify([small, size(), size()]));
@@ -25,12 +25,12 @@ test('young objects have one megabyte, and eight in a process that pulls, howeve
   expect(JSON.parse(stdout)).toEqual([1, 8, 8]);
 });
 
-/** Whether V8 optimises a function that is hot: at the start, and once rows are to come. */
+/** Whether V8 optimises a function that is hot: while the program is loaded, and once the work begins. */
 const HOT = `
 import { setFlagsFromString } from 'node:v8';
-import { keepMemorySmall, prepareForRows } from ${JSON.stringify(new URL('../../src/cli/memory.ts', import.meta.url).href)};
+import { keepMemorySmall, optimiseCode } from ${JSON.stringify(new URL('../../src/cli/memory.ts', import.meta.url).href)};
 setFlagsFromString('--allow-natives-syntax');
-keepMemorySmall({ sleep: () => new Promise(() => undefined) });
+keepMemorySmall();
 const isOptimised = new Function('of', 'return (%GetOptimizationStatus(of) & 8) !== 0');
 const heat = () => {
   const hot = new Function('n', 'let sum = 0; for (let at = 0; at < n; at += 1) sum += at % 7; return sum');
@@ -38,11 +38,11 @@ const heat = () => {
   return isOptimised(hot);
 };
 const before = heat();
-prepareForRows();
+optimiseCode();
 console.log(JSON.stringify([before, heat()]));
 `;
 
-test('code is not optimised before rows come', () => {
+test('code is not optimised before the work begins', () => {
   const { stdout, stderr } = spawnSync(
     process.execPath,
     ['--no-concurrent-recompilation', '--input-type=module', '--eval', HOT],
