@@ -6,6 +6,7 @@
  * file at a time. A download that breaks off is begun again, `retry` says how often (I18).
  */
 import type PQueue from 'p-queue';
+import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { FileHeaders } from '../origin/answers.ts';
@@ -131,12 +132,15 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 /** Brings a file here; false if it is not asked for, because of an outage. */
 async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   const { clock, settings, signal } = run.context;
-  const startedMs = clock.monotonicMs();
+  const start: { atMs: number | null } = { atMs: null };
   const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   try {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
-      const outcome = await run.receiving.add(() => (run.watch.isOver ? null : download(run, wanted)));
+      const outcome = await run.receiving.add(() => {
+        start.atMs ??= clock.monotonicMs();
+        return run.watch.isOver ? null : download(run, wanted);
+      });
       if (outcome === null) return false;
       if (outcome.kind === 'whole') {
         await keepOrDiscard(run, { id: wanted.file.id, ...outcome });
@@ -145,7 +149,7 @@ async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<b
         run.tally.downloadedBytes += outcome.file.bytes;
         return true;
       }
-      const spentMs = clock.monotonicMs() - startedMs;
+      const spentMs = clock.monotonicMs() - must(start.atMs, 'it was begun');
       const failed = { attemptCount, spentMs, retryAfterMs: null, random: clock.random() };
       const waitMs = outcome.canRepeat ? waitBeforeNextMs(failed, settings.retry ?? ORIGIN_LIMITS.retry) : null;
       if (waitMs === null) throw outcome.error;

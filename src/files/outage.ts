@@ -19,14 +19,12 @@ export class OutageWatch {
 
   /** Takes note of a failure, or of a success (null). @throws the error itself where no other request would do better. */
   note(error: RowsyncError | null): void {
-    if (error === null || !(error.kind === 'originDown' || error.kind === 'auth')) {
-      if (error?.kind === 'replica' || error?.kind === 'bug') throw error;
-      this.#inARow = 0;
-      return;
-    }
-    this.#inARow += 1;
+    const isOfOrigin = error?.kind === 'originDown' || error?.kind === 'auth';
+    this.#inARow = isOfOrigin ? this.#inARow + 1 : 0;
+    if (error === null) return;
     const isFinal = error.code === 'origin.stopped' || error.code === 'origin.unauthorized';
-    this.#isOver ||= isFinal || this.#inARow >= OUTAGES_MAX;
-    if (this.#isOver) throw error;
+    const isOfUs = error.kind === 'replica' || error.kind === 'bug';
+    this.#isOver ||= isFinal || isOfUs || this.#inARow >= OUTAGES_MAX;
+    if (isOfUs || (isOfOrigin && this.#isOver)) throw error;
   }
 }

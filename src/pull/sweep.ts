@@ -282,11 +282,17 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<voi
     .filter((window) => only?.has(window) ?? true)
     .flatMap((window) => addWindow(reading, window, from));
   for (const page of settled) noteAnswer(reading, page, { ...page, firstId: null, isShifted: false });
-  await runPool(
-    () => reading.cursor.next(),
-    concurrency + WAITING_MAX,
-    (place) => readPage(reading, place),
-  );
+  try {
+    await runPool(
+      () => reading.cursor.next(),
+      concurrency + WAITING_MAX,
+      (place) => readPage(reading, place),
+    );
+  } catch (thrown) {
+    // As far as it can be written: a sweep that is cut off again and again must get on.
+    await noteProofs(pass).catch(() => undefined);
+    throw thrown;
+  }
   await noteProofs(pass);
   if (reading.cursor.isRepeating) throw samePageError(table.address.name);
 }

@@ -159,6 +159,18 @@ test('a sweep that is cut off between two windows is resumed', async () => {
   expectSame(fixture);
 });
 
+test('an unchanged sweep that is cut off keeps what it has proven', async () => {
+  await using fixture = await start(100, { ...SETTINGS, concurrency: 1 });
+  fixture.sandbox.answerInstead(20, GARBAGE, { method: 'select' });
+  expect((await fixture.pull()).tables).toMatchObject([{ error: { kind: 'wireFormat' } }]);
+  fixture.sandbox.requests.clear();
+
+  await fixture.pull();
+
+  // The rest of the former sweep (requests that waited were answered, too), and a whole one behind it.
+  expect(selects(fixture)).toBeLessThanOrEqual(7 + 26);
+});
+
 /** A refusal as the origin words it. */
 const REFUSAL = {
   status: 400,

@@ -49,6 +49,7 @@ export class Unseen {
 
   /** A cycle begins. */
   begin(): void {
+    this.noteTurn(); // what happened before
     this.#cycleCount = this.#count;
     this.#stampedBack.clear();
   }
