@@ -136,7 +136,10 @@ export class Oracles {
   onCommitted({ what, isDurable }: TransactionFacts): void {
     if (isDurable) this.#durableBatch = this.#newestBatch;
     this.#parking.onCommitted(what);
-    if (what.startsWith('Noting what was followed')) this.#hasFollowed = true;
+    if (what.startsWith('Noting what was followed')) {
+      this.#hasFollowed = true;
+      this.#unseen.onFollowed();
+    }
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
   }
 

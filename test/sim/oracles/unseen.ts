@@ -15,9 +15,10 @@ export class Unseen {
   readonly #sinceById = new Map<number, number>();
   /** All that ever were: an older copy of the replica knows nothing of the sweep. */
   readonly #ever = new Set<number>();
-  /** Rows that were stamped back in this cycle. */
+  /** Rows that were stamped back in this cycle, before it was noted what was followed. */
   readonly #stampedBack = new Set<number>();
   readonly #stampById = new Map<number, number>();
+  #mayPass = false;
   #count = 0;
   #cycleCount = 0;
   #logCount = 0;
@@ -41,7 +42,7 @@ export class Unseen {
       if (kind === 'delete') continue;
       if (at < this.#newestMs - OVERLAP_MS) this.note(id);
       this.#newestMs = Math.max(this.#newestMs, at);
-      if (at < (this.#stampById.get(id) ?? at)) this.#stampedBack.add(id);
+      if (this.#mayPass && at < (this.#stampById.get(id) ?? at)) this.#stampedBack.add(id);
       this.#stampById.set(id, at);
     }
     this.#logCount = log.length;
@@ -52,6 +53,13 @@ export class Unseen {
     this.noteTurn(); // what happened before
     this.#cycleCount = this.#count;
     this.#stampedBack.clear();
+    this.#mayPass = true;
+  }
+
+  /** All pages of changes were read in this cycle. */
+  onFollowed(): void {
+    this.noteTurn();
+    this.#mayPass = false;
   }
 
   /** All rows were read in this cycle. */
