@@ -113,10 +113,12 @@ export class HistoryOracle {
     if (what === 'Pruning history') this.#moments.clear();
     for (const { tableId, localName, begunSeq } of journalled(db)) {
       const now = knownState(db, tableId);
-      // There all edits were looked for, but for those since another client dropped a trigger that marks them.
+      // There all edits were looked for, but for those since another client dropped a trigger that marks them, and those of columns that the origin
+      // does not show: a user's trigger may write into one while the table is loaded.
+      const gone = goneColumns(db, tableId);
       const unseen =
         what.startsWith('Planning the push') && !isTampered(replica, tableId)
-          ? differenceOf(now, tableState(db, tableId, localName))
+          ? differenceOf(without(gone, now), without(gone, tableState(db, tableId, localName)))
           : '';
       if (unseen !== '') complaints.push(`edits are in no entry: ${unseen}`);
       const before = this.#known.get(tableId);
@@ -147,6 +149,18 @@ export class HistoryOracle {
     this.#seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
     return complaints;
   }
+}
+
+/** The ledger rows of the columns of a table that the origin does not show any more. */
+function goneColumns(db: Reader, tableId: number): ReadonlySet<string> {
+  const text = "SELECT CAST(seq AS TEXT) FROM _rowsync_columns WHERE table_id = ? AND state = 'removed'";
+  return new Set(db.prepare(text).pluck().all(tableId) as string[]);
+}
+
+function without(columns: ReadonlySet<string>, state: State): State {
+  if (columns.size === 0) return state;
+  const kept = (row: Record<string, string>) => Object.entries(row).filter(([column]) => !columns.has(column));
+  return new Map([...state].map(([id, row]) => [id, Object.fromEntries(kept(row))]));
 }
 
 function secondOf(ms: number): number {
