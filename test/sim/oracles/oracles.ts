@@ -67,8 +67,6 @@ export class Oracles {
   readonly #vouching: Vouching;
   readonly #freshness: Freshness;
   readonly #unseen: Unseen;
-  /** Whether the table was followed in this cycle, and not swept. */
-  #hasFollowed = false;
   readonly #overwrites: Overwrites;
   readonly #parking: Parking;
   readonly #hiding: Hiding;
@@ -136,10 +134,7 @@ export class Oracles {
   onCommitted({ what, isDurable }: TransactionFacts): void {
     if (isDurable) this.#durableBatch = this.#newestBatch;
     this.#parking.onCommitted(what);
-    if (what.startsWith('Noting what was followed')) {
-      this.#hasFollowed = true;
-      this.#unseen.onFollowed();
-    }
+    if (what.startsWith('Noting what was followed')) this.#unseen.onFollowed();
     if (what.startsWith('Planning the push')) this.#overwrites.onPlanned();
   }
 
@@ -166,7 +161,6 @@ export class Oracles {
     this.#parking.onCycle();
     this.#holding.onCycle(isPush && confirm);
     this.#shapeCount = this.#parts.admin.shapeCount;
-    this.#hasFollowed = false;
     this.#outside.clear();
     this.#noteOutside();
     // In a story, administrators do nothing that no pull could see.
@@ -241,7 +235,7 @@ export class Oracles {
       ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
     );
     // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
-    const uncounted = this.#hasFollowed
+    const uncounted = this.#unseen.hasFollowed
       ? [...(base?.keys() ?? []).filter((id) => !there.has(id)), ...this.#unseen.ids]
       : [];
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.

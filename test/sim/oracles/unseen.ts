@@ -18,7 +18,8 @@ export class Unseen {
   /** Rows that were stamped back in this cycle, before it was noted what was followed. */
   readonly #stampedBack = new Set<number>();
   readonly #stampById = new Map<number, number>();
-  #mayPass = false;
+  /** Whether the table was followed in this cycle, and not swept. */
+  hasFollowed = false;
   #count = 0;
   #cycleCount = 0;
   #logCount = 0;
@@ -42,7 +43,7 @@ export class Unseen {
       if (kind === 'delete') continue;
       if (at < this.#newestMs - OVERLAP_MS) this.note(id);
       this.#newestMs = Math.max(this.#newestMs, at);
-      if (this.#mayPass && at < (this.#stampById.get(id) ?? at)) this.#stampedBack.add(id);
+      if (!this.hasFollowed && at < (this.#stampById.get(id) ?? at)) this.#stampedBack.add(id);
       this.#stampById.set(id, at);
     }
     this.#logCount = log.length;
@@ -53,13 +54,13 @@ export class Unseen {
     this.noteTurn(); // what happened before
     this.#cycleCount = this.#count;
     this.#stampedBack.clear();
-    this.#mayPass = true;
+    this.hasFollowed = false;
   }
 
   /** All pages of changes were read in this cycle. */
   onFollowed(): void {
     this.noteTurn();
-    this.#mayPass = false;
+    this.hasFollowed = true;
   }
 
   /** All rows were read in this cycle. */
