@@ -40,8 +40,8 @@ const MOMENTS_MAX = 12;
 /** Watches the journals of one world. */
 export class HistoryOracle {
   #seq = 0;
-  /** A column was hidden when a journal began: its cells come once it is shown, and nobody writes them then. */
-  #beganHidden = false;
+  /** A column was hidden when a journal began, or was added later: its cells come when it is shown, and nobody writes them then. */
+  #hasUnwritten = false;
   #commitCount = 0;
   /** By table, the oldest first. */
   readonly #moments = new Map<number, Moment[]>();
@@ -131,7 +131,8 @@ export class HistoryOracle {
       // Another client dropped a column, or it came back: its cells are not among what stands here.
       if (before === undefined || before.begunSeq !== begunSeq || hadColumns !== columns) {
         this.#moments.delete(tableId);
-        this.#beganHidden ||= before?.begunSeq !== begunSeq && gone.size > 0;
+        const isWider = hadColumns !== undefined && columns.split(',').length > hadColumns.split(',').length;
+        this.#hasUnwritten ||= before?.begunSeq === begunSeq ? isWider : gone.size > 0;
         continue;
       }
       try {
@@ -147,7 +148,7 @@ export class HistoryOracle {
         complaints.push((thrown as Error).message);
       }
     }
-    if (truth !== null && !this.#beganHidden) complaints.push(...this.#intervals(db, truth));
+    if (truth !== null && !this.#hasUnwritten) complaints.push(...this.#intervals(db, truth));
     this.#known = known;
     this.#seq = db.prepare('SELECT coalesce(max(seq), 0) FROM _rowsync_history').pluck().get() as number;
     return complaints;
