@@ -5,9 +5,7 @@
  * The program is made twice. For npm it is in parts, so that a command reads and compiles what it needs alone. For a single executable it is
  * CommonJS in one file. Names are kept and only blanks go, so that a stack still says where something happened.
  */
-import childProcess from 'node:child_process';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import filePromises from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
@@ -84,8 +82,8 @@ const REQUIRE =
   'const require = (id) => process.getBuiltinModule(id) ?? createRequire(import.meta.url)(id);';
 
 /**
- * What is built into Node is required also where it is imported: an import reads every property of it, and so loads what `node:http` and
- * `node:crypto` load only when asked, a second undici among it.
+ * What is built into Node is required also where it is imported. An import reads every property of it, and so loads what `node:http` and
+ * `node:crypto` load only when asked; a second undici is among it.
  */
 const builtinByRequire: Plugin = {
   name: 'builtin-by-require',
@@ -100,11 +98,6 @@ const builtinByRequire: Plugin = {
 };
 
 /** Built-in modules that are loaded when something of them is used: packages ask for them beforehand, and many commands never use them. */
-const WHEN_USED: ReadonlyMap<string, object> = new Map<string, object>([
-  ['child_process', childProcess],
-  ['fs/promises', filePromises],
-]);
-
 const builtinWhenUsed: Plugin = {
   name: 'builtin-when-used',
   setup: (loader) => {
@@ -114,7 +107,7 @@ const builtinWhenUsed: Plugin = {
     }));
     loader.onLoad({ filter: /./, namespace: 'when-used' }, ({ path }) => {
       const loaded = `process.getBuiltinModule('node:${path}')`;
-      const names = Object.keys(WHEN_USED.get(path) ?? {});
+      const names = Object.keys(process.getBuiltinModule(`node:${path}`) ?? {});
       const getters = names.map((name) => `get ${name}() { return ${loaded}.${name}; }`);
       return { contents: `module.exports = { ${getters.join(', ')} };` };
     });

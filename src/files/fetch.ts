@@ -129,7 +129,7 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
   return { type, bytes: length, author, createdAt: lastModifiedAt };
 }
 
-/** Brings a file here; false if it is not asked for, because of an outage. */
+/** Brings a file here; false if it was not requested, since the work is over for all files. */
 async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   const { clock, settings, signal } = run.context;
   const start: { atMs: number | null } = { atMs: null };
