@@ -9,6 +9,8 @@
 import { readBase } from './base.ts';
 import type { CycleReport } from '../world/engine.ts';
 import type { EtagMode } from '../model/knobs.ts';
+import type { LocalRow } from '../world/books.ts';
+import { partsOf } from '../world/files-world.ts';
 import type { OriginModel } from '../model/origin.ts';
 import type { Names } from '../world/names.ts';
 import type { User } from '../actors/user.ts';
@@ -23,6 +25,21 @@ export interface StillnessParts {
 
 /** ETags by which an unchanged page is proven, and not sent again. */
 const PROVING: ReadonlySet<EtagMode> = new Set<EtagMode>(['page', 'weak', 'table']);
+
+/** Whether a file is an earlier revision of a parked row that left the filter. */
+export function isOutdated(
+  { rowId, guid }: { readonly rowId: number; readonly guid: string },
+  sides: {
+    readonly there: readonly LocalRow[];
+    readonly selected: readonly LocalRow[];
+    readonly parked: ReadonlySet<number>;
+  },
+): boolean {
+  const row = sides.there.find(({ id }) => id === rowId);
+  if (row === undefined || !sides.parked.has(rowId)) return false;
+  const isSelected = sides.selected.some(({ id }) => id === rowId);
+  return !isSelected && partsOf(row.cells['File']).guid !== guid;
+}
 
 /** Watches the cycles at the end of one world. */
 export class Stillness {
@@ -61,11 +78,30 @@ export class Stillness {
 
   /** Whether a cycle found nothing to do and nothing wrong. */
   #isUneventful({ errors, insertedCount, updatedCount, deletedCount, pagesReadCount, files }: CycleReport): boolean {
+    const { failedCount = 0, ...others } = files ?? {};
     return (
       errors.length === 0 &&
       insertedCount + updatedCount + deletedCount === 0 &&
-      Object.values(files ?? {}).every((count) => count === 0) &&
+      Object.values(others).every((count) => count === 0) &&
+      this.#mayFail(failedCount) &&
       (pagesReadCount === 0 || !PROVING.has(this.#parts.etag))
+    );
+  }
+
+  /** Whether all files that failed are earlier revisions of rows that wait outside of the filter, and each was asked for once. */
+  #mayFail(failedCount: number): boolean {
+    if (failedCount === 0) return true;
+    const { user, names } = this.#parts;
+    const failed = user.query(`SELECT row_id, guid FROM _rowsync_files WHERE state = 'failed' AND vanished_at IS NULL`);
+    const parked = user.query(`SELECT row_id FROM _rowsync_rows WHERE state IN ('refused', 'conflicted', 'inDoubt')`);
+    const sides = {
+      there: names.rowsThere(),
+      selected: names.rowsSelected(),
+      parked: new Set(parked.map(([id]) => Number(id))),
+    };
+    return (
+      failedCount === failed.length &&
+      failed.every(([id, guid]) => isOutdated({ rowId: Number(id), guid: String(guid) }, sides))
     );
   }
 
