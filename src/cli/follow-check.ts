@@ -8,7 +8,7 @@ import type { Schedule } from '../config/schedule.ts';
 import { jobsOf } from '../daemon/jobs.ts';
 import { stampColumn } from '../reconcile/follow.ts';
 import { readTables } from '../replica/ledger.ts';
-import { readPages } from '../replica/pages.ts';
+import { countPages } from '../replica/pages.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { columnType, type TableDescriptor } from '../wire/schema.ts';
 import type { AnswerParts } from './answer-parts.ts';
@@ -69,7 +69,7 @@ function costsText({ config, clock, reader }: AnswerParts): string {
     .filter(({ state }) => state !== 'gone')
     .map(({ id, name, localName, watermark }) => {
       const following = watermark === null ? 0 : perHour('follow', name) * FOLLOW_REQUESTS;
-      return { localName, following, sweeping: perHour('pull', name) * readPages(reader, id).length };
+      return { localName, following, sweeping: perHour('pull', name) * countPages(reader, id) };
     })
     .toSorted((one, other) => other.sweeping - one.sweeping);
   const listed = costs.slice(0, LISTED_MAX).map(({ localName, following, sweeping }) => {

@@ -11,7 +11,7 @@ import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTableDescriptor, readTables, type LedgerTable } from '../replica/ledger.ts';
-import { readPages } from '../replica/pages.ts';
+import { countPages } from '../replica/pages.ts';
 import type { Jobs } from './jobs.ts';
 import type { Sides } from './sides.ts';
 
@@ -61,7 +61,7 @@ function readWays(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<
       const stored = readTableDescriptor(replica, table.id, config.origin.format);
       return stored !== null && stampColumn(stored.descriptor.columns) !== null;
     };
-    const isLarge = (): boolean => readPages(replica, table.id).length >= LARGE_PAGES;
+    const isLarge = (): boolean => countPages(replica, table.id) >= LARGE_PAGES;
     const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
     const times = { follow: timeOf('follow'), sweep: timeOf('pull') };
     ways.set(table.localName, wayText({ ...times, follows, table, hasStamp, isLarge }));

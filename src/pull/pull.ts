@@ -27,7 +27,7 @@ import {
 import type { Tx } from '../replica/connection.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countUnreadable, readPages } from '../replica/pages.ts';
+import { countPages, countUnreadable } from '../replica/pages.ts';
 import { closeRun, openRun } from '../replica/run-book.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -453,7 +453,7 @@ async function sweepTable(
 /** Whether the table is to be followed until the next sweep. */
 function isFollowedLater({ replica, settings }: PullContext, { target }: PreparedTable): boolean {
   if (settings.follows !== 'large') return settings.follows === 'all';
-  return readPages(replica, target.id).length >= LARGE_PAGES;
+  return countPages(replica, target.id) >= LARGE_PAGES;
 }
 
 async function sweepOnce(

@@ -135,11 +135,12 @@ export async function sweepWindows(
 /** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
 async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
   const before = new Set(only === null ? [] : readPagedWindows(pass.context.replica, pass.table.target.id));
-  await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
+  let proven = await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
   const repairs = new Map<string, Repair>();
   for (;;) {
     // Read once for all windows: a window that is repaired changes its own pages, and the windows that it is cut into.
-    const pages = pagesByWindow(pass);
+    const pages = proven ?? pagesByWindow(pass);
+    proven = null;
     const windows = [...pages.keys()];
     let repaired = false;
     for (const [window, known] of pages) {
@@ -224,8 +225,11 @@ function windowPages({ context, created }: Pass): number {
   return created === null ? Number.POSITIVE_INFINITY : (context.settings.windowPages ?? WINDOW_PAGES);
 }
 
+/** The page map by window. */
+type PageMap = ReadonlyMap<string, readonly KnownPage[]>;
+
 /** The page map by window, in order; the first window always. */
-function pagesByWindow({ context, table }: Pass): ReadonlyMap<string, readonly KnownPage[]> {
+function pagesByWindow({ context, table }: Pass): PageMap {
   const pages = Map.groupBy(readPages(context.replica, table.target.id), ({ window }) => window);
   return pages.has(FIRST_WINDOW) ? pages : new Map([[FIRST_WINDOW, []], ...pages]);
 }
@@ -262,19 +266,21 @@ interface Reading extends Pass {
   readonly kind: PassKind;
   readonly cursor: TableCursor;
   /** The page map when the pass began, by window and page. */
-  readonly known: ReadonlyMap<string, readonly KnownPage[]>;
+  readonly known: PageMap;
   /** The current windows. */
   readonly windows: string[];
 }
 
 /**
  * Reads the pages of some windows. To `resume`, pages that this sweep has proven are left out, and none after the end are requested. Any other pass
- * repairs a page map that contradicts itself, and requests all known pages.
+ * repairs a page map that contradicts itself, and requests all known pages. Returns the page map if this sweep has now proven each page as it was, and
+ * null if it has to be read again.
  */
-async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<void> {
-  const { context, table } = pass;
+async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<PageMap | null> {
+  const { context, table, sweep, tally } = pass;
   const { concurrency } = context.settings;
   const known = pagesByWindow(pass);
+  const before = { ...tally.counts };
   const windows = [...known.keys()];
   const reading: Reading = { ...pass, kind, cursor: new TableCursor(), known, windows };
   if (windows.length > 1 && !windows.includes(NO_STAMP_WINDOW)) windows.push(NO_STAMP_WINDOW);
@@ -295,6 +301,11 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<voi
   }
   await noteProofs(pass);
   if (reading.cursor.isRepeating) throw samePageError(table.address.name);
+  const provenCount = settled.length + tally.counts.pagesNotModifiedCount - before.pagesNotModifiedCount;
+  const pageCount = known.values().reduce((sum, pages) => sum + pages.length, 0);
+  const isChanged = tally.counts.pagesReadCount > before.pagesReadCount;
+  if (kind !== 'resume' || isChanged || provenCount < pageCount) return null;
+  return new Map(known.entries().map(([window, pages]) => [window, pages.map((page) => ({ ...page, sweep }))]));
 }
 
 /** Adds a window to the pass; returns its pages that need no request. */

@@ -44,6 +44,14 @@ export function readPages(from: Connection, tableId: number): readonly KnownPage
     .all(tableId) as KnownPage[]; // columns and types are ours
 }
 
+/** How many pages of a table are known. */
+export function countPages(from: Connection, tableId: number): number {
+  return from
+    .prepare(sql`SELECT count(*) FROM _rowsync_pages WHERE table_id = ?`)
+    .pluck()
+    .get(tableId) as number; // count(*) is an integer
+}
+
 /** The windows of a table that have pages, in order. */
 export function readPagedWindows(from: Connection, tableId: number): readonly string[] {
   return readWindowSizes(from, tableId).map(({ window }) => window);
