@@ -5,6 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
+import { readColumns, storeColumnState } from '../replica/columns.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -25,16 +26,7 @@ import { hasForeignTriggers, hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../base/sql.ts';
-import {
-  createBase,
-  createEmptyBase,
-  dropBase,
-  hasBase,
-  isOwnTable,
-  pruneSchema,
-  readColumns,
-  storeColumnState,
-} from '../replica/tables.ts';
+import { createBase, createEmptyBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './changes.ts';

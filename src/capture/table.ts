@@ -4,11 +4,12 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
+import { readColumns, type LedgerColumn } from '../replica/columns.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findTable, readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { hasBase, readColumns, readStanding, type LedgerColumn } from '../replica/tables.ts';
+import { hasBase, readStanding } from '../replica/tables.ts';
 import { hasOption, isWritable, type Mask } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */

@@ -24,6 +24,7 @@ import {
   type TwoWayTable,
 } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
+import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from '../replica/columns.ts';
 import type { Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import {
@@ -44,17 +45,13 @@ import { removeRows, type RowTarget } from '../replica/rows.ts';
 import {
   addColumns,
   createTable,
-  describeColumn,
   hasBase,
-  readColumns,
   readPhysicalColumns,
   readTakenNames,
   renameColumns,
   renameTable,
   restoreColumn,
   restoreTable,
-  storeColumnState,
-  type LedgerColumn,
   requireShape,
 } from '../replica/tables.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';

@@ -12,10 +12,10 @@ import { must } from '../base/assert.ts';
 import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choose.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { baseAsSent } from '../reconcile/push-settle.ts';
+import { readColumns } from '../replica/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable, readTableDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { readColumns } from '../replica/tables.ts';
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
 import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
 

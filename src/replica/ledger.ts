@@ -1,6 +1,6 @@
 /**
- * Reading and writing the bookkeeping of tables, descriptors and identity. Row pages are in pages.ts, runs in run-book.ts, the shape of
- * user tables in tables.ts. Reads take any connection; writes take an open transaction.
+ * Reading and writing the bookkeeping of tables, descriptors and identity. Columns are in columns.ts, row pages in pages.ts, runs in
+ * run-book.ts, the shape of user tables in tables.ts. Reads take any connection; writes take an open transaction.
  */
 import { must } from '../base/assert.ts';
 import type { Extension } from '../wire/format.ts';

@@ -1,6 +1,6 @@
 /**
  * The shape of the user tables and of their base tables, which follow in step: creating them, and following the origin's
- * schema. What must be done is decided in reconcile/schema.ts; here it is done and written to the ledger.
+ * schema. What must be done is decided in reconcile/schema.ts; here it is done and written to the ledger (columns.ts).
  *
  *    _id     INTEGER PRIMARY KEY   the origin's `@row.id`
  *    _allow  TEXT                  the origin's `@row.allow`
@@ -8,8 +8,9 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
-import { columnType, isWritable, type ColumnDescriptor, type ColumnType, type Mask } from '../wire/schema.ts';
+import { columnType } from '../wire/schema.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping.ts';
+import { readColumns, storeNewColumns, type DescribedColumn, type LedgerColumn } from './columns.ts';
 import type { Connection, Tx } from './connection.ts';
 import { endJournal, keepNames, markJournal } from './journals.ts';
 import { forgetDescriptor } from './ledger.ts';
@@ -18,28 +19,6 @@ import { hasTable, readTableText } from './objects.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
 import { touchTable } from './touched.ts';
 import { dropTriggers } from './triggers.ts';
-
-/** A column of a user table, as the ledger knows it. */
-export interface LedgerColumn {
-  /** Ledger row; tells a column set aside from the one that replaced it. */
-  readonly seq: number;
-  readonly id: number;
-  readonly name: string;
-  readonly alias: string;
-  readonly localName: string;
-  readonly type: ColumnType;
-  readonly state: 'live' | 'removed' | 'aside';
-  /** The calling user may write it at the origin. */
-  readonly writable: boolean;
-  /** Longest text in characters, null where there is no bound. */
-  readonly width: number | null;
-  /** Options as the origin names them, such as Required; separated by commas. */
-  readonly options: string;
-  /** As the origin names it, such as Key; null where it says nothing. */
-  readonly kind: string | null;
-  /** How its values are masked; null where they are not. */
-  readonly mask: Mask | null;
-}
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -84,22 +63,6 @@ function dropDependents(tx: Tx, tableId: number): void {
 /** The user table and its base, if there is one: every change of shape changes both. */
 function shapedTables(from: Connection, table: { id: number; localName: string }): readonly Sql[] {
   return [table.localName, ...(hasBase(from, table.id) ? [baseName(table.id)] : [])].map(ident);
-}
-
-/** The columns of a table in the order in which they stand in it; also those that are no longer described. */
-export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
-  return from
-    .prepare(
-      sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask
-          FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`,
-    )
-    .all(tableId)
-    .map((row) => {
-      // columns and types are ours
-      const column = row as Omit<LedgerColumn, 'writable' | 'mask'> & { writable: 0 | 1; mask: string | null };
-      const mask = column.mask === null ? null : (JSON.parse(column.mask) as Mask); // written as such a one
-      return { ...column, mask, writable: column.writable === 1 };
-    });
 }
 
 /** Names of all tables, views and indexes in the file; a new table must avoid them. */
@@ -290,13 +253,6 @@ export function renameColumns(
   for (const { column, localName } of later) rename(column, between(column), localName);
 }
 
-/** A column as it is described, with its name here and its place among the others. */
-interface DescribedColumn {
-  readonly descriptor: ColumnDescriptor;
-  readonly localName: string;
-  readonly position: number;
-}
-
 /** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
 const COLUMNS_MAX = 1_999;
 
@@ -333,39 +289,7 @@ export function addColumns(
       for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
     }
   }
-  const insert = tx.prepare(
-    sql`INSERT INTO _rowsync_columns (seq, table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
-          width, options, position, state, since)
-        VALUES (?, ?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
-  );
-  const lastSeq = readLastSeq(tx);
-  for (const [index, column] of columns.entries()) {
-    const type = columnType(column.descriptor.type);
-    insert.run(
-      BigInt(lastSeq + 1 + index),
-      table.id,
-      column.descriptor.id,
-      column.localName,
-      type,
-      TYPE_RULES[type].storedAs,
-      at,
-    );
-    describeColumn(tx, table.id, column);
-  }
-}
-
-/** The largest ledger row of any column, also of one that was pruned: what is kept of it must not become another column's. */
-function readLastSeq(from: Connection): number {
-  return from
-    .prepare(
-      sql`SELECT max((SELECT coalesce(max(seq), 0) FROM _rowsync_columns),
-            (SELECT coalesce(max(column_seq), 0) FROM _rowsync_conflicts),
-            (SELECT coalesce(max(column_seq), 0) FROM _rowsync_history_names),
-            (SELECT coalesce(max(json_extract(cell.value, '$[0]')), 0)
-              FROM _rowsync_batches b, json_each(b.rows) line, json_each(line.value, '$[2]') cell))`,
-    )
-    .pluck()
-    .get() as number; // a maximum of integers
+  storeNewColumns(tx, table.id, columns, at);
 }
 
 /** Whether a table is as `createTable` made it: without a column of the origin, a row, or an index or trigger of anybody. */
@@ -377,41 +301,6 @@ function isUntouched(tx: Tx, { id, localName }: { id: number; localName: string 
 }
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };
-
-/** Stores what describe says of a live column now. */
-export function describeColumn(
-  tx: Tx,
-  tableId: number,
-  column: { descriptor: ColumnDescriptor; localName: string; position: number },
-): void {
-  const { id, name, alias, type, kind, width, dataOptions, mask } = column.descriptor;
-  tx.prepare(
-    sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @type, value_form = @form, kind = @kind,
-          writable = @writable, width = @width, options = @options, position = @position, mask = @mask
-        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName
-          AND (name, alias, type, value_form, kind, writable, width, options, position, mask)
-            IS NOT (@name, @alias, @type, @form, @kind, @writable, @width, @options, @position, @mask)`,
-  ).run({
-    tableId,
-    id,
-    localName: column.localName,
-    name,
-    alias,
-    type,
-    form: columnType(type),
-    kind,
-    writable: isWritable(column.descriptor) ? 1 : 0,
-    width,
-    options: dataOptions.join(', '),
-    position: column.position,
-    mask: mask === undefined ? null : JSON.stringify(mask),
-  });
-}
-
-/** Changes the state of a column, for example to removed. */
-export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state'], at: string): void {
-  tx.prepare(sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
-}
 
 /**
  * Puts back a column that another client dropped from the file: with its base values where there are any, else empty, for

@@ -1,0 +1,122 @@
+/**
+ * The ledger of columns: which columns the user tables have, with the names, types and rights that the origin described last. The tables
+ * themselves are in tables.ts, which changes their shape together with it. Input: descriptors. Output: `_rowsync_columns`, and its columns
+ * as values. Reads take any connection; writes take an open transaction.
+ */
+import { sql } from '../base/sql.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
+import { columnType, isWritable, type ColumnDescriptor, type ColumnType, type Mask } from '../wire/schema.ts';
+import type { Connection, Tx } from './connection.ts';
+
+/** A column of a user table, as the ledger knows it. */
+export interface LedgerColumn {
+  /** Ledger row; tells a column set aside from the one that replaced it. */
+  readonly seq: number;
+  readonly id: number;
+  readonly name: string;
+  readonly alias: string;
+  readonly localName: string;
+  readonly type: ColumnType;
+  readonly state: 'live' | 'removed' | 'aside';
+  /** The calling user may write it at the origin. */
+  readonly writable: boolean;
+  /** Longest text in characters, null where there is no bound. */
+  readonly width: number | null;
+  /** Options as the origin names them, such as Required; separated by commas. */
+  readonly options: string;
+  /** As the origin names it, such as Key; null where it says nothing. */
+  readonly kind: string | null;
+  /** How its values are masked; null where they are not. */
+  readonly mask: Mask | null;
+}
+
+/** The columns of a table in the order in which they stand in it; also those that are no longer described. */
+export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
+  return from
+    .prepare(
+      sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask
+          FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`,
+    )
+    .all(tableId)
+    .map((row) => {
+      // columns and types are ours
+      const column = row as Omit<LedgerColumn, 'writable' | 'mask'> & { writable: 0 | 1; mask: string | null };
+      const mask = column.mask === null ? null : (JSON.parse(column.mask) as Mask); // written as such a one
+      return { ...column, mask, writable: column.writable === 1 };
+    });
+}
+
+/** A column as it is described, with its name here and its place among the others. */
+export interface DescribedColumn {
+  readonly descriptor: ColumnDescriptor;
+  readonly localName: string;
+  readonly position: number;
+}
+
+/** Stores columns that were just added to a user table, as live and as described. */
+export function storeNewColumns(tx: Tx, tableId: number, columns: readonly DescribedColumn[], at: string): void {
+  const insert = tx.prepare(
+    sql`INSERT INTO _rowsync_columns (seq, table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
+          width, options, position, state, since)
+        VALUES (?, ?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
+  );
+  const lastSeq = readLastSeq(tx);
+  for (const [index, column] of columns.entries()) {
+    const type = columnType(column.descriptor.type);
+    insert.run(
+      BigInt(lastSeq + 1 + index),
+      tableId,
+      column.descriptor.id,
+      column.localName,
+      type,
+      TYPE_RULES[type].storedAs,
+      at,
+    );
+    describeColumn(tx, tableId, column);
+  }
+}
+
+/** Stores what describe says of a live column now. */
+export function describeColumn(tx: Tx, tableId: number, column: DescribedColumn): void {
+  const { id, name, alias, type, kind, width, dataOptions, mask } = column.descriptor;
+  tx.prepare(
+    sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @type, value_form = @form, kind = @kind,
+          writable = @writable, width = @width, options = @options, position = @position, mask = @mask
+        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName
+          AND (name, alias, type, value_form, kind, writable, width, options, position, mask)
+            IS NOT (@name, @alias, @type, @form, @kind, @writable, @width, @options, @position, @mask)`,
+  ).run({
+    tableId,
+    id,
+    localName: column.localName,
+    name,
+    alias,
+    type,
+    form: columnType(type),
+    kind,
+    writable: isWritable(column.descriptor) ? 1 : 0,
+    width,
+    options: dataOptions.join(', '),
+    position: column.position,
+    mask: mask === undefined ? null : JSON.stringify(mask),
+  });
+}
+
+/** Changes the state of a column, for example to removed. */
+export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state'], at: string): void {
+  tx.prepare(sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
+}
+
+/** The largest ledger row of any column, also of one that was pruned: what is kept of it must not become another column's. */
+function readLastSeq(from: Connection): number {
+  return from
+    .prepare(
+      sql`SELECT max((SELECT coalesce(max(seq), 0) FROM _rowsync_columns),
+            (SELECT coalesce(max(column_seq), 0) FROM _rowsync_conflicts),
+            (SELECT coalesce(max(column_seq), 0) FROM _rowsync_history_names),
+            (SELECT coalesce(max(json_extract(cell.value, '$[0]')), 0)
+              FROM _rowsync_batches b, json_each(b.rows) line, json_each(line.value, '$[2]') cell))`,
+    )
+    .pluck()
+    .get() as number; // a maximum of integers
+}
