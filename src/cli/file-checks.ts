@@ -5,7 +5,8 @@
 import type { Config } from '../config/load.ts';
 import { filesSettings } from '../config/settings.ts';
 import { columnMode } from '../reconcile/files.ts';
-import { countFailedFiles, hasListedCells, readFileColumns } from '../replica/files.ts';
+import { hasListedCells, readFileColumns } from '../replica/file-cells.ts';
+import { countFailedFiles } from '../replica/files.ts';
 import { readTables } from '../replica/ledger.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import { plural } from '../base/text.ts';

@@ -15,14 +15,13 @@ import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import { downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
+import { forgetLook, type FileColumn } from '../replica/file-cells.ts';
 import {
-  forgetLook,
   readContentOfGuid,
   storeFileFacts,
   storeFileFailed,
   storeFileHere,
   storeFileSkipped,
-  type FileColumn,
   type FileFacts,
   type FileNotHere,
 } from '../replica/files.ts';

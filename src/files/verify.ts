@@ -6,15 +6,14 @@
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { runAll, runPool } from '../base/pool.ts';
+import { readFileColumns, type FileColumn } from '../replica/file-cells.ts';
 import {
   readContents,
-  readFileColumns,
   readFilesHere,
   readPlacesNotHere,
   storeContentLost,
   storeFileVanished,
   type Content,
-  type FileColumn,
   type FileHere,
 } from '../replica/files.ts';
 import { errorFromReading } from '../replica/failures.ts';

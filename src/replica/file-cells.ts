@@ -1,0 +1,225 @@
+/**
+ * Cells of attachment columns, and which revisions were found in them (file-tables.ts); what is here of these is in files.ts. Input: cells of
+ * user tables, and what was found. Output: what is left to look at, and lines of `sync_files`.
+ *
+ * Which cells are to be looked at follows from comparing the user table with what was looked at before. So neither a crash nor
+ * another client can hide one (I13), and a table that did not change gives none.
+ */
+import { ident, sql, type Sql } from '../base/sql.ts';
+import type { ColumnType } from '../wire/schema.ts';
+import type { Connection, Tx } from './connection.ts';
+import { isDue } from './file-tables.ts';
+import { baseName, hasBase } from './tables.ts';
+
+/** An attachment column of a replicated table. */
+export interface FileColumn {
+  readonly tableId: number;
+  /** Origin's id. */
+  readonly columnId: number;
+  /** In the replica. */
+  readonly tableName: string;
+  readonly columnName: string;
+  /** The table that holds the origin's last word: the base of a two-way table, else the user table. */
+  readonly sourceName: string;
+  /** At the origin. */
+  readonly address: {
+    readonly table: { readonly name: string; readonly alias: string };
+    readonly column: { readonly name: string; readonly alias: string };
+  };
+  /** As the origin describes it. */
+  readonly options: readonly string[];
+}
+
+/** The attachment columns of a table that the origin describes, in order. */
+export function readFileColumns(from: Connection, tableId: number): readonly FileColumn[] {
+  const type: ColumnType = 'Attachment';
+  const rows = from
+    .prepare(
+      sql`SELECT c.id AS columnId, c.local_name AS columnName, c.name, c.alias, c.options, t.local_name AS tableName,
+            t.name AS originTable, t.alias AS tableAlias
+          FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.table_id = ? AND c.state = 'live' AND c.value_form = ? AND t.state <> 'gone'
+            AND EXISTS (SELECT 1 FROM pragma_table_info(t.local_name) p WHERE p.name = c.local_name)
+          ORDER BY c.position, c.seq`,
+    )
+    .all(tableId, type) as Readonly<
+    Record<'columnName' | 'name' | 'alias' | 'options' | 'tableName' | 'originTable' | 'tableAlias', string> & {
+      columnId: number;
+    }
+  >[]; // columns and types are ours (bookkeeping.ts)
+  const base = hasBase(from, tableId) ? baseName(tableId) : null;
+  return rows.map((row) => ({
+    tableId,
+    sourceName: base ?? row.tableName,
+    columnId: row.columnId,
+    tableName: row.tableName,
+    columnName: row.columnName,
+    address: {
+      table: { name: row.originTable, alias: row.tableAlias },
+      column: { name: row.name, alias: row.alias },
+    },
+    options: row.options === '' ? [] : row.options.split(', '),
+  }));
+}
+
+/** A cell that has to be looked at. */
+export interface CellToLookAt {
+  readonly rowId: number;
+  readonly value: string | null;
+  /** Of the last list, if it was one of the same mode. */
+  readonly etag: string | null;
+  /** How often in a row its revisions could not be listed. */
+  readonly failureCount: number;
+}
+
+/**
+ * Cells above `after` that differ from what was looked at or want more revisions, have to be asked for each time, or failed and
+ * are due; in the order of their rows, at most `count`.
+ */
+export function readCellsToLookAt(
+  from: Connection,
+  column: FileColumn,
+  query: { readonly mode: 'latest' | 'all'; readonly after: number; readonly count: number; readonly now: string },
+): readonly CellToLookAt[] {
+  const cell = sql`u.${ident(column.columnName)}`;
+  return from
+    .prepare(
+      sql`SELECT u._id AS rowId, ${cell} AS value, CASE WHEN k.mode = @mode THEN k.etag END AS etag,
+            coalesce(k.failures, 0) AS failureCount
+          FROM ${ident(column.sourceName)} u
+          LEFT JOIN _rowsync_file_cells k ON k.table_id = @tableId AND k.column_id = @columnId AND k.row_id = u._id
+          WHERE u._id > @after AND CASE
+            WHEN ${cell} IS NOT k.value THEN 1
+            WHEN k.problem IS NOT NULL THEN ${isDue(sql`k.retry_at`)}
+            WHEN ${cell} IS NULL THEN 0
+            ELSE k.form = 'list' OR (@mode = 'all' AND k.mode = 'latest') END
+          ORDER BY u._id LIMIT @count`,
+    )
+    .all({ ...query, tableId: column.tableId, columnId: column.columnId }) as CellToLookAt[]; // cells are TEXT (tables.ts)
+}
+
+/** Has a cell looked at once more, whatever it shows; what is known of its revisions stays. */
+export function forgetLook(tx: Tx, column: FileColumn, rowId: number): void {
+  // No cell shows this: it is neither a file nor empty.
+  tx.prepare(
+    sql`UPDATE _rowsync_file_cells SET value = '?', etag = NULL WHERE table_id = ? AND column_id = ? AND row_id = ?`,
+  ).run(column.tableId, column.columnId, rowId);
+}
+
+/** The revisions that are known of a cell. */
+export function readCellFiles(
+  from: Connection,
+  column: FileColumn,
+  rowId: number,
+): readonly { readonly guid: string; readonly revision: number }[] {
+  return from
+    .prepare(sql`SELECT guid, revision FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ?`)
+    .all(column.tableId, column.columnId, rowId) as { guid: string; revision: number }[]; // columns and types are ours
+}
+
+/** What was found of a cell. */
+export interface LookedAtCell {
+  readonly rowId: number;
+  readonly value: string | null;
+  readonly mode: 'latest' | 'all';
+  readonly form: 'value' | 'list';
+  readonly etag: string | null;
+  /** The revision that the cell shows; null for none. */
+  readonly guid: string | null;
+  readonly present: readonly {
+    readonly guid: string;
+    readonly revision: number;
+    readonly name: string;
+    readonly type: string | null;
+    readonly bytes: number | null;
+    readonly author: string | null;
+    readonly createdAt: string | null;
+  }[];
+  readonly vanished: readonly string[];
+}
+
+/**
+ * Stores what was found of a cell; what was known of a revision and is not said any more stays. Returns how many revisions
+ * are newly gone.
+ */
+export function storeCell(tx: Tx, column: FileColumn, cell: LookedAtCell, at: string): number {
+  const { tableId, columnId, tableName, columnName } = column;
+  const place = { tableId, columnId, rowId: cell.rowId };
+  const store = tx.prepare(
+    sql`INSERT INTO _rowsync_files (table_id, column_id, row_id, table_name, column_name, revision, guid, name, type, bytes,
+          author, created_at)
+        VALUES (@tableId, @columnId, @rowId, @tableName, @columnName, @revision, @guid, @name, @type, @bytes, @author, @createdAt)
+        ON CONFLICT (table_id, column_id, row_id, guid) DO UPDATE SET revision = excluded.revision, name = excluded.name,
+          type = coalesce(excluded.type, type), bytes = CASE state WHEN 'here' THEN bytes ELSE coalesce(excluded.bytes, bytes) END,
+          author = coalesce(excluded.author, author), created_at = coalesce(excluded.created_at, created_at),
+          vanished_at = NULL`,
+  );
+  for (const file of cell.present) store.run({ ...place, tableName, columnName, ...file });
+  const mark = tx.prepare(
+    sql`UPDATE _rowsync_files SET vanished_at = @at WHERE table_id = @tableId AND column_id = @columnId AND row_id = @rowId
+          AND guid = @guid AND vanished_at IS NULL`,
+  );
+  const goneCount = cell.vanished.reduce((count, guid) => count + mark.run({ ...place, guid, at }).changes, 0);
+  tx.prepare(
+    sql`INSERT INTO _rowsync_file_cells (table_id, column_id, row_id, value, mode, guid, etag, form)
+        VALUES (@tableId, @columnId, @rowId, @value, @mode, @guid, @etag, @form)
+        ON CONFLICT (table_id, column_id, row_id) DO UPDATE SET value = excluded.value, mode = excluded.mode,
+          guid = excluded.guid, etag = excluded.etag, form = excluded.form, problem = NULL, failures = 0, retry_at = NULL`,
+  ).run({ ...place, value: cell.value, mode: cell.mode, guid: cell.guid, etag: cell.etag, form: cell.form });
+  return goneCount;
+}
+
+/** Stores why the revisions of a cell could not be listed, on top of what `storeCell` stored of it. */
+export function storeCellProblem(
+  tx: Tx,
+  column: FileColumn,
+  rowId: number,
+  failure: { readonly problem: string; readonly failureCount: number; readonly retryAt: string },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_file_cells SET problem = @problem, failures = @failureCount, retry_at = @retryAt, etag = NULL
+        WHERE table_id = @tableId AND column_id = @columnId AND row_id = @rowId`,
+  ).run({ tableId: column.tableId, columnId: column.columnId, rowId, ...failure });
+}
+
+/** Whether cells of a column have values of another form, so that the origin has to be asked for their revisions. */
+export function hasListedCells(from: Connection, { tableId, columnId }: FileColumn): boolean {
+  const found = from
+    .prepare(sql`SELECT 1 FROM _rowsync_file_cells WHERE table_id = ? AND column_id = ? AND form = 'list' LIMIT 1`)
+    .get(tableId, columnId);
+  return found !== undefined;
+}
+
+/** Whether rows with files were deleted from the user table since it was last looked at. */
+export function hasLostRows(from: Connection, column: FileColumn): boolean {
+  return (
+    from
+      .prepare(sql`SELECT EXISTS (${lostRows(column)})`)
+      .pluck()
+      .get(columnPlace(column)) === 1
+  );
+}
+
+/** Marks the files of rows that are gone, and forgets their cells, so that a row that returns is looked at again; returns how many. */
+export function markLostRows(tx: Tx, column: FileColumn, at: string): number {
+  const place = columnPlace(column);
+  const { changes } = tx
+    .prepare(
+      sql`UPDATE _rowsync_files SET vanished_at = @at WHERE table_id = @tableId AND column_id = @columnId
+            AND vanished_at IS NULL AND row_id IN (${lostRows(column)})`,
+    )
+    .run({ ...place, at });
+  tx.prepare(
+    sql`DELETE FROM _rowsync_file_cells WHERE table_id = @tableId AND column_id = @columnId AND row_id IN (${lostRows(column)})`,
+  ).run(place);
+  return changes;
+}
+
+function columnPlace({ tableId, columnId }: FileColumn): { readonly tableId: number; readonly columnId: number } {
+  return { tableId, columnId };
+}
+
+function lostRows(column: FileColumn): Sql {
+  return sql`SELECT lost.row_id FROM _rowsync_file_cells lost WHERE lost.table_id = @tableId AND lost.column_id = @columnId
+    AND NOT EXISTS (SELECT 1 FROM ${ident(column.sourceName)} u WHERE u._id = lost.row_id)`;
+}
