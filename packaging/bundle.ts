@@ -81,41 +81,31 @@ const REQUIRE =
   "import { createRequire } from 'node:module';" +
   'const require = (id) => process.getBuiltinModule(id) ?? createRequire(import.meta.url)(id);';
 
-/**
- * What is built into Node is required also where it is imported. An import reads every property of it, and so loads what `node:http` and
- * `node:crypto` load only when asked; a second undici is among it.
- */
-const builtinByRequire: Plugin = {
-  name: 'builtin-by-require',
-  setup: (loader) => {
-    loader.onResolve({ filter: /./ }, ({ path, kind }) =>
-      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'builtin' } : null,
-    );
-    loader.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = require(${JSON.stringify(path)});`,
-    }));
-  },
-};
+/** Built-in modules that packages ask for beforehand with `require`, and that many commands never use. */
+const LATE: readonly string[] = ['child_process', 'fs/promises'];
 
-/** Built-in modules that are loaded when something of them is used: packages ask for them beforehand, and many commands never use them. */
+/**
+ * What is built into Node is loaded when something of it is used. An import reads every property, and so loads what `node:http` loads only when
+ * asked; a second undici is among it. What the bundler makes of `require` looks at the properties of `node:util` and `node:fs`, which loads 35
+ * modules more. So a getter for each name stands between.
+ */
 const builtinWhenUsed: Plugin = {
   name: 'builtin-when-used',
   setup: (loader) => {
-    loader.onResolve({ filter: /^(?:node:)?(?:child_process|fs\/promises)$/ }, ({ path }) => ({
-      path: path.replace(/^node:/, ''),
-      namespace: 'when-used',
-    }));
-    loader.onLoad({ filter: /./, namespace: 'when-used' }, ({ path }) => {
-      const loaded = `process.getBuiltinModule('node:${path}')`;
-      const names = Object.keys(process.getBuiltinModule(`node:${path}`) ?? {});
-      const getters = names.map((name) => `get ${name}() { return ${loaded}.${name}; }`);
-      return { contents: `module.exports = { ${getters.join(', ')} };` };
+    loader.onResolve({ filter: /./ }, ({ path, kind }) => {
+      const name = path.replace(/^node:/, '');
+      const isMeant = isBuiltin(path) && (kind === 'import-statement' || LATE.includes(name));
+      return isMeant ? { path: name, namespace: 'builtin' } : null;
     });
-    // To list what `process` has is to load half of it.
-    loader.onResolve({ filter: /^(?:node:)?process$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'process', namespace: 'process' } : null,
-    );
-    loader.onLoad({ filter: /./, namespace: 'process' }, () => ({ contents: 'export default process;' }));
+    loader.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => {
+      // To list what `process` has is to load half of it.
+      if (path === 'process') return { contents: 'export default process;' };
+      const found: unknown = process.getBuiltinModule(`node:${path}`);
+      if (typeof found !== 'object' || found === null) return { contents: `module.exports = require('node:${path}');` };
+      const getters = Object.keys(found).map((name) => `get ${name}() { return load().${name}; }`);
+      const load = `let found; const load = () => (found ??= process.getBuiltinModule('node:${path}'));`;
+      return { contents: `${load} module.exports = { ${getters.join(', ')} };` };
+    });
   },
 };
 
@@ -175,7 +165,7 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
   const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
   const program = await build({
     ...esm,
-    plugins: [...COMMON.plugins, builtinWhenUsed, builtinByRequire],
+    plugins: [...COMMON.plugins, builtinWhenUsed],
     splitting: true,
     entryPoints: { program: 'src/cli/main.ts' },
     // In one folder, because parts look for what is shipped from where they stand.
