@@ -54,7 +54,7 @@ export type { OutgoingFile } from '../wire/write-body.ts';
 export type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
 export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 export type { Address, FileVersion, RecordAddress } from './address.ts';
-export type { Answer, FileHeaders } from './answers.ts';
+export type { Answer, Etag, FileHeaders } from './answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from './changes.ts';
 export type { Origin, OriginSettings } from './client.ts';
 export type { ProxySettings } from './way.ts';
@@ -62,8 +62,10 @@ export type { Credentials } from './credentials.ts';
 export type { AttachmentRequest, AttachmentsRequest, FileMethods } from './files.ts';
 export type { RetryPolicy } from '../base/retries.ts';
 export type { OriginLimits } from './limits.ts';
-export type { Counters, FileReceiver, ReadOptions } from './requests.ts';
+export type { Counters, FileReceiver, ReadMethod, ReadOptions } from './requests.ts';
 export type {
+  AggregatePage,
+  AggregateRequest,
   CountRequest,
   DeletedRequest,
   DeletedRow,

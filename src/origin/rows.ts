@@ -227,18 +227,18 @@ interface Ways {
 async function countRows(
   { requests, format }: Ways,
   { table, column, filter }: CountRequest,
-  options: Pick<ReadOptions, 'signal'> = {},
+  { signal }: Pick<ReadOptions, 'signal'> = {},
 ): Promise<number | null> {
   const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
   const path = selectPath(format.extension, table, { columns: [shape.name], sort: [], filter, top: 1 });
   const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
-  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, options));
+  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, { signal }));
 }
 
 async function aggregateRows(
   { requests, format }: Ways,
   { table, group, columns, ...query }: AggregateRequest,
-  options: Pick<ReadOptions, 'signal'> = {},
+  { signal }: Pick<ReadOptions, 'signal'> = {},
 ): Promise<AggregatePage | null> {
   const asked = `${group.name}//${group.suffix}`;
   const names = [asked, ...columns.map(({ name }) => name)];
@@ -252,7 +252,7 @@ async function aggregateRows(
     // The row of everything may be one of those that were asked for.
     return { groups, isLast: groups.length === 0 || rollups.length < (query.top ?? TOP_MAX) };
   };
-  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, options));
+  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, { signal }));
 }
 
 async function unlessRefused<T>(asked: Promise<Answer<T, undefined>>): Promise<T | null> {

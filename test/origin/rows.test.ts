@@ -185,3 +185,15 @@ describe('aggregate', () => {
     expect(await origin.aggregate({ table: TABLE, group, columns })).toBeNull();
   });
 });
+
+test('numbers are asked for without an ETag, which a JavaScript caller may name', async () => {
+  await using server = await startFaultServer(() => json([{ '@row.type': 'Grand', 'Id//COUNT': 3 }]));
+  await using origin = open(server.url);
+  const options = { signal: undefined, etag: '"of-a-page"' };
+  const columns = [{ name: 'Id//COUNT', type: 'Numeric' }] as const;
+
+  await origin.count({ table: TABLE, column: 'Id' }, options);
+  await origin.aggregate({ table: TABLE, group: { name: 'Day', suffix: 'DD', type: 'Date' }, columns }, options);
+
+  expect(server.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
+});
