@@ -282,18 +282,22 @@ export const LATER_FAULTS: readonly FaultKind[] = [
 export const FAULTS: readonly FaultKind[] = [...FIRST_FAULTS, ...LATER_FAULTS];
 
 /**
- * The answer to another request. One that fits this request as well cannot be told from its own by anybody. A part of the rows
- * that were asked for, or as many statuses as rows were sent.
+ * The answer to another request. One that fits this request as well cannot be told from its own by anybody: a part of the rows that were asked
+ * for, as many statuses as rows were sent, or a refusal of a change that was made.
  */
 function otherAnswer({ other, ids, kind }: Struck): WireAnswer | null {
   const list = listOf(other);
-  if (list === null) return other;
+  if (list === null) return kind === 'change' && isRefusal(other) ? null : other;
   const rows = list.filter(isRecord);
   if (kind === 'change') return rows.some((row) => row['status'] !== undefined) ? null : other;
   if (kind === 'rows' && ids.length > 0) {
     return rows.some((row) => !ids.includes(String(row['@row.id']))) ? other : null;
   }
   return kind === 'rows' && rows.length === 0 ? null : other;
+}
+
+function isRefusal(answer: WireAnswer | null): boolean {
+  return answer !== null && answer.status >= 400 && answer.status < 500;
 }
 
 function redirect(status: number): WireAnswer {
