@@ -39,12 +39,18 @@ const undiciPool: Plugin = {
   },
 };
 
-/** The server for agents asks no questions whose answers a JSON schema would check, so the checker stays away. */
+/**
+ * Checkers by JSON schema stay away: the server for agents asks no questions whose answers one would check, and the tables on the terminal are
+ * drawn as the compiler has checked it.
+ */
 const noSchemaChecker: Plugin = {
   name: 'no-schema-checker',
   setup: (loader) => {
     loader.onLoad({ filter: /@modelcontextprotocol\/sdk\/dist\/esm\/validation\/ajv-provider\.js$/ }, () => ({
       contents: 'export class AjvJsonSchemaValidator {}',
+    }));
+    loader.onLoad({ filter: /node_modules\/table\/dist\/src\/validateConfig\.js$/ }, () => ({
+      contents: 'exports.validateConfig = () => {};',
     }));
   },
 };
