@@ -86,8 +86,9 @@ export class PgConnection implements PgSession {
   }
 
   async copy(text: Sql, chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
-    const { from } = await import('pg-copy-streams');
-    const stream = this.#client.query(from(text));
+    // A bundle has nothing but the default of a package that is CommonJS.
+    const { default: copyStreams } = await import('pg-copy-streams');
+    const stream = this.#client.query(copyStreams.from(text));
     const state: { thrown: unknown } = { thrown: null };
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     stream.once('finish', resolve);

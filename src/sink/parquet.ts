@@ -41,7 +41,7 @@ export async function writeParquet(
   rows: () => Iterable<readonly Stored[]>,
 ): Promise<readonly WrittenColumn[]> {
   const { fileWriter, ParquetWriter } = await import('hyparquet-writer');
-  const digits = countDigits(columns, rows());
+  const digits = countDigits(columns, rows);
   const forms = columns.map((column, index) => formOf(column, digits[index] ?? { whole: 1, scale: 0 }));
   const schema: SchemaElement[] = [
     { name: 'root', num_children: forms.length },
@@ -77,11 +77,12 @@ interface Digits {
 }
 
 /** Digits before and after the point that the numbers of each column need. */
-function countDigits(columns: readonly FileColumn[], rows: Iterable<readonly Stored[]>): readonly Digits[] {
+function countDigits(columns: readonly FileColumn[], rows: () => Iterable<readonly Stored[]>): readonly Digits[] {
   const most = columns.map(() => ({ whole: 1, scale: 0 }));
   const numbers = columns.flatMap(({ type }, index) => (type === 'numeric' ? [index] : []));
+  // Rows that are asked for and not read keep the database busy.
   if (numbers.length === 0) return most;
-  for (const row of rows) {
+  for (const row of rows()) {
     for (const index of numbers) {
       const found = most[index];
       const plain = plainOf(row[index] ?? null);

@@ -11,8 +11,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent } from '../support/agent.ts';
+import { noPostgres, startPostgres } from '../support/postgres.ts';
 import { startTestProxy } from '../support/proxy.ts';
 
 const TOP = fileURLToPath(new URL('../../', import.meta.url));
@@ -121,6 +123,28 @@ test('pulls a database into a replica that any SQLite client reads', { timeout: 
       );
     expect(counts.reduce((total, count) => total + count, 0)).toBeGreaterThanOrEqual(20_000);
   });
+});
+
+test('exports what was pulled as Parquet', { timeout: RUN_MS_MAX }, async () => {
+  expect(await rowsync('export', 'lake', 'Customer')).toContain('1 table, 1,500 rows');
+
+  const [file] = (await readdir(join(folder, 'lake'))).filter((name) => name.endsWith('.parquet'));
+  const rows = await parquetReadObjects({ file: await asyncBufferFromFile(join(folder, 'lake', String(file))) });
+  expect(rows).toHaveLength(1500);
+});
+
+test.skipIf(noPostgres !== null)('sends what was pulled to PostgreSQL', { timeout: 2 * RUN_MS_MAX }, async () => {
+  await using server = await startPostgres();
+  const address = await server.database();
+  const text = await readFile(join(folder, 'rowsync.yaml'), 'utf8');
+  const url = `postgresql://rowsync@127.0.0.1:${address.port}/${address.database}`;
+  await writeFile(join(folder, 'warehouse.url'), `${url}\n`, { mode: 0o600 });
+  const sink = 'sinks: { warehouse: { postgres: { urlFile: warehouse.url, schema: crm }, tables: { Customer: {} } } }';
+  await writeFile(join(folder, 'sink.yaml'), `${text}${sink}\n`);
+
+  expect(await rowsync('sink', 'send', '--config', 'sink.yaml')).toContain('1 table, 1,500 rows loaded');
+
+  expect(await server.rows(address, 'SELECT count(*)::int AS count FROM crm."Customer"')).toEqual([{ count: 1500 }]);
 });
 
 test('status loads nothing that takes long to load', async () => {

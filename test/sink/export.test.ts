@@ -63,3 +63,22 @@ test('an export takes the place of the one before, and leaves other files alone'
     exportTables(fixture.path, { folder, format: 'csv', tables: ['None'], at: '2026-11-21T12:00:02Z' }),
   ).rejects.toMatchObject({ code: 'usage.invalid' });
 });
+
+test('a table without numbers becomes a Parquet file too', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  const columns = { include: ['Title', 'Body'], exclude: [], masks: [], isOfOneTable: true, match: null, sort: null };
+  const settings = { tableOptions: () => ({ sort: null, columns }) };
+  await fixture.pull({ settings });
+  const folder = join(fixture.folder, 'lake');
+
+  const [table] = await exportTables(fixture.path, {
+    folder,
+    format: 'parquet',
+    tables: [],
+    at: '2026-11-21T12:00:00Z',
+  });
+
+  expect(table?.columns.map(({ name }) => name)).not.toContain('Count');
+  const file = await asyncBufferFromFile(join(folder, String(table?.file)));
+  expect(await parquetReadObjects({ file })).toHaveLength(6);
+});
