@@ -5,8 +5,10 @@
  *
  * What fails throws as Node does: an error with the system's code, such as ENOENT.
  */
-import { constants, realpathSync, statSync } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { RowsyncError } from './errors.ts';
 
 /** A file that is being written. */
 export interface NewFile {
@@ -76,7 +78,7 @@ export const systemFiles: FileSystem = {
       close: () => handle.close(),
     };
   },
-  makeFolder: (path, mode) => mkdir(path, { recursive: true, mode }),
+  makeFolder: async (path, mode) => makeFolders(path, mode),
   rename: (from, to) => rename(from, to),
   remove: (path) => rm(path, { recursive: true, force: true }),
   sync: async (path) => {
@@ -93,3 +95,37 @@ export const systemFiles: FileSystem = {
   },
   realPath: (path) => realpathSync(path),
 };
+
+/**
+ * Makes a folder and those above it; returns the first one that was not there, if any. Node's own way (`recursive`) never ends where a folder stands
+ * and the system says of one in it that it is missing, as in /proc.
+ */
+export function makeFolders(path: string, mode?: number): string | undefined {
+  if (isFolder(path)) return undefined;
+  const above = dirname(path);
+  const first = above === path ? undefined : makeFolders(above, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (thrown) {
+    if (!isFolder(path)) throw thrown; // else another process was faster
+  }
+  return first ?? path;
+}
+
+/** Makes sure that an export can write to the folder that it was given. @throws RowsyncError `files.store`. */
+export function openExportFolder(folder: string, mode?: number): void {
+  try {
+    makeFolders(folder, mode);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new RowsyncError('replica', 'files.store', {
+      message: `Exporting to ${folder}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      hint: `Name another folder, or make ${folder} one that this user may write to.`,
+      cause,
+    });
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

@@ -7,9 +7,10 @@
  * the given one is checked to be a folder, and a file comes to its name by a rename (reliability S13).
  */
 import type { Stats } from 'node:fs';
-import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
+import { openExportFolder } from '../base/file-system.ts';
 import { FolderNames, nameWithRemark, safeName } from '../reconcile/file-names.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readFilesHere, type FileHere } from '../replica/files.ts';
@@ -52,7 +53,7 @@ export async function exportFiles(
   const tableIds = options.tables.length === 0 ? null : chooseTables(from, options.tables).map(({ id }) => id);
   const store = new FileStore(options.store);
   const tally: Tally = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
-  await makeFolder(options.folder, true);
+  openExportFolder(options.folder);
   const places = new Places(from, options.folder);
   for (const file of readFilesHere(from, tableIds)) {
     if (options.latestOnly && !file.isLatest) continue;
@@ -114,18 +115,18 @@ class Places {
 
 async function below(folder: string, name: string): Promise<string> {
   const path = join(folder, name);
-  await makeFolder(path, false);
+  await makeFolder(path);
   return path;
 }
 
-/** Makes a folder, or finds it; below the named folder, a link to a folder does not count. */
-async function makeFolder(path: string, isTop: boolean): Promise<void> {
+/** Makes a folder below the named one, or finds it; a link to a folder does not count. */
+async function makeFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: isTop });
+    await mkdir(path);
   } catch (thrown) {
     if (fileErrorCode(thrown) !== 'EEXIST') throw fileError(thrown, `Making the folder ${path}`);
   }
-  const found = await (isTop ? stat(path) : lstat(path));
+  const found = await lstat(path);
   if (found.isDirectory()) return;
   throw new RowsyncError('replica', 'files.store', {
     message: `${path} is not a folder`,

@@ -5,9 +5,10 @@
  * NAME.json waits for a person. Applying begins by renaming it to NAME.applying.json. So two people never apply the same proposal, and one whose
  * process died is not applied again (`interrupted`). NAME.applied.json is kept as a record. A name is taken while any of these files exists.
  */
-import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
+import { makeFolders } from '../base/file-system.ts';
 import { replicaError } from '../replica/failures.ts';
 import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
 import { storedProposal, type Proposal } from './wish.ts';
@@ -55,7 +56,7 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
   const path = join(folder, `${proposal.name}${ENDINGS.waiting}`);
   const partial = `${path}.${process.pid}.partial`;
   try {
-    if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
+    if (makeFolders(folder) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
     writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
     // Independent of the umask of the process, since the group of a shared replica may decide too.
     if (isShared) chmodSync(partial, 0o660);

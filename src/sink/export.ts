@@ -3,10 +3,11 @@
  * when all files are there. So a reader that begins with the manifest never sees half an export. Input: the replica, read only. Output: files and
  * `manifest.json`; the files of the export before are removed at the end.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerAsCsv } from '../base/answer.ts';
 import { RowsyncError } from '../base/errors.ts';
+import { openExportFolder } from '../base/file-system.ts';
 import { sql } from '../base/sql.ts';
 import { FolderNames, safeName } from '../reconcile/file-names.ts';
 import { pgType } from '../reconcile/sink-shape.ts';
@@ -59,7 +60,7 @@ export async function exportTables(
         hint: 'rowsync status lists them.',
       });
     }
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
     const written: ExportedTable[] = [];

@@ -1,8 +1,8 @@
 /** The machine's files, as attached files are read and written. */
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemFiles } from '../../src/base/file-system.ts';
+import { openExportFolder, systemFiles } from '../../src/base/file-system.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
 test('a file is made where nothing stands, and never through a link', async () => {
@@ -44,4 +44,19 @@ test('a folder tells which of those above it are new, and goes with all that is 
   await systemFiles.remove(join(folder.path, 'a'));
   await systemFiles.remove(join(folder.path, 'a'));
   expect(() => systemFiles.lookAt(path)).toThrow('ENOENT');
+});
+
+test.each([
+  ['/proc/nothing/here', 'ENOENT'], // Node's own way to make folders never ends here
+  ['/dev/null/here', 'EEXIST'],
+  ['file', 'EEXIST'],
+])('a folder to export to that cannot be made is named: %s', async (name, code) => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'file'), '');
+  const path = resolve(folder.path, name);
+
+  await expect(systemFiles.makeFolder(path, 0o700)).rejects.toMatchObject({ code });
+  expect(() => openExportFolder(path)).toThrow(`Exporting to ${path}: ${code}`);
+  const hint = `Name another folder, or make ${path} one that this user may write to.`;
+  expect(() => openExportFolder(path)).toThrow(expect.objectContaining({ code: 'files.store', hint }));
 });

@@ -2,10 +2,11 @@
  * `rowsync service install|uninstall|status`: sets rowsync up as a systemd service, or prints what that would do.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { makeFolders } from '../../base/file-system.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { ownCommand, readShipped } from '../installation.ts';
@@ -214,7 +215,7 @@ function take(step: ServiceStep, root: string | undefined): void {
   try {
     if (step.kind === 'remove') return rmSync(path);
     if (step.kind === 'protect') return chmodSync(path, step.mode);
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolders(dirname(path));
     // The mode comes first: a token must not stand open for a moment.
     writeFileSync(path, '', { mode: step.mode, flag: 'a' });
     chmodSync(path, step.mode);
