@@ -60,7 +60,8 @@ export const ERROR_CODES = {
   'origin.samePage': 'The next page has the same rows again, as from a cache that ignores the query.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
-  'replica.path': 'The folder of the replica is missing or cannot be written.',
+  'replica.path':
+    'The folder of the replica is missing or cannot be written, or the file was moved or deleted while it was open.',
   'replica.foreign': 'The SQLite file exists but was not made by rowsync.',
   'replica.newer': 'The replica was written by a newer version of rowsync.',
   'replica.older': 'The replica was written by an earlier version of rowsync and lacks what was asked for.',

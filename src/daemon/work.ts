@@ -71,6 +71,7 @@ type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
 /** Runs one kind of work, on a file that is known to be whole. @throws RowsyncError where the replica cannot be used. */
 export async function runWork(kind: WorkKind, context: WorkContext): Promise<WorkOutcome> {
+  context.pull.replica.requireInPlace();
   await context.whole.look(context.pull.clock.monotonicMs());
   return WORK[kind](context);
 }

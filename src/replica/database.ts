@@ -70,6 +70,8 @@ export class Replica implements Connection {
   /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
   readonly upgrade: Upgrade | null;
   readonly #db: Database.Database;
+  /** Which file was at the path when it was opened. */
+  readonly #file: string | null;
   /** Null where another process works on the file. */
   readonly #lock: Database.Database | null;
   readonly #clock: Clock;
@@ -95,10 +97,22 @@ export class Replica implements Connection {
     this.path = path;
     this.upgrade = parts.upgrade;
     this.#db = parts.db;
+    this.#file = fileAt(path);
     this.#lock = parts.lock;
     this.#clock = parts.clock;
     this.#surround = parts.surround;
     this.journal = new Journal(this, parts.clock);
+  }
+
+  /**
+   * Makes sure that the file at the path is the one that is open: what is written to another one would be lost. @throws RowsyncError `replica.path`.
+   */
+  requireInPlace(): void {
+    if (fileAt(this.path) === this.#file) return;
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `${this.path} was moved, deleted or exchanged while rowsync worked on it`,
+      hint: 'Put the file back; or stop rowsync and pull anew, without what was written since the last pull.',
+    });
   }
 
   /** Says what this process is at from now on, for the journal: it pulls or pushes, never both at a time. */
@@ -162,6 +176,7 @@ export class Replica implements Connection {
 
   /** From the lock to the end of the transaction nothing is awaited: several callers share the one connection. */
   async #run<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
+    this.requireInPlace();
     const startedMs = this.#clock.monotonicMs();
     // Ends after WRITE_WAIT_MS_MAX.
     while (!this.#begin(what, options, startedMs)) {
@@ -290,6 +305,12 @@ function checkVersion(db: Database.Database, path: string): void {
     message: `${path} has version ${version}, and a process of that version works on it; this rowsync works with ${SCHEMA_VERSION}`,
     hint: 'Stop that process, or start it again with this version of rowsync.',
   });
+}
+
+/** Which file a path leads to, by device and inode; null where there is none. */
+function fileAt(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 /** Only its owner may read the replica; if it is shared, its group may use it too. */

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/replica.ts';
@@ -149,6 +149,35 @@ test('is not ready while the credentials are refused, and says why', async () =>
   expect(status).toBe(503);
   expect(body).toContain('403');
 });
+
+test.each(['moved away', 'exchanged'])(
+  'writes nothing to a replica that was %s, and is not ready meanwhile',
+  async (how) => {
+    await using sandbox = await notes();
+    await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+    await daemon.idle();
+    const [path, moved] = [join(daemon.folder, 'replica.db'), join(daemon.folder, 'moved.db')];
+    renameSync(path, moved);
+    if (how === 'exchanged') copyFileSync(moved, path);
+
+    daemon.cycle();
+    await daemon.seconds(1);
+
+    const { status, body } = await ask({ port: portOf(daemon) }, '/readyz');
+    expect(status).toBe(503);
+    expect(body).toContain('was moved, deleted or exchanged');
+    expect(daemon.events('circuit.opened')).toMatchObject([{ code: 'replica.path', reason: 'replica' }]);
+    renameSync(moved, path);
+    daemon.cycle();
+    await daemon.seconds(1);
+    expect((await ask({ port: portOf(daemon) }, '/readyz')).status).toBe(200);
+    expect(daemon.events('work.finished').map(({ work, outcome }) => [work, outcome])).toEqual([
+      ['pull', 'done'],
+      ['pull', 'failed'],
+      ['pull', 'done'],
+    ]);
+  },
+);
 
 test('says in its status what failed and what to do, in words that commands can show', async () => {
   await using sandbox = await notes();
