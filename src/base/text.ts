@@ -17,9 +17,18 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\t', String.raw`\t`],
 ]);
 
+/** Names listed in one message. */
+const NAMES_MAX = 8;
+
 /** A text on one line with every character that could act on a terminal written as an escape such as `\u001b`. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => SHORT_ESCAPES.get(character) ?? unicodeEscapes(character));
+}
+
+/** The first names of a list, and how many more there are. */
+export function someOf(names: readonly string[]): string {
+  const rest = names.length - NAMES_MAX;
+  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
 }
 
 /** A name as one word of a command that someone copies into a shell: nothing in it is run there, or taken for an option. */

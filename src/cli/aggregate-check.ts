@@ -3,14 +3,14 @@
  * that changed. Output: one result, and two to five requests a table until one can tell.
  */
 import { asRowsyncError } from '../base/errors.ts';
-import { plural, printable } from '../base/text.ts';
+import { plural, printable, someOf } from '../base/text.ts';
 import { compareDays, DayTally, planMeasures, readMeasures, type MeasurePlan } from '../reconcile/fingerprint.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import { columnType, type TableDescriptor } from '../wire/schema.ts';
 import { isZone } from '../wire/zone.ts';
 import { addressOf, type AnswerParts } from './answer-parts.ts';
-import { ok, someOf, warn, type CheckResult } from './check-result.ts';
+import { ok, warn, type CheckResult } from './check-result.ts';
 
 const NAME = 'aggregates';
 

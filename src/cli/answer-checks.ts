@@ -23,8 +23,8 @@ import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from
 import { checkAggregates } from './aggregate-check.ts';
 import { addressOf, type AnswerParts } from './answer-parts.ts';
 import { checkFollow } from './follow-check.ts';
-import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
-import { plural, shellWord } from '../base/text.ts';
+import { fail, failed, ok, warn, type CheckResult } from './check-result.ts';
+import { plural, shellWord, someOf } from '../base/text.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;

@@ -13,9 +13,6 @@ export interface CheckResult {
   readonly hint: string;
 }
 
-/** Names listed in one message. */
-const NAMES_MAX = 8;
-
 /** All is well. */
 export function ok(name: string, message: string): CheckResult {
   return { name, outcome: 'ok', message, hint: '' };
@@ -34,10 +31,4 @@ export function fail(name: string, message: string, hint: string): CheckResult {
 /** It does not work, as an error says. */
 export function failed(name: string, { message, hint }: RowsyncError): CheckResult {
   return fail(name, message, hint);
-}
-
-/** The first names of a list, and how many more there are. */
-export function someOf(names: readonly string[]): string {
-  const rest = names.length - NAMES_MAX;
-  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
 }

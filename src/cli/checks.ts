@@ -28,13 +28,13 @@ import {
 import { isZone } from '../wire/zone.ts';
 import { checkAnswers } from './answer-checks.ts';
 import type { AnswerParts } from './answer-parts.ts';
-import { fail, failed, ok, someOf, warn, type CheckResult } from './check-result.ts';
+import { fail, failed, ok, warn, type CheckResult } from './check-result.ts';
 import { findFileFacts } from './file-checks.ts';
 import { checkHistory } from './history-checks.ts';
 import { probeOrigin } from './probe.ts';
 import { checkRows } from './rows-check.ts';
 import type { Session } from './session.ts';
-import { bytesText, durationText, plural } from '../base/text.ts';
+import { bytesText, durationText, plural, someOf } from '../base/text.ts';
 
 /** A certificate that ends sooner than this is worth a word. */
 const CERTIFICATE_DAYS_MIN = 14;

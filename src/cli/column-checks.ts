@@ -13,7 +13,8 @@ import { readTables } from '../replica/ledger.ts';
 import { openReader } from '../replica/reader.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
 import { hasOption, type TableDescriptor } from '../wire/schema.ts';
-import { fail, ok, someOf, warn, type CheckResult } from './check-result.ts';
+import { fail, ok, warn, type CheckResult } from './check-result.ts';
+import { someOf } from '../base/text.ts';
 
 /** What the replica remembers of the columns of a table, by its id. */
 export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;

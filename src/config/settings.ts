@@ -49,6 +49,7 @@ export function pullSettings({ limits, safety, schedule, tables }: Config): Pull
       const rule = tables.find(table);
       return rule === null ? null : tableOptions(rule);
     },
+    isConfigured: (table) => tables.find(table) !== null,
   };
 }
 

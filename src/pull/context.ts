@@ -28,6 +28,8 @@ export interface PullSettings {
   /** Which tables are followed between sweeps: their sweeps also ask for the watermark. Left out for none. */
   readonly follows?: 'all' | 'large' | 'none' | undefined;
   readonly tableOptions: (name: string) => TableOptions | null;
+  /** Whether the configuration matches a table, be it its turn or not; left out if tables need not match. */
+  readonly isConfigured?: ((name: string) => boolean) | undefined;
 }
 
 /** The configuration of one table. */

@@ -6,6 +6,7 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
+import { someOf } from '../base/text.ts';
 import { readRequestTables } from '../capture/conflicts.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
@@ -162,6 +163,7 @@ async function pullTables(
   });
   const database = known ?? (await askDatabase());
   const wanted = chooseTables(context, database, options.tables);
+  if (wanted.length === 0) requireMatch(context, database);
   await refuseStrayRequests(context);
   await placeTables(context, wanted);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
@@ -278,6 +280,17 @@ function chooseTables(
     });
   }
   return configured.filter((table) => names.some((name) => isNamed(table, name)));
+}
+
+/** Makes sure that the configuration matches a table at the origin, or one that was there. @throws RowsyncError `config.invalid`. */
+function requireMatch({ settings: { isConfigured }, replica }: PullContext, { tables }: DatabaseDescriptor): void {
+  if (isConfigured === undefined || tables.length === 0) return;
+  const names = tables.map(({ recordName }) => recordName);
+  if ([...names, ...readTables(replica).map(({ name }) => name)].some(isConfigured)) return;
+  throw new RowsyncError('config', 'config.invalid', {
+    message: `No table matches the patterns under tables; the database has ${someOf(names)}`,
+    hint: 'Correct the patterns: names are case-sensitive, and singular as at the origin.',
+  });
 }
 
 /** Marks tables that are no longer described; if most vanished at once, marks none and returns the guard. */

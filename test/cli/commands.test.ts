@@ -273,6 +273,19 @@ test('a table that nobody knows is a mistake on the command line', async () => {
   expect(stdout).toContain('The configuration matches: Note, Order Line.');
 });
 
+test('a configuration that matches no table is wrong, and check says the same', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox, 'tables: { Notte: {} }');
+  const words = 'o table matches the patterns under tables; the database has Note, Order Line, Empty';
+
+  const pulled = await runCli(['pull'], workspace);
+  const checked = await runCli(['check'], workspace);
+
+  expect(pulled.exitCode).toBe(2);
+  expect(pulled.stdout).toContain(`N${words}`);
+  expect(checked.stdout).toContain(`n${words}`);
+});
+
 test('a wrong token is a plain failure that says what to do, without the token', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   const token = '0123456789abcdef0123456789abcdef';

@@ -274,6 +274,18 @@ test('takes over a changed configuration, schedules and replica included', async
   expect(sandbox.requests.count({ method: 'select' })).toBe(1);
 });
 
+test('says so when the configuration matches no table, and continues when it does', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'tables: { Notte: {} }\n');
+  await daemon.idle();
+
+  daemon.reload('tables: { Note: {} }\n');
+  await daemon.elapse(1);
+
+  expect(daemon.events('circuit.opened')).toMatchObject([{ code: 'config.invalid' }]);
+  expect(finished(daemon)).toEqual(['pull failed', 'pull done']);
+});
+
 test('waits for the next tick of a clock that was set back', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   await using daemon = startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }\n');

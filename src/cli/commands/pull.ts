@@ -83,9 +83,10 @@ async function syncAndPrint(invocation: Invocation, options: RunOptions): Promis
 }
 
 async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict }: RunOptions): Promise<number> {
-  const { pushed } = cycle;
+  const { rows, pushed } = cycle;
   const { stdout } = invocation.session;
-  const code = exitCodeOf(cycleFailures(cycle));
+  // A configuration that is wrong for all tables: nothing was done.
+  const code = rows.error?.kind === 'config' ? rows.error.exitCode : exitCodeOf(cycleFailures(cycle));
   const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
   await (invocation.isJson
     ? printJson(invocation, { ...cycleJson(cycle, isStrict), exitCode })
